@@ -1,4 +1,4 @@
-"""Measures policies that learn from scripted demonstrations: success on fixed seeds, a row a run.
+"""Measure policies that learn from scripted demonstrations: success on fixed seeds, a row per run.
 
     python benchmarks/cloning.py                  # all rows that are missing, in order
     python benchmarks/cloning.py --part states --seeds 0
@@ -9,20 +9,20 @@ Protocol, fixed before the runs:
 - **Demonstrations**: those of `mjgym demos --actions expert --after 3`: episodes of the task's
   scripted expert on seeds from 0 on, until success has lasted for three further steps; only
   successes within the steps of `STEPS` are kept, the first 200 in the order of their seeds. Noise
-  is Gaussian, of each number of an action within -1 and 1, added to what is done; what is recorded
-  is what the expert meant, so that the data shows how it recovers (DART, Laskey et al., 2017).
-  Every task is measured with a noise of 0.2 and with none. After one run of each, 0.1 did best on
-  Lift and PickPlaceCan, and so was measured there on the other seeds as well.
-- **Training**: `mjgym train` with the settings in `assets/training`; the last policy counts, none
-  is chosen. Updates are fixed: 36,000 from states, 6,000 from pictures. A first recipe had two
-  layers and 12,000 updates; its rows are kept, in a table of their own.
+  is Gaussian, per component of an action within -1 and 1, and applied to the executed action; the
+  intended action is recorded, so that the data shows recoveries (DART, Laskey et al., 2017).
+  Every task is measured with a noise of 0.2 and without noise. After one run of each, 0.1 did
+  best on Lift and PickPlaceCan, and so was measured there on the other seeds as well.
+- **Training**: `mjgym train` with the settings in `assets/training`; the last policy is scored,
+  without selection. Updates are fixed: 36,000 from states, 6,000 from images. A first recipe had
+  two layers and 12,000 updates; its rows are in a separate table.
 - **Score**: success at any time within the steps of `STEPS`, over the 100 seeds of
-  `mjgym evaluate` (10000 to 10099), on which no episode has been recorded.
+  `mjgym evaluate` (10000 to 10099), which no demonstration uses.
 - **Intervals**: Wilson's, 95 %, of the episodes of a row; in a table, of all episodes of its rows.
-  That is about the policies that were trained; how much training itself varies shows in the rows.
-- **Beside SAC**: 30 minutes of processor time on one thread, with 50 demonstrations and without.
+  They describe the trained policies; the rows show the variation of training.
+- **Beside SAC**: 30 CPU minutes on one thread, with 50 demonstrations and without.
 
-A row says the command, commit, versions and machine. What has no row is "not measured".
+A row has the command, commit, versions and machine. Missing rows are "not measured".
 """
 
 import argparse
@@ -98,7 +98,7 @@ UPDATES = {"bc": 36_000, "bc-pictures": 6_000}  # by method
 FIRST_UPDATES = 12_000  # of the first recipe
 AFTER = 3  # control steps of a demonstration after success
 BATCH = 50  # episodes side by side
-MOST = 600  # episodes that are tried at most
+MOST = 600  # limit of attempted episodes
 CAMERAS = ("agentview", "robot0_eye_in_hand")
 PARTS = ("states", "clean", "beside", "curve", "noise", "pictures")
 # The score is taken afterwards: evaluations in training would only take time.
@@ -124,7 +124,7 @@ class Job:
         return f"{task}_{self.method}_{self.demonstrations}_{self.noise:g}_{self.seed}"
 
     def matches(self, row: "Row") -> bool:
-        """Whether a row is about this run; part is not looked at: parts share runs."""
+        """Whether a row is of this run, in any part: parts share runs."""
         if self.method in UPDATES and row.updates != UPDATES[self.method]:
             return False
         mine = (self.id, self.method, self.demonstrations, self.noise, self.seed)
@@ -142,7 +142,7 @@ class Row(Job):
     success: float
     low: float  # Wilson's interval, 95 %
     high: float
-    cpu_seconds: float  # of training, evaluations in it included
+    cpu_seconds: float  # of training, including evaluations
     seeds: str
     command: str
     commit: str
@@ -187,7 +187,7 @@ def wilson(successes: int, episodes: int) -> tuple[float, float]:
 
 
 def demonstrations(id: str, noise: float, pictures: bool, folder: Path) -> Path:
-    """A file of the expert's successes, made unless it is there."""
+    """Record a file of the expert's successes, unless it exists."""
     kind = f"{noise:g}{'_pictures' if pictures else ''}"
     path = folder / f"{id.partition('/')[2]}_{kind}.hdf5"
     if path.exists():
@@ -251,7 +251,7 @@ def measure(job: Job, out: Path) -> Row:
     words = command(job, out)
     run = out / job.name
     resume = ["--resume"] if (run / "checkpoint.pt").exists() else []
-    if run.exists() and not resume:  # it was stopped before it had learned anything
+    if run.exists() and not resume:  # stopped before it had learned anything
         for file in run.rglob("*"):
             if file.is_file():
                 file.unlink()
@@ -287,13 +287,13 @@ def measure(job: Job, out: Path) -> Row:
 
 
 def read(file: Path = FILE) -> list[Row]:
-    """The rows so far."""
+    """Read the rows so far."""
     if not file.exists():
         return []
     with file.open() as lines:
-        found = list(csv.DictReader(lines))
+        records = list(csv.DictReader(lines))
     kinds = {field.name: field.type for field in dataclasses.fields(Row)}
-    return [Row(**{name: kinds[name](value) for name, value in row.items()}) for row in found]
+    return [Row(**{name: kinds[name](value) for name, value in row.items()}) for row in records]
 
 
 def append(row: Row, file: Path = FILE) -> None:
@@ -311,7 +311,7 @@ MISSING = "not measured"
 
 
 def cell(rows: Sequence[Row]) -> list[str]:
-    """Cells: the success of all rows, its interval, of each row."""
+    """Cells: the success over all rows, its interval, and that of each row."""
     if not rows:
         return [MISSING, "", ""]
     successes, episodes = sum(r.successes for r in rows), sum(r.episodes for r in rows)
@@ -321,7 +321,7 @@ def cell(rows: Sequence[Row]) -> list[str]:
 
 
 def verdict(rows: Sequence[Row], goal: float) -> str:
-    """Whether the episodes of all seeds meet a goal; how many there are while some are missing."""
+    """Whether the episodes of all seeds meet a goal, or the number so far."""
     if len(rows) < len(SEEDS):
         return f"{len(rows)} of {len(SEEDS)} seeds" if rows else ""
     # In whole episodes: the mean of 0.95, 0.94 and 0.96 is below 0.95 in floating point.
@@ -360,9 +360,9 @@ def first_table(rows: Sequence[Row]) -> str:
     lines = []
     for id in GOALS:
         for noise in (NOISE, 0.0):
-            own = [row for row in rows if row.updates == FIRST_UPDATES and row.method == "bc"]
-            own = _of(own, id=id, demonstrations=COUNT, noise=noise)
-            lines.append([f"`{id}`", f"{noise:g}", *cell(own)])
+            selected = [row for row in rows if row.updates == FIRST_UPDATES and row.method == "bc"]
+            selected = _of(selected, id=id, demonstrations=COUNT, noise=noise)
+            lines.append([f"`{id}`", f"{noise:g}", *cell(selected)])
     return _table(("id", "noise", "success", "95 % interval", "of each seed's run"), lines)
 
 
@@ -371,11 +371,11 @@ def curve_table(rows: Sequence[Row]) -> str:
     lines = []
     for id in CURVE_IDS:
         for count in (*COUNTS, COUNT):
-            own = _of(rows, id=id, method="bc", demonstrations=count, noise=NOISE, seeds=(0,))
-            lines.append([f"`{id}`", str(count), f"{NOISE:g}", *cell(own)[:2]])
+            selected = _of(rows, id=id, method="bc", demonstrations=count, noise=NOISE, seeds=(0,))
+            lines.append([f"`{id}`", str(count), f"{NOISE:g}", *cell(selected)[:2]])
         for noise in (0.0, *NOISES):
-            own = _of(rows, id=id, method="bc", demonstrations=COUNT, noise=noise, seeds=(0,))
-            lines.append([f"`{id}`", str(COUNT), f"{noise:g}", *cell(own)[:2]])
+            selected = _of(rows, id=id, method="bc", demonstrations=COUNT, noise=noise, seeds=(0,))
+            lines.append([f"`{id}`", str(COUNT), f"{noise:g}", *cell(selected)[:2]])
     return _table(("id", "demonstrations", "noise", "success", "95 % interval"), lines)
 
 
@@ -390,7 +390,7 @@ def beside_table(rows: Sequence[Row]) -> str:
 
 
 def _of_recipe(table: Callable[[Sequence[Row]], str]) -> Callable[[Sequence[Row]], str]:
-    """A table of the runs of the present recipe alone."""
+    """Restrict a table to runs of the current recipe."""
     return lambda rows: table([r for r in rows if r.updates == UPDATES.get(r.method, r.updates)])
 
 
@@ -403,7 +403,7 @@ TABLES = {
 
 
 def main() -> None:
-    """Measure what is missing, or print the tables."""
+    """Measure missing rows, or print the tables."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--part", choices=PARTS, action="append", help="only these; repeatable")
     parser.add_argument("--seeds", type=int, nargs="+", help="only these")

@@ -1,13 +1,12 @@
-"""Time this checkout against another commit of it, on this machine.
+"""Time this checkout against another commit, on this machine.
 
     python benchmarks/commits.py                       # against the commit before, a handful of ids
     python benchmarks/commits.py v0.1.0 dmc/walker-walk-v0 --num-envs 1 256
 
-The other commit is checked out into a temporary folder. For each id and number of environments
-(1 is `gymnasium.make`), either side has a process of its own, which is stopped while the other one
-is timed; they take turns, and the shortest time of either side's turns is shown: what else the
-machine does can only add to it. Control steps cycle through random actions drawn beforehand, in
-mid-episode; resets do not count.
+The other commit is checked out into a temporary folder. For each id and number of environments (1
+is `gymnasium.make`), each side has a separate process, which is stopped while the other one is
+timed; they alternate, and the shortest time of each side is shown, since other load can only add to
+it. Control steps cycle through pre-drawn random actions, in mid-episode, without resets.
 """
 
 import argparse
@@ -32,7 +31,7 @@ HEADER = ("id", "environments", "other, us", "this, us", "this / other")
 
 
 def parse(arguments: Sequence[str] | None = None) -> argparse.Namespace:
-    """The command line; a mistake in it ends the program with status 2."""
+    """Parse the command line; an error exits with status 2."""
     summary, _, description = (__doc__ or "").partition("\n")
     parser = argparse.ArgumentParser(
         description=summary,
@@ -54,7 +53,7 @@ def parse(arguments: Sequence[str] | None = None) -> argparse.Namespace:
 
 @contextlib.contextmanager
 def checked_out(commit: str) -> Iterator[Path]:
-    """A folder with another commit's files, for as long as it is needed.
+    """Check out another commit into a temporary folder.
 
     Raises:
         SystemExit: there is no such commit.
@@ -74,12 +73,12 @@ def checked_out(commit: str) -> Iterator[Path]:
 def time_checkout(
     connection: Connection, root: str, kind: str, builder: Builder, settings: Settings
 ) -> None:
-    """Target of a worker: `time_subject`, or `time_resets`, with the package of a checkout."""
+    """Target of a worker: `time_subject` or `time_resets` with the package of a checkout."""
     sys.path.insert(0, str(Path(root) / "src"))
     import mjgym
 
     assert Path(mjgym.__file__).is_relative_to(root), mjgym.__file__
-    if importlib.util.find_spec("mjgym.inspect") is None:  # a commit in which it lay elsewhere
+    if importlib.util.find_spec("mjgym.inspect") is None:  # a commit with an older layout
         sys.modules["mjgym.inspect"] = mjgym
         sys.modules["mjgym.checks.benchmark"] = importlib.import_module("mjgym.benchmark")
     targets = {"steps": time_subject, "resets": time_resets}
@@ -93,7 +92,7 @@ def by_turns(
     repeats: int,
     kind: str = "steps",
 ) -> list[list[float]]:
-    """Seconds of a control step of all environments together, or of a reset of one of them.
+    """Time control steps of all environments together, or resets of one of them, in s.
 
     Args:
         settings: of the subject; one environment is `gymnasium.make`.
@@ -103,13 +102,13 @@ def by_turns(
         kind: "steps" or "resets".
 
     Returns:
-        For each checkout those of its turns.
+        Seconds of each turn, for each checkout.
 
     Raises:
         WorkerError: a side cannot be built or timed.
     """
     builder = subjects.single if settings.num_envs == 1 else subjects.batch
-    found: list[list[float]] = [[] for _ in roots]
+    durations: list[list[float]] = [[] for _ in roots]
     with contextlib.ExitStack() as stack:
         sides = [
             stack.enter_context(Worker(time_checkout, str(root), kind, builder, settings))
@@ -120,14 +119,14 @@ def by_turns(
         for repeat in range(repeats):
             for k, side in list(enumerate(sides))[:: -1 if repeat % 2 else 1]:
                 answer = side.ask(seconds, BUILD_TIMEOUT)
-                found[k].append(answer if kind == "resets" else answer.seconds / answer.calls)
-    return found
+                durations[k].append(answer if kind == "resets" else answer.seconds / answer.calls)
+    return durations
 
 
 def compare(
     id: str, num_envs: int, roots: Sequence[Path], options: argparse.Namespace
 ) -> tuple[str, ...]:
-    """Microseconds of a control step of all environments together, on either side, as a row."""
+    """Row of both sides' control steps of all environments together, in microseconds."""
     settings = Settings(id, num_envs, THREADS)
     turns = by_turns(settings, roots, options.seconds, options.repeats)
     other, this = (1e6 * min(seconds) for seconds in turns)

@@ -4,13 +4,13 @@
     python benchmarks/compose.py --repeats 9 --venv FOLDER
 
 An arena has a floor, a light and six sites. At each, a creature is attached with a free joint: a
-torso with 3 to 8 legs, and each leg is a model of its own, attached to the torso, with two hinges
-and two position servos. Both libraries get the same scene from functions that are written alike,
-but that ours attaches copies of one leg, while dm_control wants a model for each place. What they
-compile to is compared before anything is timed.
+torso with 3 to 8 legs, each a separate model attached to the torso, with two hinges and two
+position servos. Both libraries get the same scene from similar functions, but ours attaches copies
+of one leg, while dm_control needs a model for each place. The compiled models are compared before
+timing.
 
-Each measurement has a process of its own, which builds the scene a few times before it counts, and
-reports the median of its builds. The two take turns; a ratio is taken within a repeat, and the
+Each measurement has a separate process, which builds the scene a few times as a warm-up, and
+reports the median of its builds. The two alternate; a ratio is taken within a repeat, and the
 median of the repeats is shown. dm_control runs in the virtual environment of `peers.py`.
 """
 
@@ -40,7 +40,7 @@ PARTS = ("compose", "compile", "both")
 
 
 def in_arena(number: int) -> list[float]:
-    """The site position of a creature, in two rows."""
+    """Site position of a creature, in two rows."""
     return [SPACING * (number % 3 - 1), SPACING * (number // 3 - 0.5), 0.4]
 
 
@@ -51,7 +51,7 @@ def on_torso(number: int, legs: int) -> tuple[list[float], list[float]]:
 
 
 def ours() -> tuple[Callable[[], Any], Callable[[Any], Any]]:
-    """The scene with `mjgym.mjcf`: a function that composes it, and one that compiles it."""
+    """Scene with `mjgym.mjcf`: a function that composes it, and one that compiles it."""
     import mujoco
 
     from mjgym import mjcf
@@ -97,7 +97,7 @@ def ours() -> tuple[Callable[[], Any], Callable[[Any], Any]]:
 
 
 def dm_control() -> tuple[Callable[[], Any], Callable[[Any], Any]]:
-    """The scene with `dm_control.mjcf`: a function that composes it, and one that compiles it."""
+    """Scene with `dm_control.mjcf`: a function that composes it, and one that compiles it."""
     os.environ["MUJOCO_GL"] = "disable"
     from mjgym.cli.peers import drop_stale_fields
 
@@ -150,7 +150,7 @@ SUBJECTS = {"mjgym": ours, "dm_control": dm_control}
 
 
 def measure(subject: str, builds: int) -> dict[str, Any]:
-    """Medians of the seconds that the parts take, and what the model is."""
+    """Median seconds of each part, and properties of the model."""
     compose, compile_model = SUBJECTS[subject]()
     seconds: dict[str, list[float]] = {part: [] for part in PARTS}
     for _ in range(WARM_UP + builds):
@@ -175,18 +175,18 @@ def measure(subject: str, builds: int) -> dict[str, Any]:
 
 
 def run(python: Path, subject: str, builds: int) -> dict[str, Any]:
-    """A measurement in a process of its own; {"error": why} where there is none."""
+    """Measure in a separate process; {"error": why} on failure."""
     command = [str(python), __file__, "--subject", subject, "--builds", str(builds)]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=TIMEOUT)
     lines = [line for line in (done.stdout + done.stderr).splitlines() if line.strip()]
     if done.returncode:
         return {"error": lines[-1] if lines else f"it ended with {done.returncode}"}
-    found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
-    return found
+    result: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    return result
 
 
 def compare(pythons: dict[str, Path], repeats: int, builds: int) -> dict[str, Any]:
-    """All repeats of all subjects, their medians and those of the ratios."""
+    """All repeats of all subjects, and medians of them and of the ratios."""
     measured: dict[str, list[dict[str, Any]]] = {subject: [] for subject in pythons}
     errors: dict[str, str] = {}
     for repeat in range(repeats):
@@ -221,7 +221,7 @@ def compare(pythons: dict[str, Path], repeats: int, builds: int) -> dict[str, An
 
 
 def parse(arguments: Sequence[str]) -> argparse.Namespace:
-    """The command line; a mistake in it ends the program with status 2."""
+    """Parse the command line; an error exits with status 2."""
     parser = described(__doc__ or "")
     parser.add_argument("--repeats", type=int, default=5, help="measurements of each library")
     parser.add_argument("--builds", type=int, default=5, help="scenes built in a measurement")

@@ -1,11 +1,11 @@
-"""Lets `pytest benchmarks --benchmark-only` time, although the project's own options forbid it."""
+"""Enable timing for `pytest benchmarks --benchmark-only`, which the project's options disable."""
 
 import pytest
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_configure(config: pytest.Config) -> None:
-    # The project's addopts say --benchmark-disable, so that `pytest` alone never times; asking
-    # for benchmarks only is asking for them to be timed.
+    # The project's addopts say --benchmark-disable, so that plain `pytest` never times;
+    # --benchmark-only overrides it.
     if config.getoption("benchmark_only", default=False):
         config.option.benchmark_enable = True

@@ -8,7 +8,7 @@
     python benchmarks/goals.py walk                             # a walker of 22 muscles
     python benchmarks/goals.py candidates --seeds 0             # recipes beside each other
     python benchmarks/goals.py rate                             # steps a second while learning
-    python benchmarks/goals.py table                            # what there is so far
+    python benchmarks/goals.py table                            # results so far
     python benchmarks/goals.py collect                          # keep that in assets/baselines
     python benchmarks/goals.py --quick                          # a look at whether it runs
 
@@ -16,15 +16,15 @@ Parts: **recipe** is `mjgym train td3` as it is, on the tasks that have a goal; 
 one thing of it each (critics, discounts, noise of weights, an ensemble), at equal environment
 steps; **peer** is stable-baselines3's SAC with its defaults in one environment; **ray** compares
 `--ray` with one process, also at equal environment steps; **walk** has three settings learn to walk
-with muscles, within equal processor time; **candidates** has settings that may become the default
-one on eight tasks, each within five minutes of processor time; **rate** compares environment steps
+with muscles, within equal CPU time; **candidates** has settings that may become the default
+one on eight tasks, each within five CPU minutes; **rate** compares environment steps
 a second with SB3's TD3 at the same updates, networks and batches, by turns. Scores are means of 100
-episodes with fixed seeds; none of them was used in training.
+episodes with fixed seeds; without any used in training.
 
-Runs come one after the other, each with all cores, into folders under `--out`: one that is done is
-left as it is, one that was stopped goes on, so that the whole can be made in pieces. The folders
+Runs are sequential, each on all cores, in folders under `--out`: finished ones are skipped and
+stopped ones continued, so that the whole can be done in pieces. The folders
 are what `mjgym compare` reads too. **collect** puts the finished ones into small files in
-`assets/baselines`, beside pictures of their curves, from which `python scripts/update_tables.py`
+`assets/baselines`, beside plots of their curves, from which `python scripts/update_tables.py`
 writes the tables of the guide to results.
 """
 
@@ -46,7 +46,7 @@ PARTS = (*MEASURED, "table", "collect")
 
 
 def parse(arguments: Sequence[str]) -> argparse.Namespace:
-    """The command line; a mistake in it ends the program with status 2."""
+    """Parse the command line; an error exits with status 2."""
     parser = described(__doc__ or "")
     parser.add_argument("parts", nargs="*", metavar="PART", help=f"of {', '.join(PARTS)}")
     parser.add_argument("--ids", type=_list, default=[], help="comma-separated; default: all")
@@ -88,7 +88,7 @@ def measure_rates(quick: bool, machine: str, out: Path) -> None:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run, and print the tables of what there is."""
+    """Run, and print the tables so far."""
     from training import results, tables
 
     given = parse(sys.argv[1:] if arguments is None else arguments)

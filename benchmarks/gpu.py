@@ -1,26 +1,26 @@
-"""Control steps per second on a device, beside the batch on the processor and MuJoCo Playground.
+"""Control steps per second on a device, beside the batch on the CPU and MuJoCo Playground.
 
     python benchmarks/gpu.py --all                        # everything, in 8 minutes, on cuda
     python benchmarks/gpu.py --all --quick --device cpu   # the same in a small form: does it run?
-    python benchmarks/gpu.py --table FILE                 # the table of what --all has written
+    python benchmarks/gpu.py --table FILE                 # the table of the output of --all
     python benchmarks/gpu.py                              # 1,024, 4,096 and 16,384 worlds, cuda
     python benchmarks/gpu.py --device cpu --quick         # a look at whether it runs
     python benchmarks/gpu.py dmc/walker-walk-v0 --num-envs 4096,32768
 
 All of one row are timed by turns in one run: `make_vec(backend="warp")` with tensors, the batch of
-MuJoCo on all cores, and Playground's own implementation of the task where it has one and is
+MuJoCo on all cores, and Playground's implementation of the task if it exists and is
 installed (`pip install playground`), on JAX and on Warp. Resets count in their share.
 
 `--all` writes a line of JSON for each measurement to `--out`, with commit, device and versions:
 
-- `correctness`: errors of a control step of twelve ids against the batch on the processor;
+- `correctness`: errors of a control step of twelve ids against the batch on the CPU;
 - `speed`: control steps per second at 256 to 16,384 worlds, beside mujoco_warp alone on the same
   model, and Playground;
 - `loop`, `parts`: physics and hooks together, and each by itself, with the hooks in eager torch,
   compiled by `torch.compile`, and as a CUDA graph;
 - `memory`: of each world;
-- `pictures`: control steps per second with an observation of 84 x 84 pixels drawn on the device;
-- `learning`: TD3 on walker-walk for what is left of the time, which is to reach a return of 950.
+- `pictures`: control steps per second with an observation of 84 x 84 pixels rendered on the device;
+- `learning`: TD3 on walker-walk for the remaining time, with the goal of a return of 950.
 """
 
 import argparse
@@ -58,27 +58,27 @@ TIMED = ("dmc/walker-walk-v0", "dmc/humanoid-walk-v0", "dmc/cartpole-swingup-v0"
 BUDGET = 480.0  # s, of everything
 LEARNED = 150.0  # s of it, for TD3
 SIZES = (1024, 4096, 16384)
-HOST_SIZE = 256  # worlds of the batch on the processor, where more are no faster
+HOST_SIZE = 256  # worlds of the CPU batch; more are no faster
 IMPLEMENTATIONS = ("jax", "warp")  # of Playground
 
 
 def subjects(id: str, num_envs: int, device: str) -> dict[str, Callable[[], Subject]]:
-    """The timed subjects, by name; each is made when it is needed."""
-    found: dict[str, Callable[[], Subject]] = {
+    """Timed subjects, by name; each is made on demand."""
+    builders: dict[str, Callable[[], Subject]] = {
         "mjgym warp": lambda: benchmark.batch_on_device(id, num_envs, device=device),
         "mjgym mujoco": lambda: benchmark.batch(id, min(num_envs, HOST_SIZE)),
     }
     name = IDS.get(id)
     if name is not None and importlib.util.find_spec("mujoco_playground") is not None:
         for implementation in IMPLEMENTATIONS:
-            found[f"playground {implementation}"] = lambda name=name, of=implementation: playground(
-                name, num_envs, of
+            builders[f"playground {implementation}"] = lambda name=name, of=implementation: (
+                playground(name, num_envs, of)
             )
-    return found
+    return builders
 
 
 def plan(device: str, *, quick: bool) -> Plan:
-    """The measurements of `--all`."""
+    """Measurements of `--all`."""
     if quick:
         ids = {id: IDS[id] for id in ("dmc/walker-walk-v0",)}
         return Plan(device, CHECKED[:1], ids, (4,), 4, 0.05, 60.0, 6.0, 4)

@@ -1,10 +1,10 @@
-"""Time the Learn to Move family, with OpenSim's forces and with MuJoCo's own, against OpenSim.
+"""Time the Learn to Move family, with OpenSim's forces and with MuJoCo's, against OpenSim.
 
     python benchmarks/learn_to_move.py                             # a quarter of an hour
     python benchmarks/learn_to_move.py l2m/walk_planar-v0 --seconds 5
     python benchmarks/learn_to_move.py --venv FOLDER --opensim FOLDER  # environments that are there
 
-It makes two virtual environments of its own (or takes those that are there): one with this
+It makes two virtual environments (or reuses existing ones): one with this
 checkout and numba (the extra `fast`; NUMBA_DISABLE_JIT=1 times the array code), in which it runs
 itself, and one with osim-rl on OpenSim. Where OpenSim has no wheel, its
 column stays empty, and the reason is written below the table.
@@ -14,9 +14,9 @@ column stays empty, and the reason is written below the table.
 - **OpenSim**: osim-rl's L2M2019Env of the same difficulty, on one core, as it has it.
 
 Actions are uniform in [0, 1], so that episodes end by a fall within a second; resets count. Memory
-is what a fresh process grows by for each sub-environment of a batch. Each subject has a process of
-its own, which is stopped while another one is timed; a repeat times all of them one after the other
-(the next one in the opposite order), and ratios are taken within a repeat.
+is the growth of a fresh process per sub-environment of a batch. Each subject has a separate
+process, stopped while another one is timed; repeats time all subjects in alternating order, and
+ratios are taken within a repeat.
 """
 
 import functools
@@ -31,19 +31,19 @@ from comparison.turns import compare_steps, missing
 
 IDS = tuple(f"l2m/walk_{name}{kind}-v0" for name in ("around", "planar") for kind in ("", "-fast"))
 BATCHES = (64, 256)
-AT_ONCE = 5  # control steps that OpenSim makes for each request: a second or less
-FAST = {"numba": "numba>=0.65"}  # beside this checkout: its extra, which compiles OpenSim's forces
+AT_ONCE = 5  # control steps per request to OpenSim: a second or less
+FAST = {"numba": "numba>=0.65"}  # extra of this checkout, which compiles OpenSim's forces
 PEER = ("opensim==4.6", "osim-rl==3.0.11", "scipy==1.13.1")
 PROCESS = Path(__file__).parent / "comparison" / "opensim_process.py"
 GOALS = {"": 2000, "-fast": 6000}  # steps/s of a batch on two cores
-MOST_MEMORY = 0.5e6  # bytes for each sub-environment
+MOST_MEMORY = 0.5e6  # bytes per sub-environment
 
 
 def opensim(folder: Path, settings: Settings) -> Subject:
-    """osim-rl's environment, in a process of its own environment.
+    """osim-rl's environment, in a process of its virtual environment.
 
     Args:
-        folder: of the virtual environment that has osim-rl.
+        folder: virtual environment with osim-rl.
         settings: of the subject.
     """
     import gymnasium
@@ -58,7 +58,7 @@ def opensim(folder: Path, settings: Settings) -> Subject:
 
 
 def text(steps: list[report.Result], memory: dict[str, float]) -> str:
-    """The table, the goals, and what is missing and why."""
+    """Table, goals, and missing measurements with reasons."""
     names = ("batch", "single", "opensim")
     ratios = ("batch / OpenSim", "single / OpenSim")
     rows = []
@@ -119,7 +119,7 @@ def main() -> int:
         for num_envs in BATCHES:
             settings = Settings(id, num_envs, threads, cpu=options.cpu)
             own = dict(builders)
-            if num_envs != BATCHES[0]:  # what is alone is timed once
+            if num_envs != BATCHES[0]:  # single subjects are timed once
                 own = {"batch": subjects.batch}
             steps.append(compare_steps(own, settings, options, unavailable))
             content.update(steps=steps, memory=memory, most_memory=MOST_MEMORY)

@@ -4,21 +4,20 @@
     python benchmarks/locomotion.py locomotion/rodent-run_gaps-v0 --seconds 5
     python benchmarks/locomotion.py --venv FOLDER                   # an environment that is there
 
-It makes a virtual environment of its own (or takes the one that is there), installs this checkout
+It makes a separate virtual environment (or reuses an existing one), installs this checkout
 and dm_control into it, and runs itself there. Two things are timed:
 
-- **resets**: what an episode in a new random scene costs to begin, for one environment
+- **resets**: cost of starting an episode in a new random scene, for one environment
   (`single`), for each sub-environment of a batch (`batch`), and in dm_control's example of the same
-  task (`dm_control`), which compiles its model anew. Nobody draws anything: dm_control's egocentric
-  camera is switched off (it is drawn with once before, so that OpenGL must work here).
+  task (`dm_control`), which recompiles its model. Rendering is off: dm_control's egocentric
+  camera is disabled (after a first image, so that OpenGL must work here).
 - **steps**: a batch of humanoids in corridors with walls, against `mj_step` on the same models in a
   loop of C++ on as many threads (see `mjgym.checks.benchmark.engine`). Random actions make a
   humanoid fall soon. The published id begins a new episode then, which costs a reset that the loop
   does not make; the second row goes on with the fallen, as the loop does.
 
-Each subject has a process of its own, which is stopped while another one is timed. A repeat times
-all of them one after the other (the next one in the opposite order): ratios are taken within a
-repeat, and the median of the repeats is shown.
+Each subject has a separate process, stopped while another one is timed. Repeats time all subjects
+in alternating order: ratios are taken within a repeat, and their median is shown.
 """
 
 import functools
@@ -32,7 +31,7 @@ from comparison import command, report, subjects
 from comparison.subjects import Builder, Settings, Subject
 from comparison.turns import compare_resets, compare_steps, episode_steps, missing
 
-# dm_control's examples by module; a task is a function of the id's name there.
+# dm_control's examples by module; a task is a function with the id's name there.
 EXAMPLES = {
     "basic_cmu_2019": (
         "cmu_humanoid-run_walls",
@@ -50,7 +49,7 @@ EXAMPLES = {
 }
 MODULES = {f"locomotion/{n}-v0": module for module, names in EXAMPLES.items() for n in names}
 STEPPED = "locomotion/cmu_humanoid-run_walls-v0"
-GOING_ON = "benchmark/cmu_humanoid-run_walls_without_end-v0"  # the same, whoever falls
+GOING_ON = "benchmark/cmu_humanoid-run_walls_without_end-v0"  # the same, without ends on falls
 NUM_ENVS = 64
 ORDER = ("single", "batch", "dm_control")
 
@@ -68,7 +67,7 @@ def dm_control(settings: Settings) -> Subject:
         for key, observable in entity.observables.as_dict().items():
             if key.endswith("camera"):
                 observable.enabled = False
-    # A terrain is sent to the renderer at each reset, unless there is none.
+    # A terrain is sent to the renderer at each reset, if there is one.
     physics: Any = importlib.import_module("dm_control.mujoco").Physics
     physics.contexts = None
     return subjects.with_time_steps(env, env.action_spec().dtype, settings)
@@ -83,7 +82,7 @@ STEPS: dict[str, Builder] = {"batch": subjects.batch, "limit": subjects.limit}
 
 
 def going_on(builder: Builder, settings: Settings) -> Subject:
-    """A subject of the id that never ends, which is registered first."""
+    """A subject of the id without an end, which is registered first."""
     import mjgym
     from mjgym.tasks.locomotion.run_through_corridor import HUMAN, RunThroughCorridor
 
@@ -98,7 +97,7 @@ STEPS_GOING_ON: dict[str, Builder] = {
 
 
 def text(resets: list[dict[str, Any]], steps: list[report.Result]) -> str:
-    """Both tables, and what is missing and why."""
+    """Both tables, and missing measurements with reasons."""
 
     def milliseconds(row: dict[str, Any], name: str) -> str:
         times = row["seconds"].get(name)

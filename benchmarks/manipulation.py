@@ -4,20 +4,19 @@
     python benchmarks/manipulation.py manipulation/reach_site_features-v0 --seconds 5
     python benchmarks/manipulation.py --venv FOLDER                    # one that is there
 
-It makes a virtual environment of its own (or takes the one that is there), installs this checkout
+It makes a separate virtual environment (or reuses an existing one), installs this checkout
 and dm_control into it, and runs itself there. Four things are measured for each id:
 
 - **steps of a batch**, against `mj_step` on the same models in a loop of C++ on as many threads
   (see `mjgym.checks.benchmark.engine`);
 - **steps of a single environment**, against dm_control's;
 - **resets** of a single environment and of each simulation of a batch, against dm_control's, which
-  compiles its model anew; with the physics steps that a reset makes while things settle, and their
+  recompiles its model; with the physics steps of settling in a reset, and their
   share of its time;
 - **memory** of a batch of 256, for each simulation.
 
-Each subject has a process of its own, which is stopped while another one is timed. A repeat times
-all of them one after the other (the next one in the opposite order): ratios are taken within a
-repeat, and the median of the repeats is shown.
+Each subject has a separate process, stopped while another one is timed. Repeats time all subjects
+in alternating order: ratios are taken within a repeat, and their median is shown.
 """
 
 import argparse
@@ -37,8 +36,8 @@ from comparison.turns import compare_resets, compare_steps, missing
 from comparison.worker import BUILD_TIMEOUT, Worker, WorkerError
 
 NUM_ENVS = 64
-WEIGHED = 256  # simulations of the batch whose memory is looked at
-SETTLED = 20  # resets whose physics steps are counted
+WEIGHED = 256  # simulations of the batch for memory
+SETTLED = 20  # resets with counted physics steps
 
 
 def dm_control(settings: Settings) -> Subject:
@@ -96,7 +95,7 @@ def count_settling(connection: Connection, settings: Settings) -> None:
 
 
 def compare(id: str, options: argparse.Namespace, threads: int) -> dict[str, Any]:
-    """All that is measured of an id."""
+    """All measurements of an id."""
     settings = Settings(id, options.num_envs, threads, cpu=options.cpu)
     found: dict[str, Any] = {
         "id": id,
@@ -114,7 +113,7 @@ def compare(id: str, options: argparse.Namespace, threads: int) -> dict[str, Any
 
 
 def text(results: Sequence[dict[str, Any]]) -> str:
-    """The table, and what is missing and why."""
+    """Table, and missing measurements with reasons."""
 
     def number(value: float | None, form: str) -> str:
         return "" if value is None else format(value, form)

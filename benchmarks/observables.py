@@ -1,11 +1,10 @@
-"""The cost of reading all observation entries with noise and delay.
+"""Cost of reading all observation entries with noise and delay.
 
     python benchmarks/observables.py                # dmc/walker-run-v0, 256 sub-environments
-    python benchmarks/observables.py --quick        # a few seconds, to see that it runs
+    python benchmarks/observables.py --quick        # a few seconds, as a smoke test
 
-The subjects take turns, in another order each time, so that what else the machine does falls on
-all of them alike; what counts is the median over the rounds of each round's share of the plain
-subject's time.
+The subjects take turns, in another order each time, so that other load affects all alike; the
+result is the median over the rounds of each round's share of the plain subject's time.
 """
 
 import argparse
@@ -24,11 +23,11 @@ from mjgym.util import atomic
 from mjgym.variation import Integers, Normal, noises
 
 PLAIN = "plain"
-WARM_UP = 50  # control steps, after which what was dropped has landed
+WARM_UP = 50  # control steps, after which objects have settled
 
 
 def subjects(id: str) -> dict[str, dict[str, Any]]:
-    """Keyword arguments by what is measured; delays are in physics steps."""
+    """Keyword arguments by measurement; delays are in physics steps."""
     env = gymnasium.make(id, observation="dict").unwrapped
     assert isinstance(env.observation_space, gymnasium.spaces.Dict)
     entries = list(env.observation_space)

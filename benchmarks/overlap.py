@@ -3,10 +3,9 @@
     python benchmarks/overlap.py                                  # two ids, 3 minutes
     python benchmarks/overlap.py dmc/humanoid-run-v0 --seconds 5
 
-It makes a virtual environment of its own (or takes the one that is there) with this checkout, and
-runs itself there. The policy is a perceptron on one core, whose depth is chosen so that it takes as
-long for half of the batch as half of the batch's step on one core. Four subjects are timed by
-turns:
+It makes a separate virtual environment (or reuses an existing one) with this checkout, and runs
+itself there. The policy is a perceptron on one core, with a depth that takes as long for half of
+the batch as half of the batch's step on one core. Four subjects are timed alternately:
 
 - **plain**: `observations = envs.step(policy(observations))`, physics on one thread;
 - **overlap**: `make_vec(..., overlap=2)` with `send` and `recv`, physics on one thread as well: the
@@ -30,12 +29,12 @@ from comparison.turns import compare_steps, missing
 IDS = ("dmc/walker-walk-v0", "dmc/humanoid-run-v0")
 NUM_ENVS = 256
 WIDTH = 256  # of the perceptron's layers
-TRIALS = 50  # of what is timed to choose the depth
-FEW, MANY = 2, 22  # layers between which a layer's time is found
+TRIALS = 50  # timings to choose the depth
+FEW, MANY = 2, 22  # layers to measure a layer's time
 
 
 def perceptron(inputs: int, outputs: int, depth: int) -> Callable[[np.ndarray], np.ndarray]:
-    """A policy of NumPy's matrix products, which let other threads run."""
+    """Policy of NumPy matrix products, which release the GIL."""
     rng = np.random.default_rng(0)
     widths = [inputs, *[WIDTH] * depth, outputs]
     layers = [
@@ -52,7 +51,7 @@ def perceptron(inputs: int, outputs: int, depth: int) -> Callable[[np.ndarray], 
 
 
 def made(settings: Settings, **options: Any) -> tuple[Any, np.ndarray]:
-    """The environments of a subject, and their first observations."""
+    """Environments of a subject, and their first observations."""
     import gymnasium
 
     import mjgym  # noqa: F401  (registers the ids)
@@ -63,18 +62,18 @@ def made(settings: Settings, **options: Any) -> tuple[Any, np.ndarray]:
 
 
 def policy_of(envs: Any, depth: int) -> Callable[[np.ndarray], np.ndarray]:
-    """A perceptron that acts for environments."""
+    """Perceptron policy for environments."""
     (inputs,), (outputs,) = envs.single_observation_space.shape, envs.single_action_space.shape
     return perceptron(inputs, outputs, depth)
 
 
 def plain(settings: Settings, depth: int) -> Subject:
-    """The loop that everybody writes."""
+    """The plain loop."""
     envs, first = made(settings, threads=1)
-    policy, seen = policy_of(envs, depth), [first]
+    policy, latest = policy_of(envs, depth), [first]
 
     def advance(action: None) -> None:
-        seen[0] = envs.step(policy(seen[0]))[0]
+        latest[0] = envs.step(policy(latest[0]))[0]
 
     return Subject(advance, itertools.repeat(None), settings.num_envs, release=envs.close)
 
@@ -100,7 +99,7 @@ def alone(settings: Settings, **options: Any) -> Subject:
 
 
 def depth_for(settings: Settings) -> int:
-    """Layers of the policy that takes as long for a group as the group's step on one thread."""
+    """Policy depth that takes as long for a group as the group's step on one thread."""
     group = dataclasses.replace(settings, num_envs=settings.num_envs // 2)
     envs, observation = made(group, threads=1)
     subject = subjects.vector(envs, np.float32, group)
@@ -108,12 +107,12 @@ def depth_for(settings: Settings) -> int:
         envs.step(action)
 
     def seconds(act: Callable[[Any], Any]) -> float:
-        found = []
+        durations = []
         for action in itertools.islice(subject.actions, TRIALS):
             started = time.perf_counter()
             act(action)
-            found.append(time.perf_counter() - started)
-        return float(np.median(found))
+            durations.append(time.perf_counter() - started)
+        return float(np.median(durations))
 
     step = seconds(envs.step)
     shallow, deep = policy_of(envs, FEW), policy_of(envs, MANY)

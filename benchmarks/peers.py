@@ -1,11 +1,11 @@
-"""Time mjgym against EnvPool, dm_control and the engine's own loop, on this machine.
+"""Time mjgym against EnvPool, dm_control and the engine's loop, on this machine.
 
     python benchmarks/peers.py                              # all ids, about an hour
     python benchmarks/peers.py --quick                      # a handful of them
     python benchmarks/peers.py dmc/walker-walk-v0 dmc/cartpole-swingup-v0 --num-envs 256
     python benchmarks/peers.py dmc/walker-walk-v0 --memory  # memory, creation and import time
 
-It makes a virtual environment of its own (or takes the one that is there), installs this checkout
+It makes a separate virtual environment (or reuses an existing one), installs this checkout
 and the peers into it, and runs itself there. For each id, seven subjects are timed:
 
 - **batch**: `gymnasium.make_vec` with all allowed cores, all else at its defaults;
@@ -14,12 +14,11 @@ and the peers into it, and runs itself there. For each id, seven subjects are ti
   nor reward nor reset; a simulation's 128 steps follow one another, and stay in the cache;
 - **engine**: the same with the engine's batch, which steps as many simulations by turns;
 - **single**: `gymnasium.make`, one environment as a user has it;
-- **bare**: its physics steps alone, without which no environment in Python can do;
+- **bare**: its physics steps alone, a lower bound for any environment in Python;
 - **dm_control**: `suite.load`, the same.
 
-Each has a process of its own, which is stopped while another one is timed. A repeat times all of
-them one after the other (the next one in the opposite order), so that a ratio's two sides are
-close in time: ratios are taken within a repeat, and the median of the repeats is shown. All
+Each has a separate process, stopped while another one is timed. Repeats time all subjects in
+alternating order: ratios are taken within a repeat, and their median is shown. All
 get random actions drawn beforehand and are timed in mid-episode; resets are timed apart, and count
 as often as an episode ends. Control steps per second are those of all sub-environments together.
 """
@@ -50,7 +49,7 @@ SUBJECTS: dict[str, subjects.Builder] = {
 
 
 def parse(arguments: Sequence[str], known: Sequence[str] | None) -> argparse.Namespace:
-    """The command line; a mistake in it ends the program with status 2.
+    """Parse the command line; an error exits with status 2.
 
     Args:
         arguments: without the program's name.
@@ -86,7 +85,7 @@ def parse(arguments: Sequence[str], known: Sequence[str] | None) -> argparse.Nam
 
 
 def registered() -> list[str] | None:
-    """The ids of the published suite; None where mjgym is not installed."""
+    """Ids of the published suite; None without mjgym."""
     try:
         from mjgym import registry
         from mjgym.cli.peers import NAMESPACE
@@ -119,7 +118,7 @@ def time_all(options: argparse.Namespace, threads: int, unavailable: dict[str, s
 
 
 def peers_file() -> str:
-    """The file that loads the peers: by itself, without the package around it and its imports."""
+    """The file that loads the peers without importing its package."""
     from mjgym.cli import peers
 
     return peers.__file__

@@ -1,11 +1,11 @@
-"""Steps per second of a batch whose observations have pictures, against EnvPool's.
+"""Steps per second of a batch with image observations, against EnvPool's.
 
     python benchmarks/picture_batches.py --python python3.12
     python benchmarks/picture_batches.py --num-envs 16 --repeats 3
 
-Both step as many CMU humanoids between walls, which see 64 x 64 pixels with their egocentric camera
-at the published quality, on as many threads, by turns on the same machine. EnvPool draws these
-pictures from 1.2.7 on, which needs Python 3.12 or newer: `--python` makes the virtual environment.
+Both step as many CMU humanoids between walls, with 64 x 64 pixels from the egocentric camera at the
+published quality, on as many threads, alternating on the same machine. EnvPool renders these images
+from 1.2.7 on, which needs Python 3.12 or newer: `--python` makes the virtual environment.
 """
 
 import dataclasses
@@ -21,17 +21,17 @@ from comparison.turns import compare_steps, missing
 
 ID, NAME = "locomotion/cmu_humanoid-run_walls-v0", "DmcCmuHumanoidRunWalls-v1"
 PEERS = {"envpool": "envpool==1.2.7"}
-WARM_UP = 3  # control steps: pictures that take long have more processes from the second on
+WARM_UP = 3  # control steps: slow images use more processes from the second on
 
 
 def batch(settings: Settings) -> Subject:
-    """Ours, with the observation as it is published."""
-    made = subjects.batch(settings, observation="dict+pixels")
-    return dataclasses.replace(made, warm_up=WARM_UP)
+    """Ours, with the published observation."""
+    subject = subjects.batch(settings, observation="dict+pixels")
+    return dataclasses.replace(subject, warm_up=WARM_UP)
 
 
 def envpool(settings: Settings) -> Subject:
-    """EnvPool's, whose observations always have the pictures.
+    """EnvPool's, always with image observations.
 
     Raises:
         ModuleNotFoundError: EnvPool is not installed.

@@ -1,11 +1,11 @@
-"""Frames per second of our pictures, by quality and backend, against the peers' own.
+"""Frames per second of our rendering, by quality and backend, against the peers'.
 
     python benchmarks/pixels.py                         # the defaults
     python benchmarks/pixels.py dmc/dog-run-v0 --seconds 5 --venv FOLDER
 
-Each subject draws camera 0 at 84 x 84 pixels in a process of its own, one after the other: state
-in, picture out, without physics. Peers run in the virtual environment of `peers.py`; what a peer
-cannot draw here is said in its place.
+Each subject renders camera 0 at 84 x 84 pixels in a separate process, one after the other: state
+in, image out, without physics. Peers run in the virtual environment of `peers.py`; errors of a peer
+are shown in its place.
 """
 
 import argparse
@@ -64,7 +64,7 @@ print("frames per second:", frames / (time.perf_counter() - started), flush=True
 
 
 def rate(python: Path, script: str, arguments: list[str], backend: str) -> float | str:
-    """Frames per second of a subject, or the last line of why there are none."""
+    """Frames per second of a subject, or the last line of its error."""
     done = subprocess.run(
         [str(python), "-c", script + TIMER, *arguments],
         capture_output=True,

@@ -4,24 +4,24 @@
     python benchmarks/robosuite.py robosuite/Lift-v0 --seconds 5
     python benchmarks/robosuite.py --venv FOLDER --robosuite FOLDER   # environments that are there
 
-It makes two virtual environments of its own (or takes those that are there): one with this
+It makes two virtual environments (or reuses existing ones): one with this
 checkout, in which it runs itself, and one with robosuite on the newest MuJoCo that it works with.
-Robots are Pandas, the controller is OSC_POSE at 20 Hz, rewards are dense, nobody draws anything.
+Robots are Pandas, the controller is OSC_POSE at 20 Hz, rewards are dense, rendering is off.
 
 - **batch**: `gymnasium.make_vec` with all allowed cores, all else at its defaults;
 - **one call**: the same batch of the engine, which makes the 25 physics steps of a control step in
   one call, from states to which random actions have led, each with one torque, and neither
   observation nor reward nor reset; and with all geoms of the model, while **batch** leaves out
-  those that only pictures need;
-- **limit**: `mj_step` in a loop of C++ on as many threads, with the torques that the same law has
-  given beforehand; a simulation's 150 steps follow one another, and its memory stays in the cache;
+  visual geoms;
+- **limit**: `mj_step` in a loop of C++ on as many threads, with precomputed torques of the same
+  law; a simulation's 150 steps follow one another, and its memory stays in the cache;
 - **single**: `gymnasium.make`, one environment as a user has it;
 - **robosuite**: its environment of the same name, with hard resets, as it has them by default.
 
-A reset of ours draws sizes and places anew, as robosuite's does. Each subject has a process of its
-own, which is stopped while another one is timed. A repeat times all of them one after the other
-(the next one in the opposite order): ratios are taken within a repeat, and the median of the
-repeats is shown. Control steps per second are those of all sub-environments together.
+Our resets redraw sizes and places, as robosuite's do. Each subject has a separate process, stopped
+while another one is timed. Repeats time all subjects in alternating order: ratios are taken within
+a repeat, and their median is shown. Control steps per second are those of all sub-environments
+together.
 """
 
 import functools
@@ -43,17 +43,17 @@ FAMILIES = (
 )
 IDS = tuple(f"robosuite/{name}-v0" for name in FAMILIES)
 NUM_ENVS = 256
-MOMENTS = 64  # control steps of a batch, from whose states the engine steps alone
-AT_ONCE = 20  # control steps that robosuite makes for each request
+MOMENTS = 64  # control steps of a batch, as initial states for the engine alone
+AT_ONCE = 20  # control steps per request to robosuite
 PEER = ("robosuite==1.5.2", "mujoco==3.9.0")
 PROCESS = Path(__file__).parent / "comparison" / "robosuite_process.py"
 
 
 def robosuite(folder: Path, settings: Settings) -> Subject:
-    """robosuite's environment of the same name, in a process of its own environment.
+    """robosuite's environment of the same name, in a process of its virtual environment.
 
     Args:
-        folder: of the virtual environment that has robosuite.
+        folder: virtual environment with robosuite.
         settings: of the subject.
     """
     task = settings.id.partition("/")[2].removesuffix("-v0")
@@ -63,7 +63,7 @@ def robosuite(folder: Path, settings: Settings) -> Subject:
 
 
 def one_call(settings: Settings) -> Subject:
-    """The engine's batch, from states that a batch with random actions has been in, by turns."""
+    """The engine's batch, cycling through states of a batch with random actions."""
     import gymnasium
 
     import mjgym  # noqa: F401  (registers the ids)
@@ -74,7 +74,7 @@ def one_call(settings: Settings) -> Subject:
     envs.reset(seed=settings.seed)
     simulations, moving = envs._simulations, subjects.vector(envs, np.float32, settings)
     for action in itertools.islice(moving.actions, subjects.WARM_UP):
-        moving.advance(action)  # to where the batch is when it is timed: arms touch things by then
+        moving.advance(action)  # as for the timed batch: arms are in contact by then
     moments = []
     for action in itertools.islice(moving.actions, MOMENTS):
         before = simulations.batch.state.copy()
@@ -95,7 +95,7 @@ def one_call(settings: Settings) -> Subject:
 
 
 def text(steps: list[report.Result], resets: list[dict[str, Any]]) -> str:
-    """The table, its geometric means, and what is missing and why."""
+    """Table, its geometric means, and missing measurements with reasons."""
 
     def number(value: float | None, form: str) -> str:
         return "" if value is None else format(value, form)

@@ -1,14 +1,13 @@
-"""Makes the runs that the table of scores lacks, one after the other, and adds each to it.
+"""Make the missing runs of the table of scores, one after the other.
 
     python benchmarks/scores.py                        # the suite, seed 0, then the others
     python benchmarks/scores.py suite --seeds 0        # one table alone
     python benchmarks/scores.py --ids dmc/walker-walk-v0 --seeds 1 2
-    python benchmarks/scores.py --draw                 # the curves of what there is
+    python benchmarks/scores.py --draw                 # the curves so far
 
-The protocol is that of the guide to scores. A run that was stopped goes on, one that has ended is
-left as it is, one that failed is named and not tried again by itself; several of these programs may
-run side by side, each with ids of its own (`--part 1/2`). The package must be a clean checkout, as
-each run names its commit.
+The protocol is that of the guide to scores. Stopped runs are continued, finished ones are kept, and
+failed ones are named and not retried; several of these programs may run in parallel, each with its
+ids (`--part 1/2`). The package must be a clean checkout, as each run records its commit.
 """
 
 import os
@@ -34,8 +33,8 @@ def jobs(
 
     Args:
         tables: their names.
-        ids: only these; all where there are none.
-        seeds: only these; all where there are none.
+        ids: restrict to these; empty for all.
+        seeds: restrict to these; empty for all.
     """
     for seed in sorted({seed for name in tables for seed in seeds or SEEDS[name]}):
         for name in tables:
@@ -62,7 +61,7 @@ def run(id: str, seed: int, out: Path) -> None:
 
 
 def main() -> int:
-    """Run what is missing, or draw what there is; returns the exit code."""
+    """Make missing runs, or draw the curves so far; returns the exit code."""
     parser = described(__doc__ or "")
     parser.add_argument("tables", nargs="*", metavar="TABLE", help=f"of {', '.join(SEEDS)}")
     parser.add_argument("--ids", nargs="+", default=[], help="only these")

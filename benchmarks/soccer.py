@@ -5,15 +5,15 @@
     python benchmarks/soccer.py --venv FOLDER       # an environment that is there
     python benchmarks/soccer.py --python python3.12 # makes it; EnvPool's soccer needs 3.12 or newer
 
-It makes a virtual environment of its own (or takes the one that is there), installs this checkout
+It makes a separate virtual environment (or reuses an existing one), installs this checkout
 and its peers into it, and runs itself there. Rates are control steps of whole matches per second:
 
 - **batch**: `make_vec`, each player a row, with random actions, against **limit**, `mj_step` on the
   same models in a loop of C++ on as many threads (see `mjgym.checks.benchmark.engine`), and
   **envpool**, as many matches on as many threads (1.2.7, for Python 3.12 or newer).
-- **single**: one match of `make`, against **dm_control**, the framework's own, on one thread.
-- **reset**: what a match costs to begin, for one environment, for each of a batch, and in
-  dm_control, which compiles its model anew. Nobody draws anything.
+- **single**: one match of `make`, against **dm_control**, on one thread.
+- **reset**: cost of starting a match, for one environment, for each of a batch, and in
+  dm_control, which recompiles its model. Rendering is off.
 
 A peer that is not installed, or fails, is left out with a line that says why.
 """
@@ -41,7 +41,7 @@ def parts(id: str) -> tuple[str, int]:
 
 
 def dm_control(settings: Settings) -> Subject:
-    """dm_control's match of the same players, who act at random.
+    """dm_control's match of the same players, with random actions.
 
     Raises:
         ModuleNotFoundError: dm_control is not installed.
@@ -53,7 +53,7 @@ def dm_control(settings: Settings) -> Subject:
     drop_stale_fields()
     soccer: Any = importlib.import_module("dm_control.locomotion.soccer")
     physics: Any = importlib.import_module("dm_control.mujoco").Physics
-    physics.contexts = None  # nothing is drawn
+    physics.contexts = None  # no rendering
     walker, size = parts(settings.id)
     env = soccer.load(
         team_size=size,
@@ -77,7 +77,7 @@ def dm_control(settings: Settings) -> Subject:
 
 
 def envpool(settings: Settings) -> Subject:
-    """EnvPool's matches of the same players, who act at random.
+    """EnvPool's matches of the same players, with random actions.
 
     Raises:
         ModuleNotFoundError: EnvPool is not installed.
@@ -126,7 +126,7 @@ RESETS: dict[str, Builder] = {
 
 
 def text(steps: list[report.Result], resets: list[dict[str, Any]]) -> str:
-    """Both tables, and what is missing and why."""
+    """Both tables, and missing measurements with reasons."""
     rows = []
     for row in steps:
         rates = [row["subjects"].get(name, {}).get("rate") for name in STEPS]

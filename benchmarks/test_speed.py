@@ -1,8 +1,8 @@
-"""The speed of mjgym on this machine: `pytest benchmarks --benchmark-only`.
+"""Speed of mjgym on this machine: `pytest benchmarks --benchmark-only`.
 
-The times of pytest-benchmark are those of a round, and `extra_info` (in `--benchmark-json`) has
-the number that one wants: control steps per second, microseconds a reset, megabytes a
-sub-environment. All random actions are drawn beforehand. `peers.py` compares with others.
+The times of pytest-benchmark are those of a round, and `extra_info` (in `--benchmark-json`) has the
+relevant number: control steps per second, microseconds per reset, megabytes per sub-environment.
+All random actions are drawn beforehand. `peers.py` compares with others.
 """
 
 import itertools
@@ -29,9 +29,9 @@ SIZES = {
 }
 IDS = [id for id in SIZES if id in mjgym.registry.ids()]
 BATCHES = [(id, n) for id in IDS for n in SIZES[id]]
-WARM_UP = 100  # control steps, after which what was dropped has landed
+WARM_UP = 100  # control steps, after which objects have settled
 SINGLE_STEPS = 200  # in a round
-BATCH_STEPS = 512  # in a round, over all sub-environments; at least 4 calls
+BATCH_STEPS = 512  # per round, over all sub-environments; at least 4 calls
 ROUNDS = 10
 MEMORY_ENVS = 1024
 
@@ -39,7 +39,7 @@ MEMORY_ENVS = 1024
 def timed(
     benchmark: BenchmarkFixture, run: Callable[[], Any], rounds: int = ROUNDS
 ) -> float | None:
-    """Time rounds of a function; the median in seconds, None where nothing is timed."""
+    """Time rounds of a function; the median in seconds, None without timing."""
     benchmark.pedantic(run, rounds=rounds, warmup_rounds=1)
     return benchmark.stats.stats.median if benchmark.stats else None
 
@@ -50,7 +50,7 @@ def actions_of(space: Any, lead: tuple[int, ...], count: int) -> Any:
 
 @pytest.mark.parametrize("id", IDS)
 def test_single_step(benchmark: BenchmarkFixture, id: str) -> None:
-    """A single environment through `gymnasium.make`; episodes that end in a round are reset."""
+    """Single environment through `gymnasium.make`; episodes that end in a round are reset."""
     env = gymnasium.make(id)
     env.reset(seed=0)
     actions = actions_of(env.action_space, (), 1000)
@@ -70,7 +70,7 @@ def test_single_step(benchmark: BenchmarkFixture, id: str) -> None:
 
 @pytest.mark.parametrize(("id", "num_envs"), BATCHES)
 def test_batch_step(benchmark: BenchmarkFixture, id: str, num_envs: int) -> None:
-    """A batch through `gymnasium.make_vec` with its defaults: all allowed cores, autoreset on."""
+    """Batch through `gymnasium.make_vec` with its defaults: all allowed cores, autoreset on."""
     envs = gymnasium.make_vec(id, num_envs=num_envs)
     envs.reset(seed=0)
     actions = actions_of(envs.single_action_space, (num_envs,), 16)
@@ -125,7 +125,7 @@ def test_batch_creation(benchmark: BenchmarkFixture, id: str) -> None:
 
 
 def test_import(benchmark: BenchmarkFixture) -> None:
-    """`import mjgym` beyond gymnasium and mujoco; a round is a fresh process, start and all."""
+    """`import mjgym` beyond gymnasium and mujoco; a round is a fresh process."""
     both = "import gymnasium, mujoco"
     seconds: list[float] = []
 
@@ -138,7 +138,7 @@ def test_import(benchmark: BenchmarkFixture) -> None:
 
 @pytest.mark.parametrize("id", IDS)
 def test_memory(benchmark: BenchmarkFixture, id: str) -> None:
-    """Growth of a process for each sub-environment of a batch of 1024 (32 dogs)."""
+    """Growth of a process per sub-environment of a batch of 1024 (32 dogs)."""
     settings = Settings(id, min(MEMORY_ENVS, SIZES[id][-1]), allowed_cores())
     taken = benchmark.pedantic(lambda: footprint.of_batch(subjects.batch, settings), rounds=1)
     benchmark.extra_info["megabytes_per_env"] = taken.bytes_per_env / footprint.MEGABYTE

@@ -1,13 +1,13 @@
-"""The cost of varying mass, friction and size at every reset.
+"""Cost of varying mass, friction and size at every reset.
 
     python benchmarks/variation.py                     # dmc/walker-run-v0, 256 sub-environments
-    python benchmarks/variation.py --quick             # a look at whether it runs
+    python benchmarks/variation.py --quick             # a smoke test
     python benchmarks/variation.py dmc/humanoid-run-v0 --num-envs 64
 
-Two batches, one of which varies, take turns: each plays whole episodes, with the reset that begins
-them and random actions, drawn beforehand. Of all pairs the median counts. The reset is also timed
-by itself, as the varied bodies' other contacts make steps dearer or cheaper, too. For ids whose
-episodes do not end before their limit.
+Two batches, one of which varies, take turns: each plays whole episodes including the reset, with
+random actions drawn beforehand. The result is the median over all pairs. The reset is also timed
+separately, as the varied bodies' contacts change the cost of steps, too. For ids whose episodes do
+not end before their limit.
 """
 
 import argparse
@@ -30,13 +30,13 @@ VARY = {
     "geom_friction[*, 0]": factor(Uniform(0.8, 1.2)),
     "geom_size": factor(Uniform(0.95, 1.05)),
 }
-ACTIONS = 16  # different ones, that take turns
+ACTIONS = 16  # distinct ones, in turn
 WARM_UP = 20  # control steps
 
 
 @dataclass
 class Times:
-    """Seconds of an episode: of the reset that begins it, and with all its steps."""
+    """Seconds of an episode: of its reset, and with all steps."""
 
     reset: float
     whole: float
@@ -61,7 +61,7 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="2 pairs of 20 steps, 8 environments")
     given = parser.parse_args()
     n, repeats = (8, 2) if given.quick else (given.num_envs, given.repeats)
-    # Without an autoreset in the middle: an episode here is one reset and all of its steps.
+    # Without autoreset: an episode here is one reset and all of its steps.
     make = {"num_envs": n, "autoreset_mode": "Disabled"}
     plain = gymnasium.make_vec(given.id, **make)
     varied = gymnasium.make_vec(given.id, vary=VARY, **make)

@@ -1,19 +1,18 @@
-"""Say what has become slower since the last commit whose speed was recorded, on this machine.
+"""Report slowdowns since the last commit with a recorded speed, on this machine.
 
-    python benchmarks/watch.py                     # everything that the tables show, 2 hours
-    python benchmarks/watch.py robosuite/ dmc/dog  # ids that begin so
+    python benchmarks/watch.py                     # everything in the tables, 2 hours
+    python benchmarks/watch.py robosuite/ dmc/dog  # ids with these prefixes
     python benchmarks/watch.py --quick             # a handful of ids, 2 minutes, as CI does
-    python benchmarks/watch.py --record            # then write this commit's numbers down
+    python benchmarks/watch.py --record            # then record this commit's numbers
 
-Steps of one environment and of a batch, and resets of either, are timed by turns in this checkout
-and in that of the recorded commit, see `commits.py`: numbers of another machine or another day
-compare with nothing. What counts is the median of the turns' ratios. It is slower if all of the
-median's 95 % interval lies above 1.03, and does so again when it is measured a second time. The
-status is 0 whatever is found.
+Steps of one environment and of a batch, and resets of either, are timed alternately in this
+checkout and in that of the recorded commit, see `commits.py`: numbers of another machine or another
+day are not comparable. The result is the median of the turns' ratios. It is slower if the median's
+95 % interval lies above 1.03, twice in a row. The status is always 0.
 
 `--record` appends this commit's numbers to `benchmarks/records/speed.jsonl`, one line of JSON with
-commit, machine and versions. Without a record the commit before is compared with; `--against` names
-another.
+commit, machine and versions. Without a record the previous commit is the reference; `--against`
+names another.
 """
 
 import argparse
@@ -38,13 +37,13 @@ BATCH = 256
 QUICK_BATCH = 32
 QUICK_BUDGET = 120.0  # s
 QUICK_IDS = (*QUICK[:2], "robosuite/Lift-v0")
-NOTICED = 1.03  # a ratio from which on a change matters
+NOTICED = 1.03  # ratio above which a change matters
 HEADER = ("what", "environments", "recorded, us", "now, us", "ratio", "95 % interval")
 
 
 @dataclass(frozen=True)
 class Row:
-    """Something that is timed.
+    """A timed item.
 
     Args:
         id: of the task.
@@ -59,10 +58,10 @@ class Row:
 
 @dataclass(frozen=True)
 class Change:
-    """A row's times, then and now.
+    """Times of a row, then and now.
 
     Args:
-        row: what was timed.
+        row: the timed item.
         other: seconds at the recorded commit, the median of the turns.
         this: seconds now.
         ratio: the median of the turns' ratios.
@@ -79,7 +78,7 @@ class Change:
 
     @property
     def slower(self) -> bool:
-        """Whether that is more than noise, and matters."""
+        """Whether the change is significant and matters."""
         return self.low > NOTICED
 
     def cells(self) -> tuple[str, ...]:
@@ -91,9 +90,9 @@ class Change:
 
 
 def interval(ratios: Sequence[float]) -> tuple[float, float]:
-    """An interval that holds the median with a probability of at least 95 %, by order statistics.
+    """Interval that contains the median with a probability of at least 95 %, by order statistics.
 
-    With fewer than six ratios it is that of all of them, which holds it less often.
+    With fewer than six ratios it is that of all of them, with less coverage.
     """
     ordered, n = sorted(ratios), len(ratios)
     below, tail, weight = 0, 0.0, 0.5**n
@@ -116,7 +115,7 @@ def measured(row: Row, roots: Sequence[Path], options: argparse.Namespace) -> Ch
 
 
 def rows(options: argparse.Namespace) -> Iterator[Row]:
-    """The rows to be timed."""
+    """Rows to time."""
     from mjgym import registry
 
     if options.quick:
@@ -135,7 +134,7 @@ def rows(options: argparse.Namespace) -> Iterator[Row]:
 
 
 def last_recorded(records: Path = RECORDS) -> str:
-    """The commit of the last record that this checkout has in its past; else the one before."""
+    """Commit of the last record in this checkout's history; else the previous one."""
     lines = records.read_text().splitlines() if records.exists() else []
     for line in reversed(lines):
         commit = str(json.loads(line)["machine"]["commit"])
@@ -147,7 +146,7 @@ def last_recorded(records: Path = RECORDS) -> str:
 
 def record(changes: Sequence[Change], records: Path = RECORDS, *, cpu: bool = False) -> None:
     """Append this commit's numbers to the records."""
-    # Not above: a worker imports this file before it imports the package of its own checkout.
+    # Not above: a worker imports this file before the package of its checkout.
     from mjgym.util import atomic
 
     line = {
@@ -164,7 +163,7 @@ def record(changes: Sequence[Change], records: Path = RECORDS, *, cpu: bool = Fa
 
 
 def parse(arguments: Sequence[str] | None = None) -> argparse.Namespace:
-    """The command line; a mistake in it ends the program with status 2."""
+    """Parse the command line; an error exits with status 2."""
     parser = described(__doc__ or "")
     parser.add_argument("ids", nargs="*", help="how ids begin that are timed; default: all")
     parser.add_argument("--quick", action="store_true", help="a handful of ids, in 2 minutes")
@@ -184,10 +183,10 @@ def parse(arguments: Sequence[str] | None = None) -> argparse.Namespace:
 
 
 def watch(options: argparse.Namespace, roots: Sequence[Path]) -> tuple[list[Change], list[str]]:
-    """Time all rows for which there is time; what seems slower is measured again.
+    """Time all rows within the budget; apparent slowdowns are measured again.
 
     Returns:
-        The changes, and what is left out with its reason.
+        The changes, and the omitted rows with reasons.
     """
     until = time.perf_counter() + (QUICK_BUDGET if options.quick else float("inf"))
     changes, left_out = [], []
@@ -209,7 +208,7 @@ def watch(options: argparse.Namespace, roots: Sequence[Path]) -> tuple[list[Chan
 
 
 def text(changes: Sequence[Change], left_out: Sequence[str], against: str) -> str:
-    """The rows that are slower, the mean of all ratios, and the rows that are missing."""
+    """Slower rows, the mean of all ratios, and the missing rows."""
     slower = sorted((c for c in changes if c.slower), key=lambda c: -c.ratio)
     parts = [f"Compared with {against}: {len(slower)} of {len(changes)} are slower."]
     if slower:

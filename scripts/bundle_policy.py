@@ -1,19 +1,18 @@
-"""Puts policies of runs into the package, each as the trained policy of its task.
+"""Bundle policies of runs as the trained policies of their tasks.
 
 python scripts/bundle_policy.py RUN [RUN ...]          # folders of `mjgym train`
-python scripts/bundle_policy.py RUN --out FOLDER       # elsewhere than in assets/policies
+python scripts/bundle_policy.py RUN --out FOLDER       # instead of assets/policies
 python scripts/bundle_policy.py RUN --half             # in half the bytes
-python scripts/bundle_policy.py FILE.npz --half        # the same of one that is bundled
-python scripts/bundle_policy.py RUN --least 0.8        # only what reaches this share
+python scripts/bundle_policy.py FILE.npz --half        # the same for a bundled one
+python scripts/bundle_policy.py RUN --least 0.8        # only those that reach this share
 
 A run's policy is scored by NumPy alone, with the 100 seeds of `mjgym evaluate`, and by PyTorch,
-from the run's checkpoint. It is refused where the two disagree, where the run's own score is
-another one, where the task is not as it is registered any more, and where it is no perceptron of a
-state's observations. Of several runs of one task, the one that does best on other seeds is kept,
-those set apart for evaluations in training: by its return in the suite, else by success. So its
-score is not the result of any choice. With `--half`, the numbers of its layers are rounded to half
-precision, and it is scored as it is then. `--least` is a share of a return of 1,000, in the suite,
-or of the episodes that succeed, on these other seeds.
+from the run's checkpoint. It is refused if the two disagree, if the run recorded another score, if
+the task is no longer as registered, or if it is no perceptron of state observations. Of several
+runs of one task, the one with the best result on the separate seeds of evaluations in training is
+kept: by its return in the suite, else by success. So its score is unbiased by selection. With
+`--half`, the numbers of its layers are rounded to half precision before it is scored. `--least` is
+a share of a return of 1,000, in the suite, or of successful episodes, on those separate seeds.
 """
 
 import argparse
@@ -38,25 +37,25 @@ from mjgym_train.learn import algorithms
 from mjgym_train.learn.normalization import FLOOR
 from mjgym_train.run import Run
 
-ALIKE = 1e-4  # of half the range of actions, up to which rounding makes two differ
-SURE = 3.0  # standard errors, up to which two scores of one policy differ
+ALIKE = 1e-4  # fraction of half the range of actions that counts as rounding
+SURE = 3.0  # standard errors, tolerance between two scores of one policy
 
 
 class RefusedError(Exception):
-    """A run's policy cannot be put into the package; the message says why."""
+    """A run's policy cannot be bundled; the message says why."""
 
 
 class TorchPolicy(Policy):
-    """The deterministic policy of a run's checkpoint, computed by PyTorch.
+    """Deterministic policy of a run's checkpoint, computed by PyTorch.
 
     Args:
         run: the folder.
-        like: the same policy by NumPy, which says how long histories are, and the bounds.
+        like: the same policy by NumPy, for history lengths and bounds.
     """
 
     def __init__(self, run: Run, like: Policy) -> None:
         size, actions = len(like.mean), len(like.low)
-        # As they are observed: it is the agent that normalises them.
+        # Raw observations: the agent normalises them.
         raw = np.zeros(size, np.float32), np.ones(size, np.float32)
         plans: dict[str, Any] = {
             name: getattr(like, name) for name in ("chunk", "ensembling", "repeat")
@@ -75,14 +74,14 @@ class TorchPolicy(Policy):
 
 
 class Beside:
-    """A policy that acts, and how far another one's actions are from its own.
+    """A policy that acts, compared with another.
 
     Args:
-        policy: that acts.
-        other: that is asked too.
+        policy: the acting policy.
+        other: the compared policy.
 
     Attributes:
-        distance: the largest difference so far, of half the range of an action.
+        distance: largest difference so far, relative to half the range of an action.
     """
 
     def __init__(self, policy: Policy, other: Policy) -> None:
@@ -98,13 +97,13 @@ class Beside:
         """The first policy's action."""
         one, two = (policy(observation) for policy in self.policies)
         half = (self.policies[0].high - self.policies[0].low) / 2
-        half = np.where(half > 0, half, 1.0)  # what never changes is the same
+        half = np.where(half > 0, half, 1.0)  # constant components are equal
         self.distance = max(self.distance, float(np.abs((one - two) / half).max()))
         return one
 
 
 def bundled(folder: Path) -> trained.Trained:
-    """The policy of a run, scored, with all that is to be known of it.
+    """Load and score a run's policy, with its metadata.
 
     Raises:
         RefusedError: it does not fit into the package.
@@ -147,9 +146,9 @@ def bundled(folder: Path) -> trained.Trained:
 
 
 def halved(found: trained.Trained) -> trained.Trained:
-    """A policy rounded to half precision, with its score.
+    """Round a policy to half precision, with its score.
 
-    What never varied in training is 0 once normalised: its weights are left out.
+    Inputs that never varied in training are 0 once normalised: their weights are dropped.
     """
     constant = found.policy.deviation <= np.float32(FLOOR)
     policy = found.policy.rounded(constant if found.policy.history == 1 else None)
@@ -157,12 +156,11 @@ def halved(found: trained.Trained) -> trained.Trained:
 
 
 def _again(found: trained.Trained) -> trained.Trained:
-    """The policy in a file, re-scored."""
     return _scored(found.policy, found.about, _score(found.about.settings, found.policy))
 
 
 def _scored(policy: Policy, about: trained.About, score: Evaluation) -> trained.Trained:
-    """A policy with its score on the seeds of scores, and that on the seeds it is chosen by."""
+    """Score a policy on the seeds of scores and on those of selection."""
     chosen = _score(about.settings, policy, evaluation.TRAINING_SEEDS)
     made = {
         "returns": tuple(_short(value) for value in score.returns),
@@ -190,7 +188,7 @@ def _score(
 
 
 def reached(about: trained.About) -> tuple[float, float]:
-    """Score on the seeds that policies are chosen by, better ones larger.
+    """Result on the selection seeds, ordered by quality.
 
     Returns:
         Success, 0 where returns have a scale or there is no goal; and the mean return.
@@ -200,16 +198,16 @@ def reached(about: trained.About) -> tuple[float, float]:
 
 
 def share(about: trained.About) -> float:
-    """Share of a return of 1,000, in the suite, or of the episodes that succeed."""
+    """Share of a return of 1,000, in the suite, or of successful episodes."""
     success, mean = reached(about)
     return mean / comparison.NORMALIZED if comparison.scaled(about.id) else success
 
 
 def _require_alike(score: Evaluation, returns: np.ndarray, name: str) -> None:
-    """See whether two scores are those of one policy.
+    """Check that two scores agree for one policy.
 
     Raises:
-        RefusedError: they are not.
+        RefusedError: they do not.
     """
     error = math.hypot(score.returns.std(), returns.std()) / math.sqrt(len(returns))
     here, there = score.returns.mean(), returns.mean()
@@ -218,7 +216,7 @@ def _require_alike(score: Evaluation, returns: np.ndarray, name: str) -> None:
 
 
 def put(found: trained.Trained, out: Path) -> str:
-    """Write a policy to its place in a folder, unless a better one is there; what was done.
+    """Write a policy into a folder, unless a better one is there; return a report.
 
     Raises:
         RefusedError: the file would be too large.

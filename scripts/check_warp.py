@@ -1,15 +1,15 @@
-"""Print how far control steps on MuJoCo Warp are from the recorded ones, for every id.
+"""Print deviations of control steps on MuJoCo Warp from the recorded ones, for every id.
 
 Errors are the largest of positions, velocities and activations ("state"), of observations and of
-rewards, relative to max(1, |recorded|). Steps that begin with bodies more than 1 cm in each other
-are counted by themselves ("deep"): their number, and the largest error of their states. "hooks" is
-the largest difference between torch and NumPy in what a task computes of the same state. Behind a
-row stands what exceeds the bounds of `tests/data/warp.json`; the command then fails.
+rewards, relative to max(1, |recorded|). Steps that begin with penetrations of more than 1 cm are
+counted separately ("deep"): their number, and the largest error of their states. "hooks" is the
+largest difference between torch and NumPy in a task's results for the same state. Violations of the
+bounds of `tests/data/warp.json` are printed after a row; the command then fails.
 
     python scripts/check_warp.py [ID ...] [--device cpu] [--out bounds.json]
 
-Kernels are compiled once for each shape of a model: the first run over all ids takes an hour or two
-on a processor, later ones minutes.
+Kernels are compiled once per model shape: on a CPU the first run over all ids takes an hour or two,
+later ones minutes.
 """
 
 import argparse
@@ -24,7 +24,7 @@ sys.path.insert(0, str(ROOT / "tests"))
 
 
 def main() -> None:
-    """Check the ids that the command line names, or all."""
+    """Check the ids of the command line, or all."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("ids", nargs="*", help="default: all")
     parser.add_argument("--device", default="cpu")

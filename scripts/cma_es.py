@@ -11,7 +11,7 @@ import numpy as np
 
 
 class Best(NamedTuple):
-    """The least value found so far, and where."""
+    """Least value so far, and its point."""
 
     value: float
     point: np.ndarray
@@ -24,14 +24,14 @@ def search(
     seed: int = 0,
     population: int | None = None,
 ) -> Iterator[Best]:
-    """The best point after each generation, for ever.
+    """Yield the best point after each generation, endlessly.
 
     Args:
-        values: of points (k, n), (k,); what is not finite counts as the worst.
+        values: objective of points (k, n), (k,); non-finite values count as the worst.
         start: (n,).
-        spread: how far to look at first, in each number, (n,).
-        seed: of the draws.
-        population: points in a generation; by default as many as the tutorial has.
+        spread: initial standard deviation of each number, (n,).
+        seed: random seed.
+        population: points per generation; by default as in the tutorial.
     """
     rng = np.random.default_rng(seed)
     n = len(start)

@@ -1,11 +1,11 @@
-"""Write assets/baselines/engines.csv: whose dynamics differ between two versions of the engine.
+"""Write assets/baselines/engines.csv: ids with different dynamics in two engine versions.
 
     mjgym fingerprint --write there.npz                          # in one environment
     mjgym fingerprint --against there.npz --json > compared.json # in the other
     python scripts/compare_engines.py compared.json
     python scripts/update_tables.py                              # then, for the guide's table
 
-A row is a trajectory of an id; versions of either side, commit and machine stand beside it.
+A row is a trajectory of an id, with the versions of both sides, commit and machine.
 """
 
 import argparse
@@ -28,7 +28,7 @@ def _versions(about: Mapping[str, Any]) -> str:
 
 
 def rows(compared: Mapping[str, Any], commit: str) -> list[dict[str, Any]]:
-    """The rows of what `mjgym fingerprint --against FILE --json` has printed."""
+    """Rows of the output of `mjgym fingerprint --against FILE --json`."""
     machine = compared["here"]["machine"]
     common = {
         "here": _versions(compared["here"]),

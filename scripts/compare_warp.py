@@ -1,11 +1,10 @@
-"""Print whether episodes on MuJoCo Warp have the statistics of those on MuJoCo, for ten ids.
+"""Compare statistics of episodes on MuJoCo Warp with those on MuJoCo, for ten ids.
 
     python scripts/compare_warp.py [ID ...] [--steps 1000] [--num-envs 64] [--device cpu]
 
-Both begin with the same starts and get the same random actions; chaos drives them apart. What is
-compared is the mean reward of a step, how many episodes end per step, and the mean size of what is
-observed (of entries cut at 10): on both engines, and their difference in standard errors ("z"),
-which the worlds give as independent samples.
+Both have the same starts and random actions; chaos drives them apart. Compared are the mean reward
+per step, episode ends per step, and the mean size of observations (entries clipped at 10): on both
+engines, and their difference in standard errors ("z"), with worlds as independent samples.
 """
 
 import argparse
@@ -21,8 +20,8 @@ from mjgym.checks.benchmark import random_actions
 from mjgym.variation import LogNormal, Uniform, factor
 
 VARY = {"body_mass": factor(LogNormal(0, 0.2)), "geom_friction[*, 0]": factor(Uniform(0.5, 1.5))}
-# Of all kinds: chains, contacts, falls, a placed target, a maze, gaps to fall into, an arm with a
-# controller, and bodies that vary.
+# Of all kinds: chains, contacts, falls, a placed target, a maze, gaps, an arm with a controller,
+# and varying bodies.
 IDS: dict[str, dict[str, Any]] = {
     "dmc/cartpole-swingup-v0": {},
     "dmc/finger-turn_hard-v0": {},
@@ -36,7 +35,7 @@ IDS: dict[str, dict[str, Any]] = {
     "dmc/humanoid-stand-v0": {},
 }
 ALIKE = 3.5  # standard errors: 30 comparisons stay below in 98 of 100 runs
-CUT = 10.0  # of an entry of an observation, so that forces do not outweigh all others
+CUT = 10.0  # of an observation entry, so that forces do not outweigh all others
 
 
 def play(envs: Any, steps: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -55,7 +54,7 @@ def play(envs: Any, steps: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 def compared(ours: np.ndarray, theirs: np.ndarray) -> tuple[float, float, float]:
-    """Both means, and their difference in standard errors; 0 where they are the same number."""
+    """Both means, and their difference in standard errors; 0 if they are equal."""
     difference = float(ours.mean() - theirs.mean())
     error = math.sqrt((ours.var(ddof=1) + theirs.var(ddof=1)) / len(ours))
     z = 0.0 if difference == 0 else difference / error if error else math.inf
@@ -79,9 +78,11 @@ def main() -> None:
         theirs = play(gymnasium.make_vec(id, **options), given.steps)
         device = {"backend": "warp", "device": given.device, "output": "numpy"}
         ours = play(gymnasium.make_vec(id, **device, **options), given.steps)
-        found = [compared(a, b) for a, b in zip(ours, theirs, strict=True)]
-        cells = [f"{x:.4f}" if i < 2 else f"{x:.1f}" for each in found for i, x in enumerate(each)]
-        mark = "" if all(abs(z) < ALIKE for *_, z in found) else "  NOT ALIKE"
+        comparisons = [compared(a, b) for a, b in zip(ours, theirs, strict=True)]
+        cells = [
+            f"{x:.4f}" if i < 2 else f"{x:.1f}" for each in comparisons for i, x in enumerate(each)
+        ]
+        mark = "" if all(abs(z) < ALIKE for *_, z in comparisons) else "  NOT ALIKE"
         spent = f"{time.perf_counter() - started:.0f}"
         print(form.format(id, *cells, spent) + mark, flush=True)
 

@@ -3,7 +3,7 @@
     python scripts/fit_fast_walker.py --data tests/data/learn_to_move
 
 It takes a few minutes. All lengths are in m, in OpenSim's axes (x forward, y up, z right) of the
-right leg; the left legs of the recorded poses count as right ones.
+right leg; recorded poses of left legs are mirrored.
 """
 
 import argparse
@@ -26,11 +26,12 @@ from mjgym.tasks.l2m.skeleton import COORDINATES, MUSCLES, SLIDES
 
 TARGET = Path(__file__).parents[1] / "assets/l2m/fast.toml"
 DEGREE = 4  # of MuJoCo's polynomials between joints
-KNEE_ANGLES = np.linspace(-2.1, 0.2, 401)  # rad, within the limits and a bit beyond
+KNEE_ANGLES = np.linspace(-2.1, 0.2, 401)  # rad, slightly beyond the limits
 LEG = ("hip_flexion", "hip_adduction", "knee_angle", "ankle_angle")
-LENGTH, ARM = 1e-3, 3e-3  # m, how far lengths and moment arms may be off
+LENGTH, ARM = 1e-3, 3e-3  # m, tolerances of lengths and moment arms
 
-# Where the searches begin: middle of a cylinder along x and y, its radius, ... (see `_paths`).
+# Initial values of the searches: centre of a cylinder along x and y, its radius, ... (see
+# `_paths`).
 STARTS = {
     "hamstrings": ((-0.0255, -0.0308, 0.0108, 0.0002, 0.0004, -0.0015), (0.002,) * 6),
     "gastroc": ((-0.0302, -0.402, 0.0005, 0.0, 0.0002, -0.0004), (0.001,) * 6),
@@ -39,21 +40,21 @@ STARTS = {
         (0.002, 0.002, 0.002, 0.1, 0.1, *(0.002,) * 6),
     ),
 }
-# Of the kneecap: polynomials along x and y (cm, from the constant upwards, less those of the points
-# that it stands for), its points, and the cylinders of both muscles.
+# Of the kneecap: polynomials along x and y (cm, from the constant upwards, relative to those of the
+# points that it replaces), its points, and the cylinders of both muscles.
 KNEECAP_START = (
     -2.01184, 0.5755, -4.10693, -3.58226, -0.72674, 1.07947, 0.3186, -2.92594, -1.122, -0.05906,
     0.01215, -0.01112, 0.01971, -0.00981, 0.01829, 0.03543, -0.00814, 0.00525, 0.03906, -0.00135,
 )  # fmt: skip
 KNEECAP_SPREAD = (*(0.02,) * 10, *(0.0005,) * 4, *(0.002,) * 6)
-CYLINDER = 0.029  # m, of both before it is searched
+CYLINDER = 0.029  # m, initial radius of both
 
 
-# What is known.
+# Data.
 
 
 class Poses:
-    """The recorded poses, as those of right legs.
+    """Recorded poses, as those of right legs.
 
     Attributes:
         q: by coordinate, (n,).
@@ -91,7 +92,7 @@ class Poses:
 
 
 def knee_polynomials() -> dict[str, Polynomial]:
-    """Slides of the tibia in the femur."""
+    """Polynomials of the tibia's slides in the femur."""
     offsets, _, _ = skeleton.knee()(KNEE_ANGLES)
     return {
         axis: Polynomial.fit(KNEE_ANGLES, offsets[..., i], DEGREE).convert()
@@ -105,11 +106,11 @@ Path_ = list[dict[str, Any]]
 
 
 class Leg:
-    """A right leg with some muscles' paths.
+    """A right leg with the paths of some muscles.
 
     Args:
-        paths: by muscle, of points as `assets/l2m/fast.toml` has them.
-        slides: polynomials of the knee's angle by joint.
+        paths: by muscle, points as in `assets/l2m/fast.toml`.
+        slides: polynomials of the knee angle by joint.
     """
 
     def __init__(self, paths: Mapping[str, Path_], slides: Mapping[str, Polynomial]) -> None:
@@ -119,7 +120,7 @@ class Leg:
         self.data = mujoco.MjData(self.model)
 
     def measure(self, q: Mapping[str, np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
-        """Lengths (n, muscles) and moment arms (n, muscles, 4) in some poses."""
+        """Lengths (n, muscles) and moment arms (n, muscles, 4) in poses."""
         model, data = self.model, self.data
         knee = q["knee_angle"]
         rates = {name: p.deriv()(knee) for name, p in self.slides.items()}
@@ -252,11 +253,11 @@ ONE_BY_ONE = {"hamstrings": _hamstrings, "gastroc": _gastroc, "iliopsoas": _ilio
 
 
 def _extensors(x: np.ndarray, recorded: np.ndarray) -> tuple[dict[str, Path_], dict[str, Any]]:
-    """Paths of rectus femoris and vasti over a kneecap, and how that slides.
+    """Paths of rectus femoris and vasti over a kneecap, and its slides.
 
     Args:
-        x: what is searched.
-        recorded: coefficients that the kneecap's are near, (2, DEGREE + 1).
+        x: search variables.
+        recorded: reference coefficients of the kneecap, (2, DEGREE + 1).
     """
     cap = [Polynomial(recorded[i] + x[5 * i : 5 * i + 5] / 100) for i in (0, 1)]
     over = (0.2, 0.05, 0.0)
@@ -283,7 +284,7 @@ def _extensors(x: np.ndarray, recorded: np.ndarray) -> tuple[dict[str, Path_], d
 
 
 def recorded_kneecap() -> np.ndarray:
-    """Polynomials near those of the point that moves on the path of rectus femoris."""
+    """Polynomials of the moving path point of rectus femoris."""
     path = skeleton.numbers()["muscles"]["rect_fem"]["path"]
     point = next(row for row in path if "moves" in row)
     inner = KNEE_ANGLES[(KNEE_ANGLES > -2.05) & (KNEE_ANGLES < 0.12)]
@@ -320,7 +321,7 @@ def _least(
 
 
 def fit_paths(poses: Poses, knee: Mapping[str, Polynomial]) -> tuple[dict[str, Path_], Any]:
-    """Paths with cylinders, and the kneecap's polynomials."""
+    """Fit paths with cylinders, and the kneecap's polynomials."""
     still = {"cap x": Polynomial([0.0]), "cap y": Polynomial([0.0])}
     found: dict[str, Path_] = {}
     for name, path in ONE_BY_ONE.items():
@@ -354,16 +355,16 @@ def _report(leg: Leg, poses: Poses) -> None:
         )
 
 
-# Curves of force.
+# Force curves.
 
 
 def curve(x: Sequence[float], length: np.ndarray, activation: np.ndarray) -> np.ndarray:
-    """The force of MuJoCo's muscle at rest, over its greatest.
+    """Force of MuJoCo's muscle at rest, over its greatest.
 
     Args:
         x: path length at the optimum and scale of lengths (m), the normalized lengths beyond which
             there is no active force, and the passive force between the longest and the optimum.
-        length: of the path, m.
+        length: path length, m.
         activation: 0 to 1.
     """
     optimum, scale, shortest, longest, passive = x
@@ -386,8 +387,8 @@ def curve(x: Sequence[float], length: np.ndarray, activation: np.ndarray) -> np.
 
 
 def fit_curves(poses: Poses) -> dict[str, dict[str, float]]:
-    """The curves that give the tendons' static forces."""
-    found = {}
+    """Fit the muscle curves to the static tendon forces."""
+    curves = {}
     for name, row in skeleton.numbers()["muscles"].items():
         length, activation = poses.length[name], poses.activation[name]
         wanted = poses.force[name] / row["force"]
@@ -408,12 +409,12 @@ def fit_curves(poses: Poses) -> dict[str, dict[str, float]]:
         error = np.abs(curve(x, length, activation) - wanted)
         print(f"{name:11} force median {np.median(error):.1%}, largest {error.max():.1%}")
         keys = ("optimum", "scale", "shortest", "longest", "passive")
-        found[name] = dict(zip(keys, x.tolist(), strict=True))
-    return found
+        curves[name] = dict(zip(keys, x.tolist(), strict=True))
+    return curves
 
 
 def fit_limits() -> dict[str, list[float]]:
-    """Two springs with dampers that push one way, for the smooth onset of OpenSim's.
+    """Fit two one-sided springs with dampers to the smooth onset of OpenSim's.
 
     They begin some widths of the onset beyond the limit, with shares of its stiffness and damping.
     """
@@ -454,7 +455,7 @@ def fit_limits() -> dict[str, list[float]]:
 
 
 class Contacts:
-    """The ground's forces in states of the recorded episodes.
+    """Ground forces in states of the recorded episodes.
 
     Args:
         folder: of episodes.npz.
@@ -486,7 +487,7 @@ class Contacts:
                     self.wanted.append([(-f[0], f[2], -f[1]) for f in (right[i], left[i])])
 
     def off(self, x: np.ndarray) -> float:
-        """The mean error of the forces, over the body's weight.
+        """Mean error of the forces, over the body weight.
 
         Args:
             x: `solref`'s time constant (s) and damping ratio, then `solimp`'s first four numbers.
@@ -497,16 +498,16 @@ class Contacts:
             return np.inf
         model.geom_solref[self.geoms] = x[:2]
         model.geom_solimp[self.geoms] = (*x[2:], 2.0)
-        found = []
+        forces = []
         for data.qpos[:], data.qvel[:], data.act[:] in self.states:
             mujoco.mj_forward(model, data)
-            found.append(np.array(self.body.reactions(view)))
-        error = np.abs(np.array(found) - self.wanted) / self.weight
+            forces.append(np.array(self.body.reactions(view)))
+        error = np.abs(np.array(forces) - self.wanted) / self.weight
         return float(error[..., 2].mean() + 0.3 * error[..., :2].mean())
 
 
 def fit_contact(folder: Path) -> dict[str, list[float]]:
-    """Parameters of MuJoCo's contacts that push as Hunt and Crossley's do."""
+    """Fit MuJoCo's contact parameters to Hunt and Crossley's forces."""
     contacts = Contacts(folder)
     start = (0.0296, 1.14, 0.0214, 0.8, 0.025, 0.39)
     x = _least(contacts.off, start, (0.003, 0.1, 0.02, 0.05, 0.003, 0.05), 40)
@@ -514,7 +515,7 @@ def fit_contact(folder: Path) -> dict[str, list[float]]:
     return {"solref": x[:2].tolist(), "solimp": [*x[2:].tolist(), 2.0]}
 
 
-# What is written.
+# Output.
 
 HEAD = """\
 # Numbers of the walker with MuJoCo's own muscles and contacts, fitted to OpenSim's by
@@ -524,7 +525,7 @@ HEAD = """\
 
 
 def _write(table: Mapping[str, Any], path: Path) -> None:
-    """Write a table of tables of numbers, and of rows of them, whole or not at all."""
+    """Write a table of tables of numbers, and of rows of them, atomically."""
 
     def number(x: Any) -> str:
         if isinstance(x, str):
@@ -557,7 +558,7 @@ def _write(table: Mapping[str, Any], path: Path) -> None:
 
 
 def main() -> None:
-    """Fit everything, and write it."""
+    """Fit everything and write the file."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--data", type=Path, required=True, help="folder of poses.npz")
     folder = parser.parse_args().data

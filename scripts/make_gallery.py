@@ -1,10 +1,10 @@
-"""Draws a picture and a clip of each id, and writes the two pages with them.
+"""Draw an image and a clip of each id, and write the two pages with them.
 
 python scripts/make_gallery.py            draws everything and writes everything
 python scripts/make_gallery.py ID ...     draws these ids only
 python scripts/make_gallery.py --robots   draws the portraits of the tabletop's robots only
 python scripts/make_gallery.py --text     draws nothing
-python scripts/make_gallery.py --check    exits with 1 if a text is stale or a picture is missing
+python scripts/make_gallery.py --check    exits with 1 if a text is stale or an image is missing
 """
 
 import argparse
@@ -34,45 +34,44 @@ from mjgym.util import atomic
 ROOT = Path(__file__).resolve().parents[1]
 FOLDER = ROOT / "assets" / "gallery"
 PAGE = FOLDER / "index.html"
-TABLE = FOLDER / "README.md"  # which code hosts show beside the folder
+TABLE = FOLDER / "README.md"  # shown by code hosts below the folder
 RUN = "python scripts/make_gallery.py"
 
 PICTURE, CLIP, FILM = (320, 240), (192, 144), (400, 300)  # pixels
-LATE = 1e-9  # s, of rounding
-FRAME, FILM_FRAME = 0.05, 0.1  # s, at least, between two frames of a clip, and of a film
+LATE = 1e-9  # s, tolerance of rounding
+FRAME, FILM_FRAME = 0.05, 0.1  # s, shortest frame of a clip, and of a film
 CLIP_BYTES, FILM_BYTES = 42_000, 500_000  # at most
-EYE_CAMERA, EYE = "front_close", 84  # what the tasks of the desk observe: camera, pixels each way
-INSET = 0.42  # of a picture's height, that is taken by what the task observes
+EYE_CAMERA, EYE = "front_close", 84  # observation of the desk tasks: camera, pixels each way
+INSET = 0.42  # fraction of an image's height for the inset observation
 COLUMNS = 4  # of the table
-THUMBNAIL = 160  # pixels, the width in the table
-SHARP = 88  # quality of a picture, of 100
+THUMBNAIL = 160  # pixels, width in the table
+SHARP = 88  # image quality, of 100
 
 
 @dataclass(frozen=True)
 class Shot:
-    """The settings of an id's still and clip: swaying actuators that may pull towards a pose.
+    """Settings of an id's still and clip: swaying actuators that may pull towards a pose.
 
     Attributes:
         camera: name, index or viewpoint; None for the task's viewpoint.
-        zoom: into the middle of what the camera sees.
+        zoom: into the centre of the camera's view.
         seed: of the start and of the phases.
-        upright: begin in the model's own pose instead of a start of the task's.
-        pose: that pose's joints, rad or m, by name, where they are not the model's own.
+        upright: begin in the model's default pose instead of a start of the task.
+        pose: joints of that pose, rad or m, by name, where they differ from the model's.
         lean: rad, of the whole creature forwards, in its pose.
         lift: m, of the lowest part of a creature in its pose above the ground.
-        amplitude: of the actions, of their range.
+        amplitude: of the actions, relative to their range.
         frequency: of the actions, Hz.
-        lag: between neighbouring actuators, in periods; None for phases drawn at random.
-        hold: stiffness of the joints' pull towards the pose of the beginning.
-        keep: servos sway about where their joints begin, instead of about a control of 0.
+        lag: between neighbouring actuators, in periods; None for random phases.
+        hold: stiffness of the joints' pull towards the initial pose.
+        keep: servos sway about the initial joint positions, instead of about a control of 0.
         begin: s, of the clip.
-        still: s, when the picture is taken.
+        still: s, of the still.
         end: s, of the clip.
-        x: m, where a creature begins, instead; None for where the task puts it.
-        eye: the camera of the picture that the task itself observes, and that is shown in a corner;
-            empty for none.
-        scripted: a scripted policy acts, instead.
-        trained: the policy that comes with the package acts, instead.
+        x: m, initial position of a creature; None for the task's.
+        eye: observed camera to show in a corner; empty for none.
+        scripted: a scripted policy acts.
+        trained: the bundled policy acts.
         arguments: of make.
     """
 
@@ -107,7 +106,7 @@ RODENT = Shot(zoom=1.3, amplitude=0.3, frequency=2.0, keep=True, end=2.0)
 BALL = Shot(amplitude=-0.3, frequency=0.0, lag=0.25)
 DESK_ARM = Shot(amplitude=0.6, frequency=0.5, still=0.0, end=1.4)
 TABLE_ARM = Shot(scripted=True)
-# Matches on pitches on which players can be told apart, and the whole of them seen.
+# Matches on pitches small enough to show in full with distinguishable players.
 MATCH = Shot(
     zoom=1.15,
     still=0.6,
@@ -123,13 +122,13 @@ STRAY = Shot(
         "pitch": ((5.6, 4.8), (5.6, 4.8)), "goal": (0.6, 1.5, 0.65), "opponent": "random",
     },
 )  # fmt: skip
-# Players who stand near a ball that is small beside them.
+# Players near a small ball.
 NEAR_BALL = replace(STRAY, zoom=1.0, amplitude=0.1, keep=True, still=0.05, end=1.5)
-# At the first gaps of a corridor, seen from aside.
+# At the first gaps of a corridor, seen from the side.
 GAPS_AT = 6.2  # m
-# An episode whose reward is paid here, which the colours show.
+# A rewarded moment of an episode, shown by colours.
 PAID = {"visualize_reward": True}
-# The reflexes walk in the plane, and fall to the side within a second elsewhere.
+# The reflexes walk in the plane, and fall sideways within a second elsewhere.
 STROLL = Shot(scripted=True, end=0.7, still=0.35, arguments={"init_pose": START})
 # Poses of gaits, by ids without versions: joints (rad), forward lean (rad), lift (m).
 GAITS: dict[str, tuple[dict[str, float], float, float]] = {
@@ -233,7 +232,7 @@ GAITS: dict[str, tuple[dict[str, float], float, float]] = {
         0.12,
     ),
 }
-SHOTS = {  # by the beginning of an id; the longest one counts
+SHOTS = {  # by prefix of an id; the longest one applies
     "dmc/acrobot": Shot(still=1.25),
     "dmc/acrobot-swingup_sparse": Shot(
         upright=True, amplitude=0.1, still=0.05, end=2.0, arguments=PAID
@@ -371,11 +370,11 @@ SHOTS = {  # by the beginning of an id; the longest one counts
 }
 
 
-# Of ids with a trained policy, where another part of the episode shows more.
+# For ids with a trained policy, another part of the episode.
 TRAINED = Shot(begin=1.5, still=2.5, end=4.0, trained=True)
 TRAINED_SHOTS = {
     "dmc/ball_in_cup-catch-v0": replace(TRAINED, begin=0.0, still=1.0, end=2.0),
-    # After a second the cart stands still.
+    # The cart stands still after a second.
     "dmc/cartpole-balance-v0": replace(TRAINED, begin=0.0, still=0.3, end=2.0),
     "dmc/cartpole-balance_sparse-v0": replace(TRAINED, seed=3, begin=0.0, still=0.3, end=2.0),
     "dmc/cartpole-swingup-v0": replace(TRAINED, begin=0.0, still=2.0, end=3.5),
@@ -386,7 +385,7 @@ TRAINED_SHOTS = {
     "dmc/walker-stand-v0": replace(TRAINED, seed=5, begin=0.0, still=2.5, end=2.5),
 }
 
-# Longer than clips, from the beginning of an episode.
+# Longer than clips, from the start of an episode.
 FILMS = {
     "soccer/boxhead-2v2-v0": Shot(
         zoom=1.15,
@@ -400,7 +399,7 @@ FILMS = {
     ),
 }  # fmt: skip
 
-# Ids whose pictures look alike, and the difference: by the end of an id, the other and a sentence.
+# Ids with similar images, by suffix: the other id and a sentence on the difference.
 ALIKE = {
     "acrobot-swingup_sparse": (
         "dmc/acrobot-swingup",
@@ -442,7 +441,7 @@ ALIKE = {
 
 
 def difference(id: str) -> str:
-    """A sentence about the id whose pictures look alike, and the difference; empty for none."""
+    """Sentence on the id with a similar image, and the difference; empty without one."""
     name = _short(id)
     if name.endswith("_vision"):
         other = name.removesuffix("_vision") + "_features"
@@ -458,15 +457,15 @@ PORTRAIT = (240, 240)  # pixels
 
 @dataclass(frozen=True)
 class Portrait(Lift):
-    """Lift, whose agentview looks at the robot from ahead and beside it."""
+    """Lift with a front side view of the robot."""
 
     agentview = ((1.05, -1.2, 1.6), (0.693, 0.579, 0.275, 0.33))
 
 
 def shot(id: str) -> Shot:
-    """The settings of an id; its trained policy acts where there is one."""
-    found = [prefix for prefix in SHOTS if id.startswith(prefix)]
-    how = SHOTS[max(found, key=len)] if found else Shot()
+    """Settings of an id; its trained policy acts if there is one."""
+    prefixes = [prefix for prefix in SHOTS if id.startswith(prefix)]
+    how = SHOTS[max(prefixes, key=len)] if prefixes else Shot()
     if id in trained.ids():
         usual = replace(how, scripted=False, trained=True) if how.scripted else TRAINED
         return TRAINED_SHOTS.get(id, usual)
@@ -477,12 +476,12 @@ def shot(id: str) -> Shot:
 
 
 def file(id: str, what: str) -> Path:
-    """The path of an id's "still" or "clip"."""
+    """Path of an id's "still" or "clip"."""
     return FOLDER / f"{id}.{what}.webp"
 
 
 def play(id: str, how: Shot) -> Iterator[tuple[float, Any]]:
-    """Go through an episode: the time, and the environment there."""
+    """Play an episode, yielding time and environment."""
     env: Any = gymnasium.make(id, **how.arguments).unwrapped
     observation, _ = env.reset(seed=how.seed)
     if how.trained:
@@ -501,11 +500,11 @@ def play(id: str, how: Shot) -> Iterator[tuple[float, Any]]:
         env.set_state({"qpos": model.qpos0, **{k: v for k, v in rest.items() if v.size}})
     space = env.action_space
     low, high = np.maximum(space.low, -1), np.minimum(space.high, 1)
-    n = len(low)  # of controls; those of an opponent come behind them
+    n = len(low)  # of controls; those of an opponent come after them
     phases = (
         np.random.default_rng(how.seed).uniform(size=n)
         if how.lag is None
-        else 0.25 - how.lag * np.arange(n)  # a first cosine, which drives nobody away
+        else 0.25 - how.lag * np.arange(n)  # a cosine first, without drift
     )
     joints = model.actuator_trnid[:n, 0]
     driven = model.actuator_trntype[:n] == mujoco.mjtTrn.mjTRN_JOINT
@@ -526,7 +525,7 @@ def play(id: str, how: Shot) -> Iterator[tuple[float, Any]]:
 
 
 def take_pose(env: Any, how: Shot) -> None:
-    """Put a creature into its pose, as high above the ground as it says, at rest."""
+    """Put a creature into its pose at rest, at the height of the settings."""
     model, data = env.model, env.data
     qpos = model.qpos0.copy()
     for name, value in (how.pose or {}).items():
@@ -552,7 +551,7 @@ def take_pose(env: Any, how: Shot) -> None:
 
 
 def reach(env: Any, how: Shot) -> Iterator[tuple[float, Any]]:
-    """Go through an episode whose actions, which are a controller's, sway."""
+    """Play an episode with swaying controller actions."""
     phases, time = np.random.default_rng(how.seed).uniform(size=env.action_space.shape), 0.0
     while True:
         yield time, env
@@ -561,7 +560,7 @@ def reach(env: Any, how: Shot) -> Iterator[tuple[float, Any]]:
 
 
 def perform(env: Any, observation: Any) -> Iterator[tuple[float, Any]]:
-    """Go through an episode as a scripted policy does."""
+    """Play an episode with a scripted policy."""
     walks = isinstance(env.task, Walk)
     script: Any
     if walks:
@@ -573,14 +572,14 @@ def perform(env: Any, observation: Any) -> Iterator[tuple[float, Any]]:
     time = 0.0
     while True:
         yield time, env
-        if not walks:  # by entries, of which those of one number have an axis in observations
+        if not walks:  # by entries; observations add an axis to scalar ones
             observation = {name: np.atleast_1d(x) for name, x in env.observe().items()}
         observation, *_ = env.step(script(observation))
         time += env.control_timestep
 
 
 def act(env: Any, policy: Policy, observation: Any) -> Iterator[tuple[float, Any]]:
-    """Go through an episode as a trained policy does."""
+    """Play an episode with a trained policy."""
     policy.begin()
     time = 0.0
     while True:
@@ -590,21 +589,21 @@ def act(env: Any, policy: Policy, observation: Any) -> Iterator[tuple[float, Any
 
 
 def picture(env: Any, how: Shot, size: tuple[int, int]) -> Image.Image:
-    """The current image of an environment's camera."""
+    """Current image of an environment's camera."""
     width, height = (round(how.zoom * side) for side in size)
     left, top = (width - size[0]) // 2, (height - size[1]) // 2
     whole = Image.fromarray(env.camera(how.camera, width=width, height=height))
     whole = whole.crop((left, top, left + size[0], top + size[1]))
     if how.eye:
-        seen = Image.fromarray(env.camera(how.eye, width=EYE, height=EYE))
+        observed = Image.fromarray(env.camera(how.eye, width=EYE, height=EYE))
         side, rim = round(INSET * size[1]), max(1, size[1] // 120)
-        seen = seen.resize((side, side), Image.Resampling.BICUBIC)
-        whole.paste(ImageOps.expand(seen, rim, "white"), (size[0] - side - 2 * rim, 0))
+        observed = observed.resize((side, side), Image.Resampling.BICUBIC)
+        whole.paste(ImageOps.expand(observed, rim, "white"), (size[0] - side - 2 * rim, 0))
     return whole
 
 
 def draw(id: str) -> None:
-    """Write the picture and the clip of an id, and its film where it has one."""
+    """Write the still, the clip and any film of an id."""
     still, frames, period = recorded(id, shot(id), CLIP, FRAME)
     file(id, "still").parent.mkdir(parents=True, exist_ok=True)
     with atomic.replacing(file(id, "still")) as part:
@@ -618,17 +617,17 @@ def draw(id: str) -> None:
 def recorded(
     id: str, how: Shot, size: tuple[int, int], least: float
 ) -> tuple[Image.Image, list[Image.Image], int]:
-    """The picture of an id, and frames of a size at least so many seconds apart.
+    """Record the still of an id, and frames of a size at least `least` seconds apart.
 
     Returns:
-        The picture, the frames, and the ms from one to the next.
+        The still, the frames, and the frame period in ms.
     """
     still, frames, times = None, [], []
     for time, env in play(id, how):
         if still is None and time >= how.still - LATE:
             still = picture(env, how, PICTURE)
         if time >= (times[-1] + least if times else how.begin) - LATE:
-            # Drawn large and made small, which is smoother than drawn small.
+            # Rendered large and downsampled, for smoothness.
             large = picture(env, how, (2 * size[0], 2 * size[1]))
             frames.append(large.resize(size, Image.Resampling.BOX))
             times.append(time)
@@ -640,12 +639,12 @@ def recorded(
 
 
 def portrait(robot: str) -> Path:
-    """The path of a robot's portrait."""
+    """Path of a robot's portrait."""
     return FOLDER / "robosuite" / "robots" / f"{robot}.webp"
 
 
 def draw_robot(robot: str) -> None:
-    """Write the portrait of a robot with its own gripper."""
+    """Write the portrait of a robot with its default gripper."""
     env = Env(Portrait(robot=robot, start_noise=0.0), camera="agentview")
     env.reset(seed=0)
     large = picture(env, Shot("agentview"), (2 * PORTRAIT[0], 2 * PORTRAIT[1]))
@@ -656,10 +655,10 @@ def draw_robot(robot: str) -> None:
 
 
 def _packed(frames: list[Image.Image], period: int, most: int) -> bytes:
-    """Frames as the best animated WebP of so many bytes at most.
+    """Frames as the best animated WebP within a number of bytes.
 
     Raises:
-        RuntimeError: none is.
+        RuntimeError: no quality fits.
     """
     for quality in range(75, 0, -5):
         packed = BytesIO()
@@ -679,13 +678,13 @@ def _packed(frames: list[Image.Image], period: int, most: int) -> bytes:
 
 
 def entries() -> list[dict[str, Any]]:
-    """The texts about each id."""
-    found = []
+    """Texts on each id."""
+    texts = []
     learned = trained.ids()
     for id in registry.ids():
         env: Any = gymnasium.make(id, observation="flat")
         described = env.unwrapped.describe()
-        found.append(
+        texts.append(
             {
                 "id": id,
                 "summary": described["summary"],
@@ -701,22 +700,18 @@ def entries() -> list[dict[str, Any]]:
             }
         )
         env.close()
-    return found
+    return texts
 
 
 def dimensions(env: Any) -> str:
-    """Size of the flat observation, and whether the default observation is an image.
-
-    Args:
-        env: made with that mode.
-    """
+    """Size of the flat observation, and whether the default observation is an image."""
     numbers = str(env.observation_space.shape[0])
     usual = registry.registration(env.spec.id).options.get("observation", "")
     return f"{numbers} and a picture" if "pixels" in usual else numbers
 
 
 def table(found: list[dict[str, Any]]) -> str:
-    """The page for code hosts: a picture of each id, with a link to its clip."""
+    """Page for code hosts: an image of each id, linked to its clip."""
     cells = []
     for entry in found:
         id = entry["id"]
@@ -763,7 +758,7 @@ def _short(id: str) -> str:
 
 
 def page(found: list[dict[str, Any]]) -> str:
-    """The page with a card for each id; it opens from disk, and shows all cards without scripts."""
+    """Page with a card for each id; works from disk, and without scripts."""
     tags = sorted({tag for entry in found for tag in entry["tags"]})
     families = {entry["id"].partition("/")[0]: "" for entry in found}
     robots = sorted({robot for entry in found for robot in entry["robots"]})
@@ -817,14 +812,14 @@ def _buttons(tags: Iterable[str]) -> str:
 
 
 def _robots(id: str) -> list[str]:
-    """The robots that an id takes, alone or in pairs; none where there is no choice."""
+    """Robots of an id, alone or in pairs; empty without a choice."""
     if not id.startswith("robosuite/"):
         return []
     return [name for name in arms.names() if arms.find(name).base]
 
 
 def card(entry: dict[str, Any]) -> str:
-    """One id on the page."""
+    """Card of an id on the page."""
     id = entry["id"]
     still, clip = (_beside(id, what) for what in ("still", "clip"))
     limit = f"{entry['steps']}&nbsp;steps" if entry["steps"] else "no limit"
@@ -853,7 +848,7 @@ alt="{escape(id)}, a picture; the link shows it moving"></a>
 
 
 def faults() -> list[str]:
-    """Files that are stale or missing."""
+    """Stale or missing files."""
     found = entries()
     texts = {PAGE: page(found), TABLE: table(found)}
     stale = [path for path, text in texts.items() if not path.exists() or path.read_text() != text]

@@ -1,9 +1,9 @@
-"""Makes the convex shapes of the Jaco's links from measured numbers.
+"""Make the convex hulls of the Jaco's links from measured numbers.
 
 python scripts/make_jaco_hulls.py    writes the meshes and prints each link's error
 
-Each link is the convex hull of a few drums: cylinders with rounded edges, placed where its joints
-are. Their free numbers are fitted so that the hull reaches as far as the measured one along 26
+Each link is the convex hull of a few drums: cylinders with rounded edges, placed at its joints.
+Their free numbers are fitted so that the hull's support function matches the measured one along 26
 directions and along the axes of its body.
 """
 
@@ -24,8 +24,8 @@ FOLDER = ROOT / "assets" / "robots" / "jaco"
 RUN = "python scripts/make_jaco_hulls.py"
 
 NARROW_EDGE = 0.003  # m: a narrower one has fewer facets
-DIGITS = 4  # of a vertex in m: 0.1 mm
-PULL = 0.03  # of a number towards its first value, where the measurements leave it free
+DIGITS = 4  # decimals of a vertex in m: 0.1 mm
+PULL = 0.03  # regularisation towards initial values
 EVERYTHING = ("x", "y", "z", "radius", "half", "edge")
 IN_PLANE = (
     "x",
@@ -33,8 +33,8 @@ IN_PLANE = (
     "radius",
     "half",
     "edge",
-)  # of a finger, which is its own mirror image in z = 0
-LEAST = {"radius": 0.0005, "half": 0.0005, "edge": 0.0015}  # m, of what is fitted
+)  # of a finger, which is symmetric in z = 0
+LEAST = {"radius": 0.0005, "half": 0.0005, "edge": 0.0015}  # m, lower limits of the fit
 
 
 @dataclass(frozen=True)
@@ -42,13 +42,13 @@ class Drum:
     """A cylinder with rounded edges, in its body's frame.
 
     Args:
-        x, y, z: its middle, m.
+        x, y, z: centre, m.
         axis: a direction.
         radius: of its flat ends, m.
-        half: of its length between the flat ends' edges, m.
+        half: half the length between the flat ends' edges, m.
         edge: radius of the rounding that is added all around, m.
-        fit: the numbers that are fitted, of "x", "y", "z", "radius", "half" and "edge".
-        mirrored: whether its mirror image in the plane x = 0 is there as well.
+        fit: fitted numbers among "x", "y", "z", "radius", "half" and "edge".
+        mirrored: whether its mirror image in the plane x = 0 is included.
         turns: vertices in a ring around the axis.
     """
 
@@ -64,18 +64,18 @@ class Drum:
     turns: int = 32
 
     def images(self) -> "list[Drum]":
-        """It, and its mirror image if it has one."""
+        """The drum, and its mirror image if it has one."""
         if not self.mirrored:
             return [self]
         a, b, c = self.axis
         return [self, replace(self, x=-self.x, axis=(-a, b, c))]
 
     def direction(self) -> np.ndarray:
-        """The axis, of length one, (3,)."""
+        """Normalised axis, (3,)."""
         return np.array(self.axis) / np.linalg.norm(self.axis)
 
     def support(self, directions: np.ndarray) -> np.ndarray:
-        """The support function about the body's origin: directions (n, 3) to distances (n,)."""
+        """Support function about the body's origin: directions (n, 3) to distances (n,)."""
         along = directions @ self.direction()
         across = np.sqrt(np.maximum(0.0, 1 - along**2))
         middle = directions @ (self.x, self.y, self.z)
@@ -102,8 +102,8 @@ Y = (0.0, 1.0, 0.0)
 ELBOW = (0.0, np.sqrt(3) / 2, 0.5)  # the wrist's second axis, 60 degrees from the first
 WIDE, NARROW = 0.04125, 0.0315  # m, radii of the links below and above the wrist
 
-# What each link is made of. The joints' places and the radii are the model's; the first values of
-# the other numbers are rough.
+# Drums of each link. Joint positions and radii are the model's; the initial values of the other
+# numbers are rough.
 LINKS: dict[str, list[Drum]] = {
     # A column with its two plugs.
     "base": [
@@ -144,7 +144,7 @@ LINKS: dict[str, list[Drum]] = {
         Drum(0.025, -0.025, -0.1, X, half=0.012, edge=0.015, fit=EVERYTHING,
              mirrored=True, turns=24),
     ],
-    # What closes the palm between the fingers.
+    # Palm closure between the fingers.
     "hand_3finger_insert": [
         Drum(0, 0.01, -0.1, half=0.01, radius=0.005, edge=0.005, fit=EVERYTHING),
         Drum(0.015, -0.01, -0.1, half=0.01, radius=0.005, edge=0.005, fit=EVERYTHING,
@@ -164,9 +164,9 @@ LINKS: dict[str, list[Drum]] = {
 
 
 def measured(hull: dict[str, Any], directions: list[list[float]]) -> tuple[np.ndarray, np.ndarray]:
-    """Directions and how far the measured hull reaches along them, both in its body's frame.
+    """Directions and measured support of the hull along them, both in its body's frame.
 
-    The last six are the axes of the body; the others were measured in the geom's own frame.
+    The last six are the axes of the body; the others were measured in the geom's frame.
 
     Returns:
         Directions (32, 3), and distances (32,) in m from the body's origin.
@@ -185,7 +185,7 @@ def measured(hull: dict[str, Any], directions: list[list[float]]) -> tuple[np.nd
 
 
 def fitted(drums: list[Drum], directions: np.ndarray, distances: np.ndarray) -> list[Drum]:
-    """The drums whose hull reaches as far as measured, by Levenberg and Marquardt's method."""
+    """Fit drums to the measured support by the Levenberg-Marquardt method."""
 
     def build(numbers: np.ndarray) -> list[Drum]:
         left = iter(np.maximum(numbers, floor))
@@ -215,7 +215,7 @@ def fitted(drums: list[Drum], directions: np.ndarray, distances: np.ndarray) -> 
 
 
 def convex(points: np.ndarray) -> np.ndarray:
-    """A mask of the points that are corners of their convex hull, (n,) bool."""
+    """Mask of the points that are vertices of their convex hull, (n,) bool."""
     spec = mujoco.MjSpec()
     mesh = spec.add_mesh(name="hull", uservert=points.ravel().tolist())
     spec.worldbody.add_geom(type=mujoco.mjtGeom.mjGEOM_MESH, meshname=mesh.name)
@@ -226,7 +226,7 @@ def convex(points: np.ndarray) -> np.ndarray:
 
 
 def vertices(drums: Iterable[Drum]) -> list[np.ndarray]:
-    """The corners of the drums' convex hull, rounded, ring by ring."""
+    """Vertices of the drums' convex hull, rounded, ring by ring."""
     shape = [image for drum in drums for image in drum.images()]
     rings = [np.round(ring, DIGITS) + 0.0 for drum in shape for ring in drum.rings()]
     points = np.concatenate(rings)
@@ -236,8 +236,8 @@ def vertices(drums: Iterable[Drum]) -> list[np.ndarray]:
     corners = once.copy()
     corners[once] = convex(points[once])
     ends = np.cumsum([len(ring) for ring in rings])[:-1]
-    kept = zip(rings, np.split(corners, ends), strict=True)
-    return [ring[corner] for ring, corner in kept if corner.any()]
+    pairs = zip(rings, np.split(corners, ends), strict=True)
+    return [ring[corner] for ring, corner in pairs if corner.any()]
 
 
 def mesh_file(hulls: dict[str, list[np.ndarray]]) -> str:

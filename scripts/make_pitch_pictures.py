@@ -1,4 +1,4 @@
-"""The pictures of the football pitch and of the ball: assets/locomotion/soccer/*.png."""
+"""Draw textures of the football pitch and of the ball: assets/locomotion/soccer/*.png."""
 
 from pathlib import Path
 
@@ -8,8 +8,8 @@ from PIL import Image
 from mjgym.util import atomic
 
 FOLDER = Path(__file__).parents[1] / "assets" / "locomotion" / "soccer"
-FIELD = (68.0, 46.0)  # m, the length and width that lines are drawn for; pitches come near it
-PIXELS = 14  # for each metre
+FIELD = (68.0, 46.0)  # m, length and width for which lines are drawn; pitches are near it
+PIXELS = 14  # per metre
 LINE = 0.24  # m, width of a line
 STRIPES = 14  # of mown grass
 GRASS = ((86, 158, 72), (97, 171, 80))
@@ -17,12 +17,12 @@ WHITE = (242, 246, 240)
 
 FACE = 128  # pixels, of a face of the ball's cube
 SEAM = 0.012  # width of a seam, as a difference of cosines
-PENTAGON = 1.0135  # how much larger a pentagon is than where the faces would meet by nearness
+PENTAGON = 1.0135  # enlargement of pentagons relative to nearest-centre faces
 LEATHER, BLACK, THREAD = (245, 245, 242), (38, 40, 46), (150, 152, 158)
 
 
 def field() -> Image.Image:
-    """Grass in stripes with the lines of a football pitch."""
+    """Striped grass with the lines of a football pitch."""
     length, width = FIELD
     x = (np.arange(round(length * PIXELS)) + 0.5) / PIXELS - length / 2
     y = (np.arange(round(width * PIXELS)) + 0.5) / PIXELS - width / 2
@@ -50,7 +50,7 @@ def field() -> Image.Image:
 
 
 def ball() -> Image.Image:
-    """The six faces of a cube around a ball of twelve pentagons and twenty hexagons."""
+    """Six faces of a cube around a ball of twelve pentagons and twenty hexagons."""
     golden = (1 + 5**0.5) / 2
     pentagons = np.array(
         [np.roll((0, i, j * golden), k) for k in range(3) for i in (-1, 1) for j in (-1, 1)]
@@ -64,7 +64,7 @@ def ball() -> Image.Image:
             for j in (-1, 1)
         ]
     )
-    # An icosahedron's vertices have their faces' centres along the roots of the other numbering.
+    # Centres of an icosahedron's faces are along the vertices of the dual.
     best = max(
         (np.roll(hexagons, k, axis=1) for k in range(3)),
         key=lambda h: -np.ptp(np.sort(_unit(pentagons) @ _unit(h).T, axis=1)[:, -5:]),

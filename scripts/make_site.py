@@ -1,10 +1,10 @@
-"""Builds the site: the guides, a page for each id and a reference, searchable and without a server.
+"""Build the site: guides, a page for each id and a reference, searchable without a server.
 
 pip install -e ".[docs]"
 python scripts/make_site.py FOLDER
 
-Sphinx reads Markdown (MyST) and docstrings. The pages are written into a scratch folder first: the
-guides as they stand, those of ids from `describe()`, those of modules from their names.
+Sphinx reads Markdown (MyST) and docstrings. The pages are first written into a scratch folder: the
+guides unchanged, those of ids from `describe()`, those of modules from their names.
 """
 
 import argparse
@@ -35,7 +35,7 @@ LOGO = ROOT / "assets" / "logo.svg"
 HOME = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["urls"]["Source"]
 TASKS, API = "tasks", "reference"  # folders of the site
 
-# What the reference shows; a module's own `__all__`, or else its public names, in that order.
+# Contents of the reference: a module's `__all__`, or else its public names, in that order.
 MODULES = {
     "Environments": (
         *("mjgym", "mjgym.envs.env", "mjgym.envs.vector", "mjgym.envs.sub_environments"),
@@ -134,7 +134,7 @@ reference/index
 
 
 def table(columns: Iterable[str], rows: Iterable[Iterable[Any]]) -> str:
-    """A Markdown table without the columns that are empty in every row."""
+    """Markdown table without columns that are empty in every row."""
     head, body = list(columns), [list(row) for row in rows]
     kept = [i for i in range(len(head)) if any(row[i] not in ("", None) for row in body)]
     cells = [[row[i] for i in kept] for row in (head, ["---"] * len(head), *body)]
@@ -146,7 +146,7 @@ def _cell(value: Any) -> str:
 
 
 def with_tables(lines: list[str]) -> None:
-    """Turn the Markdown tables of a docstring into those of reStructuredText, in place."""
+    """Convert the Markdown tables of a docstring to reStructuredText, in place."""
     text = list(lines)
     lines.clear()
     for is_row, group in itertools.groupby(text, lambda line: line.startswith("|")):
@@ -161,24 +161,24 @@ def with_tables(lines: list[str]) -> None:
 
 
 def is_bare_field(member: Any) -> bool:
-    """Whether it is a field of a named tuple, of which the class says all there is to say."""
+    """Whether it is a field of a named tuple, documented by its class."""
     return str(getattr(member, "__doc__", "")).startswith("Alias for field number")
 
 
 def toctree(pages: Iterable[str], caption: str = "", *, hidden: bool = False) -> str:
-    """Links to pages, which also appear in the site's navigation; hidden: only there."""
+    """Links to pages, for the site's navigation; hidden: only there."""
     head = f":caption: {caption}\n" if caption else ""
     head += ":hidden:\n" if hidden else ""
     return "```{toctree}\n:maxdepth: 1\n" + head + "\n" + "\n".join(pages) + "\n```\n"
 
 
 def picture(id: str, what: str, up: str) -> str:
-    """The relative path of an id's still or clip, from a page some folders down."""
+    """Relative path of an id's still or clip, from a page some folders down."""
     return f"{up}static/gallery/{id}.{what}.webp"
 
 
 def cards(ids: Iterable[str], up: str = "", style: str = "cards") -> str:
-    """A linked picture of each id, with its summary."""
+    """Linked images of ids, with their summaries."""
     links = "\n".join(
         f'<a href="{up}{TASKS}/{id}.html"><img src="{up}_{picture(id, "still", "")}"'
         f' loading="lazy" alt=""><b>{id}</b>'
@@ -189,7 +189,7 @@ def cards(ids: Iterable[str], up: str = "", style: str = "cards") -> str:
 
 
 def task_page(id: str) -> str:
-    """All about an id: what it asks for, how it looks, every number of its spaces."""
+    """Page of an id: task, images, every number of its spaces."""
     env: Any = gymnasium.make(id)
     data = env.unwrapped.describe()
     limit, control = env.spec.max_episode_steps, data["control_timestep"]
@@ -242,7 +242,7 @@ TICKS = 5  # on each axis
 
 
 def _scores(id: str, rows: Iterable[score_table.Row]) -> str:
-    """Scores without learning, and those and the curves of the table's runs."""
+    """Scores of the baselines, and those and the curves of the table's runs."""
     own = [row for row in rows if row.env_name == id]
     parts = [f"{name} actions {found.mean:.0f}" for name, found in baselines.of(id).items()]
     for method in sorted({row.exp_name for row in own}):
@@ -284,7 +284,7 @@ def _curve(id: str, rows: Iterable[score_table.Row]) -> str:
 
 
 def _axes(low: float, top: float, last: float) -> str:
-    """Grid lines with their numbers: returns at the left, thousands of control steps below."""
+    """Grid lines with labels: returns at the left, thousands of control steps below."""
     width, height = CURVE
     parts = []
     for i in range(TICKS):
@@ -327,7 +327,7 @@ def _pictures(id: str) -> str:
 
 
 def _prose(description: str, summary: str) -> Iterator[str]:
-    """The docstring without the paragraphs that are shown elsewhere."""
+    """Docstring without the paragraphs that are shown elsewhere."""
     for paragraph in description.split("\n\n"):
         if not re.match(r"(Reward|Start|End|Observation|Args):", paragraph):
             text = paragraph.replace("\n", " ")
@@ -346,7 +346,7 @@ def _observation(rows: list[dict[str, Any]]) -> Iterator[str]:
 
 
 def _ids() -> list[str]:
-    """The package's own ids, whatever a user has registered besides."""
+    """Ids of the package, without those of users."""
     modules = {
         id: mjgym.registry.registration(id).task_class.__module__ for id in mjgym.registry.ids()
     }
@@ -354,7 +354,7 @@ def _ids() -> list[str]:
 
 
 def tasks(folder: Path) -> None:
-    """A page for each id, one for each namespace, and one with all namespaces."""
+    """Write a page for each id, one for each namespace, and one with all namespaces."""
     spaces = []
     for namespace, group in itertools.groupby(_ids(), lambda id: id.split("/")[0]):
         ids = list(group)
@@ -375,7 +375,7 @@ def tasks(folder: Path) -> None:
 
 
 def _family(namespace: str, title: str, ids: list[str]) -> str:
-    """A linked picture of a family, beside its size."""
+    """Linked image of a family, with its size."""
     image = f"../_{picture(f'{namespace}/{EXAMPLES[namespace]}-v0', 'still', '')}"
     return (
         f'<a href="{namespace}.html"><img src="{image}" loading="lazy" alt=""><b>{title}</b>'
@@ -394,7 +394,7 @@ TITLES = {
 
 
 def _domain(id: str) -> str:
-    """The heading that an id stands under: its domain, or for names without one its kind."""
+    """Heading of an id: its domain, or its kind if the name has no domain."""
     name = id.partition("/")[2].rpartition("-v")[0]
     if "-" in name:
         return name.partition("-")[0]
@@ -404,13 +404,13 @@ def _domain(id: str) -> str:
 
 
 def reference(folder: Path) -> None:
-    """A page for each module."""
+    """Write a page for each module."""
     folder.mkdir(parents=True)
     text = "# Reference\n\nThe public modules.\n\n"
     for caption, modules in MODULES.items():
         text += toctree(modules, caption)
         for name in modules:
-            # What a package offers is shown there; the names of mjgym where they are defined.
+            # Packages document their exports; names of mjgym are documented where they are defined.
             members = {**dict.fromkeys(PACKAGES, ":imported-members:"), "mjgym": ":no-members:"}
             options = members.get(name, "")
             (folder / f"{name}.md").write_text(
@@ -420,7 +420,7 @@ def reference(folder: Path) -> None:
 
 
 def copied_guides(folder: Path) -> None:
-    """The guides, with links into the repository made absolute."""
+    """Copy the guides, with links into the repository made absolute."""
     folder.mkdir(parents=True)
     for page in GUIDES.glob("*.md"):
         text = page.read_text().replace("](../gallery/README.md)", "](../tasks/index.md)")
@@ -433,7 +433,7 @@ def copied_guides(folder: Path) -> None:
 
 
 def _guides_index() -> str:
-    """The guides' index: its headings, and for each guide its title and first sentence."""
+    """Index of the guides: headings, and for each guide its title and first sentence."""
     known, lines = guides(), ["# Guides", ""]
     for line in (GUIDES / "index.md").read_text().splitlines():
         if line.startswith("## "):
@@ -445,7 +445,7 @@ def _guides_index() -> str:
 
 
 def front() -> str:
-    """The first page: the README's beginning with its pictures, installation and quick start."""
+    """Front page: the README's introduction with images, installation and quick start."""
     readme = (ROOT / "README.md").read_text()
     lead, _, rest = readme.partition('<p align="center">')
     shown = re.findall(r"assets/gallery/(\S+?)\.still\.webp", readme)
@@ -468,11 +468,11 @@ def write(folder: Path) -> None:
 
 
 def broken(folder: Path) -> list[str]:
-    """Links and pictures of HTML pages that lead to no file, as "page: target".
+    """Links and images of HTML pages without a target file, as "page: target".
 
-    Sphinx's own list of highlighted sources is left out: it links to a page "builtins".
+    Sphinx's list of highlighted sources is skipped: it links to a page "builtins".
     """
-    found = []
+    missing = []
     for page in sorted(folder.rglob("*.html")):
         if page == folder / "_modules" / "index.html":
             continue
@@ -481,12 +481,12 @@ def broken(folder: Path) -> list[str]:
             if not path or urlsplit(target).scheme or target.startswith("//"):
                 continue
             if not (page.parent / path).exists():
-                found.append(f"{page.relative_to(folder)}: {target}")
-    return found
+                missing.append(f"{page.relative_to(folder)}: {target}")
+    return missing
 
 
 def main() -> int:
-    """Build; returns the exit code, 1 if Sphinx warns or a link or picture is broken."""
+    """Build; returns the exit code, 1 if Sphinx warns or a link or image is broken."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("out", type=Path, help="folder of the site, e.g. build/site")
     parser.add_argument("--pages", action="store_true", help="write what Sphinx reads, and no more")

@@ -1,12 +1,12 @@
-"""Success of the scripted policies: measure some ids, and write the table of the guide.
+"""Measure the success of scripted policies, and write the table of the guide.
 
     python scripts/measure_scripted_policies.py robosuite/Lift-v0 ...    # adds rows to the file
     python scripts/measure_scripted_policies.py                          # the table alone
 
-A row of assets/baselines/scripted_policies.csv is one id: episodes of the seeds 0, 1, ..., each
-with the task's own limit, and how many reach their goal; command, commit and versions beside it. A
-row replaces an earlier one of the same id. Between its marks, assets/guides/demonstrations.md holds
-the table.
+A row of assets/baselines/scripted_policies.csv is one id: episodes of the seeds 0, 1, ..., with the
+task's limit, and the number that reach their goal, with command, commit and versions. A row
+replaces an earlier one of the same id. The table is in assets/guides/demonstrations.md, between its
+marks.
 """
 
 import csv
@@ -31,7 +31,7 @@ COLUMNS = ("id", "episodes", "successes", "median_steps", "command", "commit", "
 
 
 def measure(id: str) -> dict[str, Any]:
-    """The row of an id."""
+    """Measure the row of an id."""
     successes: list[bool] = []
     steps: list[int] = []
     for seed in range(0, SEEDS, BATCH):
@@ -62,7 +62,7 @@ def measure(id: str) -> dict[str, Any]:
 
 
 def commit() -> str:
-    """The commit that is measured, with a "+" if files of the package differ from it."""
+    """Current commit, with a "+" if files of the package differ from it."""
 
     def git(*words: str) -> str:
         return subprocess.run(
@@ -73,7 +73,7 @@ def commit() -> str:
 
 
 def table(rows: list[dict[str, Any]]) -> str:
-    """The rows as Markdown."""
+    """Format the rows as Markdown."""
     lines = ["| id | successes | share | median steps | MuJoCo |", "|---|---|---|---|---|"]
     for row in rows:
         share = int(row["successes"]) / int(row["episodes"])

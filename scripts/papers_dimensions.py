@@ -1,4 +1,4 @@
-"""Dimensions of the suite's tasks as the papers print them, and why those of the code differ.
+"""Dimensions of the suite's tasks in the papers, and reasons for differences in code.
 
 |S| counts degrees of freedom twice and activations once, |A| actions, |O| numbers of an observation
 (Tassa et al., 2018, section 6; Tunyasuvunakool et al., 2020, section 6.3).

@@ -5,14 +5,13 @@
     # here, with that file in tests/data/robosuite
     python scripts/robosuite_arguments.py
 
-The cases are those of `tests/data/robosuite/argument_cases.json`. Each is made, without pictures
-unless it is about them, and reset. Recorded in `tests/data/robosuite/arguments.json` are the error
-that refuses it, or the horizon, the control step, the positions of all joints, and at these every
-observation entry (pictures: their sizes), the reward, and the joints after one control step. Of
-arguments in `DRAWN` it keeps the means and deviations of joint positions over `DRAWS` resets, and
-of those in `FURNITURE` the shapes of what stands still. The second call sets the recorded joint
-positions here and compares; after the step, where the tools are. The first one runs on robosuite
-1.5.2 with MuJoCo 3.7.0.
+The cases are those of `tests/data/robosuite/argument_cases.json`. Each is made (without images
+unless it is about them) and reset. Recorded in `tests/data/robosuite/arguments.json` are the error,
+or the horizon, the control step, the joint positions, and at these every observation entry (images:
+their sizes), the reward, and the joints after one control step. For arguments in `DRAWN` it has the
+means and deviations of joint positions over `DRAWS` resets, and for those in `FURNITURE` the shapes
+of static geoms. The second call sets the recorded joint positions here and compares; after the
+step, tool positions. The first one runs on robosuite 1.5.2 with MuJoCo 3.7.0.
 """
 
 import importlib
@@ -31,11 +30,11 @@ CASES, RECORD = DATA / "argument_cases.json", DATA / "arguments.json"
 GUIDE = ROOT / "assets" / "guides" / "tabletop.md"
 BEGIN = "<!-- arguments:begin (written by scripts/robosuite_arguments.py) -->"
 END = "<!-- arguments:end -->"
-# Arguments that change what a reset draws, and how often it is drawn to compare.
+# Arguments that change the draws of a reset, and the number of draws to compare.
 DRAWN = ("initialization_noise", "placement_initializer", "z_offset", "z_rotation", "hard_reset")
 DRAWS = 12
-SIGMAS = 5.0  # by how many deviations two means may differ
-SPREAD = 2.5  # by what factor two deviations may differ
+SIGMAS = 5.0  # deviations by which two means may differ
+SPREAD = 2.5  # factor by which two deviations may differ
 # Arguments that change furniture.
 FURNITURE = (
     *("table_full_size", "table_friction", "table_offset", "bin1_pos", "bin2_pos", "bin_size"),
@@ -47,16 +46,16 @@ CARRIED = (
     "mount",
     "base",
     "Door",
-)  # begin names of geoms that are no furniture, or drawn
+)  # prefixes of geoms that are no furniture, or drawn
 TOLERANCE = 1e-4  # of observations, rewards and furniture
-MOVED = 1e-3  # m, of a tool after a control step; the null space of its arm is drawn
-AS_DRAWN = 1e-3  # m or parts of a quaternion, of means and deviations, besides
+MOVED = 1e-3  # m, of a tool after a control step; its arm's null space is drawn
+AS_DRAWN = 1e-3  # m or parts of a quaternion, additional tolerance of means and deviations
 PUSH = 0.3  # every number of that step's action
-PICTURES = ("camera_", "render_collision", "render_visual")  # begin arguments that need pictures
+PICTURES = ("camera_", "render_collision", "render_visual")  # prefixes of image arguments
 
 
 def words(package: str) -> dict[str, Any]:
-    """The functions that values of cases are written with, of a package with robosuite's names."""
+    """Functions used in values of cases, from a package with robosuite's names."""
     suite = importlib.import_module(package)
     samplers = importlib.import_module(f"{package}.utils.placement_samplers")
     factory = importlib.import_module(
@@ -84,19 +83,19 @@ def words(package: str) -> dict[str, Any]:
 
 
 def title(case: Mapping[str, Any]) -> str:
-    """The name of a case: "Lift horizon=0"."""
+    """Title of a case: "Lift horizon=0"."""
     return f"{case['task']} {case['argument']}={case['value']}"
 
 
 def outcome(
     package: str, case: Mapping[str, Any], theirs: Mapping[str, Any] | None = None
 ) -> dict[str, Any]:
-    """All that is compared of a case, or the error that refuses it.
+    """Compared values of a case, or the error that it raises.
 
     Args:
         package: with robosuite's names.
         case: one of the file's.
-        theirs: the recorded outcome, at whose joint positions is compared; None to record.
+        theirs: recorded outcome with the joint positions to compare at; None to record.
     """
     suite = importlib.import_module(package)
     about_pictures = case["argument"].startswith(PICTURES)
@@ -150,23 +149,25 @@ def outcome(
 
 
 def _joints(env: Any) -> dict[str, list[float]]:
-    """Positions of all joints by name; quaternions with a scalar part that is not negative."""
+    """Joint positions by name; quaternions with a non-negative scalar part."""
     model, data = env.sim.model._model, env.sim.data._data
-    found = {}
+    positions = {}
     for i in range(model.njnt):
         count = {0: 7, 1: 4}.get(int(model.jnt_type[i]), 1)
         value = np.array(data.qpos[model.jnt_qposadr[i] :][:count])
         if count >= 4 and value[-4] < 0:
             value[-4:] *= -1
-        found[model.joint(i).name] = np.round(value, 9).tolist()
-    return found
+        positions[model.joint(i).name] = np.round(value, 9).tolist()
+    return positions
 
 
 def _hands(env: Any) -> dict[str, list[float]]:
-    """The tools' positions, by entry."""
-    seen = env._get_observations(force_update=True)
+    """Tool positions, by entry."""
+    entries = env._get_observations(force_update=True)
     return {
-        name: list(x) for name, x in seen.items() if name.endswith("eef_pos") and "_to_" not in name
+        name: list(x)
+        for name, x in entries.items()
+        if name.endswith("eef_pos") and "_to_" not in name
     }
 
 
@@ -181,7 +182,7 @@ def _put(env: Any, joints: Mapping[str, list[float]]) -> None:
 
 
 def _draws(env: Any) -> dict[str, list[list[float]]]:
-    """The mean and the standard deviation of each joint's position over resets."""
+    """Mean and standard deviation of each joint position over resets."""
     drawn: list[dict[str, list[float]]] = []
     for _ in range(DRAWS):
         env.reset()
@@ -196,7 +197,7 @@ MOMENTS = (np.mean, np.std)
 
 
 def _furniture(model: Any, data: Any) -> dict[str, list[float]]:
-    """Friction, size and position of each named shape that stands still and can be touched."""
+    """Friction, size and position of each named static shape with contacts."""
     return {
         model.geom(i).name: np.round(
             [*model.geom_friction[i], *model.geom_size[i], *data.geom_xpos[i]], 6
@@ -214,7 +215,7 @@ MESH = 7
 
 
 def compare(theirs: Mapping[str, Any], ours: Mapping[str, Any]) -> str:
-    """Verdict on a case: a word, or the reason for which it is refused."""
+    """Verdict on a case: a word, or the reason of its error."""
     if "error" in theirs:
         return "refused by both" if "error" in ours else "accepted here alone"
     if "error" in ours:
@@ -242,9 +243,9 @@ def _differing(theirs: Mapping[str, Any], ours: Mapping[str, Any]) -> list[str]:
 
 
 def _comparable(observation: Mapping[str, Any]) -> dict[str, Any]:
-    """The entries that joint positions decide, and the shapes of the others.
+    """Entries determined by joint positions, and the shapes of the others.
 
-    Accelerations depend on the torques before, places of a door and sizes of a peg on the reset.
+    Accelerations depend on the previous torques, places of a door and sizes of a peg on the reset.
     """
     return {
         name: [0.0] * len(value)
@@ -276,7 +277,7 @@ def _far(a: Any, b: Any, bound: float) -> bool:
 
 
 def table(cases: list[dict[str, Any]], theirs: Mapping[str, Any], ours: Mapping[str, Any]) -> str:
-    """The guide's table: a row for each argument, and what differs."""
+    """Table of the guide: a row for each argument, and the differences."""
     rows: dict[str, list[tuple[dict[str, Any], str]]] = {}
     for case in cases:
         verdict = compare(theirs[title(case)], ours[title(case)])

@@ -1,10 +1,10 @@
-"""Tune the reflex walker for the `-fast` Learn to Move ids in the plane, by CMA-ES.
+"""Tune the reflex walker for the planar `-fast` Learn to Move ids, by CMA-ES.
 
     python scripts/tune_reflexes.py --generations 100
 
-It begins with the parameters that walk on OpenSim's forces, and writes the best ones after each
-generation to `assets/l2m/reflex_fast.toml`. A walk is worth the time without a fall and, in part,
-its distance, up to the speed of the target field.
+The search starts from the parameters that walk on OpenSim's forces, and writes the best ones after
+each generation to `assets/l2m/reflex_fast.toml`. A walk's fitness is the time without a fall and,
+in part, its distance, up to the speed of the target field.
 """
 
 import argparse
@@ -21,11 +21,11 @@ from mjgym.util import atomic
 TARGET = Path(__file__).parents[1] / "assets/l2m/reflex_fast.toml"
 ID = "l2m/walk_planar-fast-v0"
 SPEED = 1.4  # m/s, of the target field
-SPREAD = 0.08  # of each parameter at first
+SPREAD = 0.08  # initial deviation of each parameter
 
 
 def reflexes(points: np.ndarray) -> Reflexes:
-    """Reflexes of many walkers, each with its own parameters, (k, parameters)."""
+    """Reflexes of many walkers, each with its parameters, (k, parameters)."""
     names = parameters("planar")
     made = Reflexes(names)
     for name, value in zip(names, points.T, strict=True):
@@ -36,7 +36,7 @@ def reflexes(points: np.ndarray) -> Reflexes:
 
 
 def worth(envs: Any, points: np.ndarray, steps: int) -> np.ndarray:
-    """Minus what walks with these parameters are worth, (k,)."""
+    """Negative fitness of walks with these parameters, (k,)."""
     script = reflexes(points)
     observation, _ = envs.reset(seed=0)
     alive = np.ones(len(points), dtype=bool)
@@ -54,7 +54,7 @@ def worth(envs: Any, points: np.ndarray, steps: int) -> np.ndarray:
 
 
 def main() -> None:
-    """Search, and write what is best."""
+    """Search, and write the best parameters."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--generations", type=int, default=100)
     parser.add_argument("--population", type=int, default=32)

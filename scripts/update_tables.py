@@ -1,4 +1,4 @@
-"""Writes the tables of the guides that follow from the registry and from what was measured.
+"""Write the tables of the guides that derive from the registry and from measurements.
 
 python scripts/update_tables.py          writes them
 python scripts/update_tables.py --check  exits with 1 if they are stale
@@ -36,7 +36,7 @@ GUIDES = ROOT / "assets" / "guides"
 MEASURED = ROOT / "benchmarks" / "records" / "gpu.jsonl"
 BEGIN = "<!-- {}:begin (written by scripts/update_tables.py) -->"
 END = "<!-- {}:end -->"
-GALLERY = "../gallery"  # as the guides see it
+GALLERY = "../gallery"  # relative to the guides
 TABLETOP = "robosuite"  # the namespace
 NAMESPACES = {  # with an example of each
     "dmc": "walker-walk",
@@ -49,7 +49,7 @@ NAMESPACES = {  # with an example of each
 
 
 def domain_of(id: str) -> str:
-    """The domain or walker of an id; the namespace, where tasks have no such."""
+    """Domain or walker of an id; the namespace, if tasks have neither."""
     name = id.removesuffix("-v0")
     return name.partition("-" if "-" in name else "/")[0]
 
@@ -89,7 +89,7 @@ def suite_table() -> str:
 
 
 def tabletop_tasks() -> str:
-    """A row for each tabletop id: a picture, its summary, dimensions."""
+    """A row for each tabletop id: an image, its summary, dimensions."""
     lines = [
         "| | id | task | observation | action |",
         "|---|---|---|---|---|",
@@ -246,7 +246,7 @@ def dimensions_table() -> str:
 
 
 def engines_table() -> str:
-    """The ids whose dynamics differ between two versions of the engine, and how many do not."""
+    """Ids with different dynamics in two engine versions, and the number without."""
     with compare_engines.FILE.open(newline="", encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
     here, there = (dict(x.split() for x in rows[0][side].split(", ")) for side in ("here", "there"))
@@ -267,7 +267,7 @@ def engines_table() -> str:
 
 
 def device_table() -> str:
-    """The measurements on a GPU, or the commands that make them."""
+    """Measurements on a GPU, or the commands that make them."""
     if MEASURED.exists():
         return on_device.table(MEASURED)
     file = MEASURED.relative_to(ROOT)
@@ -278,7 +278,7 @@ def device_table() -> str:
     )
 
 
-# The tables of each guide, by the name of the place that they stand in.
+# Tables of each guide, by the name of their marks.
 TABLES = {
     "baselines": {"baselines": baselines_table},
     "fidelity": {"dimensions": dimensions_table, "engines": engines_table},
@@ -300,7 +300,7 @@ def updated(name: str, text: str) -> str:
     """A guide with fresh tables.
 
     Args:
-        name: of the guide.
+        name: name of the guide.
         text: the guide.
     """
     for place, table in TABLES[name].items():

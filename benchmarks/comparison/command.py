@@ -1,4 +1,4 @@
-"""The command line that the comparisons share, and how they come to run beside the peers."""
+"""Command line of the comparisons, and their start in the peers' environment."""
 
 import argparse
 import signal
@@ -12,7 +12,7 @@ RESULTS = Path(__file__).resolve().parents[1] / "results"
 
 
 def described(documentation: str) -> argparse.ArgumentParser:
-    """A command line without options yet, whose help is a program's docstring.
+    """Create a command line parser with a program's docstring as its help.
 
     Args:
         documentation: the docstring; its first line is the summary.
@@ -26,7 +26,7 @@ def described(documentation: str) -> argparse.ArgumentParser:
 
 
 def parser(documentation: str) -> argparse.ArgumentParser:
-    """A command line with the options that all comparisons have: how long, how often, where.
+    """Create a command line parser with the common options: duration, repeats, output.
 
     Args:
         documentation: the program's docstring; its first line is the summary.
@@ -39,16 +39,16 @@ def parser(documentation: str) -> argparse.ArgumentParser:
         "--venv", type=Path, default=RESULTS / "venv", help="the benchmark's virtual environment"
     )
     made.add_argument("--cpu", action="store_true", help="time by the processor's seconds (Linux)")
-    made.set_defaults(python=sys.executable)  # which makes that
+    made.set_defaults(python=sys.executable)  # used to create it
     return made
 
 
 def family_parser(documentation: str, num_envs: int) -> argparse.ArgumentParser:
-    """The command line of a family's benchmark: ids, `--num-envs`, and what all have.
+    """Command line of a family's benchmark: ids, `--num-envs`, and the common options.
 
     Args:
         documentation: the program's docstring.
-        num_envs: of a batch by default.
+        num_envs: default batch size.
     """
     of = parser(documentation)
     of.add_argument("ids", nargs="*", help="what is timed; default: all of the family")
@@ -59,11 +59,11 @@ def family_parser(documentation: str, num_envs: int) -> argparse.ArgumentParser:
 
 
 def own_environment(of: argparse.ArgumentParser, name: str) -> None:
-    """Give a comparison a virtual environment of its own, made by any interpreter (`--python`).
+    """Give a comparison a separate virtual environment, made by any interpreter (`--python`).
 
     Args:
         of: the command line.
-        name: of the environment's folder.
+        name: folder of the environment.
     """
     of.add_argument("--python", help="makes the virtual environment")
     of.set_defaults(venv=RESULTS / name)
@@ -74,15 +74,15 @@ def entered(
 ) -> argparse.Namespace:
     """Parse the command line, inside the benchmark's virtual environment.
 
-    `chosen` looks after the ids, which are known from then on.
+    `chosen` checks the ids, which are known from then on.
 
     Args:
         of: the command line.
-        peers: what is installed beside this checkout, by name.
+        peers: packages to install beside this checkout, by name.
 
     Raises:
-        SystemExit: with status 2 for a mistake in it; with that of the run in the environment,
-            where this one is outside.
+        SystemExit: with status 2 for an error in it; outside the environment, with the status of
+            the run inside.
     """
     options = of.parse_args()
     check(of, options)
@@ -93,10 +93,10 @@ def entered(
 
 
 def chosen(ids: Sequence[str], known: Sequence[str]) -> Sequence[str]:
-    """The ids that were asked for, or all that are known.
+    """Ids on the command line, or all known ones.
 
     Raises:
-        SystemExit: with status 2, where one of them is unknown.
+        SystemExit: with status 2 for an unknown id.
     """
     for id in ids:
         if id not in known:
@@ -106,7 +106,7 @@ def chosen(ids: Sequence[str], known: Sequence[str]) -> Sequence[str]:
 
 
 def check(of: argparse.ArgumentParser, options: argparse.Namespace) -> None:
-    """End the program with status 2 where a number makes no sense."""
+    """Exit with status 2 if a number is invalid."""
     for name in ("num_envs", "repeats"):
         if getattr(options, name) < 1:
             flag = name.replace("_", "-")
@@ -120,15 +120,15 @@ def begin(
     python: str = sys.executable,
     peers: Mapping[str, str] = installation.PEERS,
 ) -> int | None:
-    """Have the running command run in the benchmark's virtual environment, which is made first.
+    """Rerun the command in the benchmark's virtual environment, made on demand.
 
     Args:
         venv: folder of the environment.
         python: the interpreter that makes it.
-        peers: what is installed beside this checkout, by name.
+        peers: packages to install beside this checkout, by name.
 
     Returns:
-        None if it runs there; otherwise the status to end with.
+        None inside the environment; otherwise the exit status.
     """
     status = installation.enter(venv, python, peers)
     # Stopped processes must not stay behind: let `finally` end them.

@@ -13,7 +13,7 @@ from multiprocessing.connection import Connection
 from comparison.subjects import Builder, Settings, built
 from comparison.worker import BUILD_TIMEOUT, Worker
 
-STEPS = 10  # after which memory that is only touched by stepping counts too
+STEPS = 10  # includes memory that is first touched by stepping
 MEGABYTE = 1e6  # bytes
 
 _TIMED_IMPORT = """
@@ -27,10 +27,10 @@ print(time.perf_counter() - started)
 
 @dataclasses.dataclass(frozen=True)
 class Footprint:
-    """The cost of making a batch.
+    """Cost of making a batch.
 
     Attributes:
-        bytes_per_env: growth of the process for each sub-environment.
+        bytes_per_env: growth of the process per sub-environment.
         seconds: until the batch was made and reset.
     """
 
@@ -39,10 +39,10 @@ class Footprint:
 
 
 def of_batch(builder: Builder, settings: Settings) -> Footprint:
-    """Make a batch in a process of its own and see what it takes.
+    """Make a batch in a separate process and measure its cost.
 
-    A batch of one is made first, so that libraries and whatever all sub-environments share do not
-    count; then the batch of `settings.num_envs` is made, reset and stepped STEPS times.
+    A batch of one is made first, to exclude libraries and shared data; then the batch of
+    `settings.num_envs` is made, reset and stepped STEPS times.
 
     Args:
         builder: of a vectorized subject.
@@ -73,17 +73,17 @@ def _grow(connection: Connection, builder: Builder, settings: Settings) -> None:
 
 
 def import_time(statement: str, before: str = "", repeats: int = 5) -> float:
-    """Seconds that a fresh process takes for an import: the median.
+    """Median import time in a fresh process, s.
 
     Args:
-        statement: that imports.
-        before: a statement that does not count, such as an import of what users have anyway.
+        statement: the import.
+        before: an untimed statement, such as an import of common dependencies.
         repeats: number of processes.
     """
     code = _TIMED_IMPORT.format(before=before, statement=statement)
     durations = []
     with tempfile.TemporaryDirectory(prefix="mjgym-benchmark-") as cache:
-        # Compiled modules are kept, whatever this process has been told: the first import fills
+        # Compiled modules are cached, whatever the setting of this process: the first import fills
         # the cache and does not count.
         environment = {**os.environ, "PYTHONPYCACHEPREFIX": cache}
         environment.pop("PYTHONDONTWRITEBYTECODE", None)

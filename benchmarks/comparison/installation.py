@@ -1,4 +1,4 @@
-"""The benchmark's own virtual environment, with this checkout and the peers in it."""
+"""The benchmark's virtual environment, with this checkout and the peers."""
 
 import hashlib
 import json
@@ -11,7 +11,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 OURS = ("mujoco==4.0.0", "matplotlib>=3.8", "numba>=0.65")
 PEERS = {"envpool": "envpool==1.2.5", "dm_control": "dm_control==1.0.50"}
-INSTALLED = "mjgym-benchmark.json"  # in the environment's folder: what has been installed
+INSTALLED = "mjgym-benchmark.json"  # in the environment's folder: installed packages
 
 
 def python_of(folder: Path) -> Path:
@@ -27,10 +27,10 @@ def is_inside(folder: Path) -> bool:
 def enter(
     folder: Path, python: str = sys.executable, peers: Mapping[str, str] = PEERS
 ) -> int | None:
-    """Have the running command run in the environment, which is made first; see `make`.
+    """Rerun the command in the environment, made on demand; see `make`.
 
     Returns:
-        None if it runs there; otherwise the status to end with.
+        None inside the environment; otherwise the exit status.
     """
     if is_inside(folder):
         return None
@@ -40,23 +40,22 @@ def enter(
         print(f"{folder}: {error}", file=sys.stderr)
         return 1
     command = [str(python_of(folder)), *sys.argv]
-    if os.name == "posix":  # the same process, so that whoever ends it ends everything
+    if os.name == "posix":  # the same process, so that ending it ends everything
         sys.stdout.flush()
         os.execv(command[0], command)
     return subprocess.run(command, check=False).returncode
 
 
 def make(folder: Path, python: str = sys.executable, peers: Mapping[str, str] = PEERS) -> None:
-    """Make the environment, or complete one that is there.
+    """Make or complete the environment.
 
-    This checkout is installed editable, so that a later run measures what the files then say. A
-    peer that cannot be installed is written down with the reason, see `refusals`, and tried again
-    in the next run.
+    This checkout is installed editable, so that later runs measure the current files. A peer that
+    cannot be installed is recorded with the reason, see `refusals`, and retried in the next run.
 
     Args:
         folder: of the environment.
         python: the interpreter that makes it.
-        peers: what is installed beside this checkout, by name.
+        peers: packages to install beside this checkout, by name.
 
     Raises:
         RuntimeError: the environment cannot be made, or this checkout cannot be installed in it.
@@ -87,14 +86,14 @@ def make(folder: Path, python: str = sys.executable, peers: Mapping[str, str] = 
 
 
 def make_apart(folder: Path, requirements: Sequence[str]) -> str | None:
-    """Make an environment for a peer that cannot be in the same one, or take the one that is there.
+    """Make or reuse a separate environment for an incompatible peer.
 
     Args:
         folder: of the environment.
-        requirements: what is installed into it.
+        requirements: packages to install.
 
     Returns:
-        None if it is there with all of them; otherwise why not.
+        None if it has all of them; otherwise the reason.
     """
     try:
         if not python_of(folder).exists():
@@ -110,7 +109,7 @@ def make_apart(folder: Path, requirements: Sequence[str]) -> str | None:
 
 
 def refusals(folder: Path) -> dict[str, str]:
-    """Why peers could not be installed, by name."""
+    """Reasons why peers could not be installed, by name."""
     refused = _installed(folder).get("refused", {})
     return refused if isinstance(refused, dict) else {}
 
@@ -128,7 +127,7 @@ def _pip(folder: Path) -> list[str]:
 
 
 def _run(command: list[str]) -> None:
-    """Run a command; where it fails, its own errors are the message."""
+    """Run a command; its error output is the message of a failure."""
     try:
         done = subprocess.run(command, capture_output=True, text=True, check=False)
     except FileNotFoundError:

@@ -14,12 +14,12 @@ DOG_ENVS = 32  # EnvPool holds each dog in about 100 MB
 
 
 def envs_for(id: str, num_envs: int) -> int:
-    """The number of sub-environments to compare at, where `num_envs` were asked for."""
+    """Number of sub-environments to compare at, where `num_envs` were asked for."""
     return min(num_envs, DOG_ENVS) if id.startswith("dmc/dog-") else num_envs
 
 
 def check_ids(wanted: Sequence[str], known: Collection[str]) -> None:
-    """Refuse ids that are not registered.
+    """Check that ids are registered.
 
     Raises:
         ValueError: an id is unknown; the message names the nearest ones.

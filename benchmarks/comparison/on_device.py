@@ -1,10 +1,9 @@
-"""Measurements on a device: what `benchmarks/gpu.py --all` makes, each a line of JSON.
+"""Measurements on a device by `benchmarks/gpu.py --all`, each a line of JSON.
 
-    with Lines(file, device) as lines:
-        measure(plan, lines)
+    with Lines(file, device) as lines: measure(plan, lines)
 
-Nothing that fails ends the others: its line says why. What there is no time for is left out, and
-has a line that says so.
+Failures do not end other measurements: their lines have the reason, as do lines of measurements
+left out for lack of time.
 """
 
 import contextlib
@@ -29,28 +28,28 @@ from comparison import report
 from mjgym.checks import benchmark
 from mjgym.checks.benchmark import random_actions
 
-WANTED = 950.0  # a return on walker-walk that counts as learned
-SETTLED = 10  # control steps from a start to the state that is compared
-MOST_SEEN = 1024  # worlds with pictures
+WANTED = 950.0  # return on walker-walk that counts as learned
+SETTLED = 10  # control steps before the compared state
+MOST_SEEN = 1024  # limit of worlds with images
 WARM_UP = 3  # calls that do not count
 ROUNDS = 3
-SEEN = ("dmc/cartpole-swingup-v0", "dmc/walker-walk-v0")  # whose pictures are timed
+SEEN = ("dmc/cartpole-swingup-v0", "dmc/walker-walk-v0")  # ids with timed rendering
 
 
 @dataclass(frozen=True)
 class Plan:
-    """The measurements on a device, in the order of their worth.
+    """Measurements on a device, by priority.
 
     Args:
         device: "cpu", "cuda" or "cuda:<number>".
-        checked: ids whose steps are compared with those of the batch on the processor.
-        timed: ids whose speed is measured, and what Playground calls them (None: it lacks them).
+        checked: ids with steps compared with those of the batch on the CPU.
+        timed: timed ids, with Playground's names (None: missing there).
         sizes: numbers of worlds.
-        compared: worlds of a comparison with the processor.
+        compared: worlds of a comparison with the CPU.
         seconds: of each measurement.
         budget: seconds for everything.
         learned: seconds of it for learning walker-walk.
-        learners: worlds that are learned from.
+        learners: worlds for learning.
     """
 
     device: str
@@ -65,11 +64,11 @@ class Plan:
 
 
 class Lines:
-    """A file of measurements, one line of JSON each, written as they come.
+    """Incrementally written file of measurements, one line of JSON each.
 
     Args:
-        file: that they are written to.
-        device: that they are made on.
+        file: output file.
+        device: measured device.
     """
 
     def __init__(self, file: Path, device: str) -> None:
@@ -95,12 +94,12 @@ class Lines:
         print(f"{self.seconds():5.0f} s  {measurement}: {shown}", flush=True)
 
     def seconds(self) -> float:
-        """Since the beginning."""
+        """Seconds since the beginning."""
         return time.perf_counter() - self._begun
 
     @contextlib.contextmanager
     def told(self, measurement: str, **facts: Any) -> Iterator[None]:
-        """A context in which an error becomes a line."""
+        """Context in which an error becomes a line."""
         try:
             yield
         except Exception as error:
@@ -114,14 +113,14 @@ def _shown(value: Any) -> str:
 
 
 def device_name(device: str) -> str:
-    """The device's own name: that of the GPU, or "cpu"."""
+    """Name of the GPU, or "cpu"."""
     import torch
 
     return torch.cuda.get_device_name(device) if device.startswith("cuda") else device
 
 
 def measure(plan: Plan, lines: Lines) -> None:
-    """Make all measurements of a plan for which there is time."""
+    """Make all measurements of a plan within its time."""
     if plan.device.startswith("cuda"):
         with lines.told("kernels"):
             _compile(plan, lines)
@@ -158,7 +157,7 @@ def measure(plan: Plan, lines: Lines) -> None:
 
 
 def _compile(plan: Plan, lines: Lines) -> None:
-    """Have the kernels of all ids compiled, in processes side by side: that takes minutes."""
+    """Compile the kernels of all ids in parallel processes, which takes minutes."""
     ids = list(dict.fromkeys([*plan.timed, *plan.checked]))
     started = lines.seconds()
     processes = min(len(ids), os.cpu_count() or 1)
@@ -182,10 +181,9 @@ def _first_steps(id: str, device: str) -> None:
 
 
 def difference(id: str, n: int, device: str) -> dict[str, Any]:
-    """Errors of a control step against the batch on the processor, from states of its episodes.
+    """Errors of a control step against the batch on the CPU, from states of its episodes.
 
-    Of what is observed and of the reward, relative to the larger of 1 and the number; of each world
-    the largest.
+    Errors of observations and rewards are relative to max(1, |value|); the largest per world.
     """
     host: Any = gymnasium.make_vec(id, n)
     there: Any = gymnasium.make_vec(id, n, backend="warp", device=device)
@@ -250,7 +248,7 @@ def speed(id: str, peer: str | None, n: int, plan: Plan, lines: Lines) -> None:
 
 
 def pictures(id: str, n: int, plan: Plan) -> dict[str, Any]:
-    """Control steps per second with pictures, drawn on the device, as observations."""
+    """Control steps per second with image observations rendered on the device."""
     subject = benchmark.batch_on_device(id, n, device=plan.device, observation="pixels")
     seconds = clocked(subject.call, plan.seconds, plan.device)
     subject.close()
@@ -293,7 +291,7 @@ def bare(id: str, n: int, device: str) -> benchmark.Subject:
             for _ in range(substeps):
                 mujoco_warp.step(engine, data)
 
-        advance()  # compiles what is not compiled yet
+        advance()  # compile on first use
         graph = None
         if where.captures:
             with warp.ScopedCapture(where.warp) as capture:
@@ -316,7 +314,7 @@ def bare(id: str, n: int, device: str) -> benchmark.Subject:
 
 
 def playground(name: str, num_envs: int, implementation: str, seed: int = 0) -> benchmark.Subject:
-    """One of Playground's environments, compiled and vectorised by JAX, with random actions."""
+    """A Playground environment, compiled and vectorised by JAX, with random actions."""
     import importlib
 
     jax: Any = importlib.import_module("jax")
@@ -344,8 +342,8 @@ def playground(name: str, num_envs: int, implementation: str, seed: int = 0) -> 
 def parts(id: str, n: int, plan: Plan, lines: Lines) -> None:
     """Seconds of a whole step, of its physics, and of its hooks in each of three ways; memory.
 
-    The hooks are those behind the physics: terms, reward, ends, observation. With each way, the
-    rate of physics and hooks together is measured as well, without actions' checks and resets.
+    The hooks are those after the physics: terms, reward, ends, observation. For each way, the rate
+    of physics and hooks together is measured as well, without action checks and resets.
     """
     import torch
 
@@ -384,7 +382,7 @@ def parts(id: str, n: int, plan: Plan, lines: Lines) -> None:
                 lines.add("loop", id=id, worlds=n, hooks=name, left_out="no CUDA")
                 continue
             with lines.told("loop", id=id, worlds=n, hooks=name), warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # of what torch.compile looks through
+                warnings.simplefilter("ignore")  # under torch.compile
                 act = make()
                 act()
                 found[f"hooks {name}"] = clock(act)
@@ -402,7 +400,7 @@ def parts(id: str, n: int, plan: Plan, lines: Lines) -> None:
 
 
 def _captured(hooks: Callable[[], Any], device: str) -> Callable[[], Any]:
-    """The hooks as a CUDA graph: the arrays that they read stay where they are."""
+    """The hooks as a CUDA graph; their input arrays stay in place."""
     import torch
 
     hooks()
@@ -413,7 +411,7 @@ def _captured(hooks: Callable[[], Any], device: str) -> Callable[[], Any]:
 
 
 def clocked(act: Callable[[], Any], seconds: float, device: str) -> float:
-    """Seconds of a call, the device waited for before and after all of them."""
+    """Seconds per call, with device synchronisation before and after all of them."""
     import torch
 
     def wait() -> None:
@@ -428,7 +426,7 @@ def clocked(act: Callable[[], Any], seconds: float, device: str) -> float:
         act()
         calls += 1
         if calls % 16 == 0:
-            wait()  # or thousands would be waiting behind the clock
+            wait()  # or thousands would queue behind the clock
     wait()
     return (time.perf_counter() - started) / calls
 
@@ -437,7 +435,7 @@ def clocked(act: Callable[[], Any], seconds: float, device: str) -> float:
 
 
 def learning(plan: Plan, seconds: float) -> dict[str, Any]:
-    """TD3 on walker-walk, from as many worlds, until the time is over: its best evaluation."""
+    """Train TD3 on walker-walk, from as many worlds, for a time: its best evaluation."""
     from mjgym_train.metrics import RETURN
     from mjgym_train.run import Run
 
@@ -475,7 +473,7 @@ def learning(plan: Plan, seconds: float) -> dict[str, Any]:
 
 
 def table(file: Path) -> str:
-    """The measurements of a file as Markdown."""
+    """Format the measurements of a file as Markdown."""
     rows = [json.loads(line) for line in file.read_text().splitlines()]
     first = rows[0]
     versions = ", ".join(f"{name} {version}" for name, version in first["versions"].items())

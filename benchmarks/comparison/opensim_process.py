@@ -1,15 +1,15 @@
-"""osim-rl's "Learn to Move" environment in the process of another interpreter, driven line by line.
+"""osim-rl's "Learn to Move" environment in another interpreter's process, driven line by line.
 
     python opensim_process.py <difficulty> <2D or 3D> <seed>
 
-It answers as `subjects.in_process` wants it.
+It answers as `subjects.in_process` requires.
 """
 
 import itertools
 import os
 import sys
 
-# What the library prints is not an answer.
+# Output of the library is not an answer.
 answers = os.fdopen(os.dup(1), "w", buffering=1)
 os.dup2(2, 1)
 
@@ -22,7 +22,7 @@ MUSCLES = 22
 
 
 def _control_by_name() -> None:
-    """Let osim-rl, which gives the number of the actuator just added, give its name instead."""
+    """Let osim-rl, which passes the number of the actuator just added, pass its name instead."""
     controller = opensim.PrescribedController
     add, prescribe = controller.addActuator, controller.prescribeControlForActuator
     names = []

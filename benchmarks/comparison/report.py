@@ -1,4 +1,4 @@
-"""Rates, ratios, their summary, and how they are shown: a table, a JSON file, a plot."""
+"""Rates, ratios and their summary, as a table, a JSON file and a plot."""
 
 import argparse
 import datetime
@@ -14,8 +14,7 @@ from typing import Any
 
 from comparison.installation import ROOT
 
-# Ratio by name: the subject above and the one below the line. They are measured one after the
-# other in each repeat.
+# Ratio by name: numerator and denominator subjects, measured one after the other in each repeat.
 RATIOS = {
     "batch / EnvPool": ("batch", "envpool"),
     "batch / limit": ("batch", "limit"),
@@ -44,14 +43,14 @@ def rate(
     reset_seconds: float,
     episode_steps: float,
 ) -> float:
-    """Control steps per second, over all simulations and with the resets' share.
+    """Control steps per second, over all simulations, including the share of resets.
 
     Args:
         calls: number of calls.
-        seconds: that the calls took, without resets.
-        simulations: that each call advances.
-        control_steps: by which it advances each.
-        reset_seconds: what it takes to reset all simulations.
+        seconds: duration of the calls, without resets.
+        simulations: number that each call advances.
+        control_steps: number per call and simulation.
+        reset_seconds: duration of a reset of all simulations.
         episode_steps: control steps in an episode, after which there is a reset; may be infinite.
     """
     per_step = seconds / calls / control_steps
@@ -61,14 +60,14 @@ def rate(
 def result(
     id: str, num_envs: int, episode_steps: float, subjects: dict[str, dict[str, Any]]
 ) -> Result:
-    """The measurements of one id, with rates and ratios.
+    """Measurements of one id, with rates and ratios.
 
     Args:
         id: of the task.
         num_envs: simulations of the vectorized subjects.
         episode_steps: control steps in an episode, may be infinite.
         subjects: by name `{"error": why}` or `{"simulations", "control_steps", "resets",
-            "windows"}`, the last a list of `{"calls", "seconds", "restarts"}`, one each repeat.
+            "windows"}`, the last a list of `{"calls", "seconds", "restarts"}`, one per repeat.
     """
     described = {}
     for name, measured in subjects.items():
@@ -111,7 +110,7 @@ def result(
 
 
 def summary(results: Sequence[Result]) -> dict[str, dict[str, Any]]:
-    """For each ratio: over how many ids, geometric and plain mean, least and where, wins."""
+    """For each ratio: number of ids, geometric and arithmetic mean, minimum and its id, wins."""
     summarized = {}
     for name in RATIOS:
         values = {r["id"]: r["ratios"][name]["median"] for r in results if name in r["ratios"]}
@@ -146,7 +145,7 @@ HEADER = (
 
 
 def row(measured: Result) -> tuple[str, ...]:
-    """One line of the table; what is missing is empty."""
+    """Row of the table; missing cells are empty."""
 
     def steps(name: str) -> str:
         value = measured["subjects"].get(name, {}).get("rate")
@@ -174,7 +173,7 @@ def row(measured: Result) -> tuple[str, ...]:
 
 
 def table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """A Markdown table with aligned columns, all but the first to the right."""
+    """Markdown table with aligned columns, all but the first to the right."""
     cells = [tuple(header), *(tuple(r) for r in rows)]
     widths = [max(3, *(len(r[i]) for r in cells)) for i in range(len(header))]
 
@@ -190,7 +189,7 @@ def table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 
 def text(results: Sequence[Result], unavailable: dict[str, str]) -> str:
-    """Everything that is printed at the end: table, summary, what is missing and why."""
+    """Final report: table, summary, missing measurements and reasons."""
     parts = [table(HEADER, (row(r) for r in results))]
     lines = [
         (
@@ -219,14 +218,14 @@ def text(results: Sequence[Result], unavailable: dict[str, str]) -> str:
 
 
 def circumstances(threads: int, options: argparse.Namespace) -> dict[str, Any]:
-    """The machine, and how many, how long and how often: how a file of results begins."""
+    """Machine and settings, the header of a file of results."""
     names = ("num_envs", "seconds", "repeats", "cpu")
     arguments = {name: getattr(options, name) for name in names}
     return {"machine": machine(threads), "arguments": arguments}
 
 
 def machine(threads: int) -> dict[str, Any]:
-    """Versions, processor, cores, date and commit."""
+    """Versions, CPU, cores, date and commit."""
     versions: dict[str, str | None] = {}
     for package in PACKAGES:
         try:
@@ -267,14 +266,14 @@ def _git(*arguments: str) -> str | None:
 
 
 def write_json(path: Path, content: dict[str, Any]) -> None:
-    """Write a file whole or not at all."""
+    """Write a JSON file atomically."""
     partial = path.with_suffix(".partial")
     partial.write_text(json.dumps(content, indent=1, allow_nan=False) + "\n")
     partial.replace(path)
 
 
 def plot(path: Path, results: Sequence[Result], title: str) -> None:
-    """Horizontal bars of the ratios that there are for each id, with a line at 1 and the mean."""
+    """Plot horizontal bars of each id's ratios, with a line at 1 and the mean."""
     import matplotlib as mpl
 
     mpl.use("Agg")
@@ -293,7 +292,7 @@ def plot(path: Path, results: Sequence[Result], title: str) -> None:
     for axis, name in zip(axes[0], means, strict=True):
         values = [r["ratios"].get(name, {}).get("median", 0.0) for r in results]
         colors = ["tab:blue" if value >= 1 else "tab:orange" for value in values]
-        if name == "batch / limit":  # which it cannot pass
+        if name == "batch / limit":  # an upper bound
             colors = ["tab:gray"] * len(values)
         bars = axis.barh(ids, values, color=colors, height=0.7)
         axis.bar_label(bars, [f"{v:.2f}" if v else "" for v in values], padding=3, fontsize=7)

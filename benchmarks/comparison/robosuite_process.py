@@ -1,17 +1,17 @@
-"""A robosuite environment in the process of another interpreter, driven line by line.
+"""A robosuite environment in another interpreter's process, driven line by line.
 
     python robosuite_process.py <task> <robots, separated by commas> <seed>
 
-It answers each line of its input: "reset" with "reset" once it has reset, a number with "going"
-once it has made as many control steps of random actions, or with "ended" if an episode has ended
-with the last of them; it then begins the next one only when it is told to.
+It answers each line of its input: "reset" with "reset" after the reset, a number with "going" after
+as many control steps of random actions, or with "ended" if the last of them ended an episode; it
+begins the next one only on request.
 """
 
 import itertools
 import os
 import sys
 
-# What the library prints is not an answer.
+# Output of the library is not an answer.
 answers = os.fdopen(os.dup(1), "w", buffering=1)
 os.dup2(2, 1)
 

@@ -1,8 +1,7 @@
-"""The timed subjects: our batch and single environment, two peers, the engine's own loop.
+"""Timed subjects: our batch and single environment, two peers, the engine's loop.
 
-Each function here builds one subject and runs in a process of its own. All are driven by
-`measure` with actions that were drawn beforehand, uniformly from the controls' ranges (from
-[-1, 1] where there is none).
+Each function here builds one subject and runs in a separate process. All are driven by `measure`
+with actions drawn beforehand, uniformly from the control ranges (from [-1, 1] without a range).
 """
 
 import contextlib
@@ -16,22 +15,22 @@ from typing import Any
 
 import numpy as np
 
-WARM_UP = 100  # control steps before the first window: what was dropped has landed by then
+WARM_UP = 100  # control steps before the first window: objects have settled by then
 RESETS = 3  # timed before the warm-up
-RAMP = 3  # control steps before each window that do not count: caches are cold, threads asleep
+RAMP = 3  # untimed control steps before each window: caches are cold, threads asleep
 
 
 @dataclass(frozen=True)
 class Settings:
-    """The settings that a subject is built with.
+    """Settings of a subject.
 
     Attributes:
         id: of the task.
         num_envs: simulations of the vectorized subjects.
-        threads: that they may use.
+        threads: number of threads.
         seed: of the first simulation, and of the actions.
-        cpu: whether seconds are the processor's, of all threads, instead of the clock's: on a
-            machine that has other work to do.
+        cpu: whether seconds are CPU time of all threads, instead of wall-clock time: for machines
+            with other load.
     """
 
     id: str
@@ -43,20 +42,20 @@ class Settings:
 
 @dataclass
 class Subject:
-    """One thing to time.
+    """A subject to time.
 
     Attributes:
         advance: makes one call with an action.
         actions: to cycle through.
-        simulations: that each call advances.
-        control_steps: by which it advances them; only the engine's loop makes more than one.
+        simulations: number that each call advances.
+        control_steps: number per call; only the engine's loop makes more than one.
         ended: whether the call's result says that all episodes have ended.
-        restart: then begins new ones; None if there are no episodes.
-        reset: begins all episodes anew, as its user would; None if there are no episodes.
+        restart: then begins new ones; None without episodes.
+        reset: begins all new episodes, as its user would; None without episodes.
         begin: goes to the start from which it is timed; None to go on from the last reset.
-        release: lets go of threads.
+        release: releases threads.
         warm_up: control steps before the first window.
-        cpu: the seconds of the processor that it has taken so far.
+        cpu: CPU seconds so far.
     """
 
     advance: Callable[[Any], Any]
@@ -78,12 +77,12 @@ Builder = Callable[[Settings], Subject]
 
 @dataclass
 class Window:
-    """The counts of one measurement.
+    """Counts of one measurement.
 
     Attributes:
-        calls: of `advance`.
+        calls: number of calls of `advance`.
         seconds: spent in them.
-        restarts: seconds of each restart that fell into the window; not part of `seconds`.
+        restarts: seconds of each restart within the window; not part of `seconds`.
     """
 
     calls: int = 0
@@ -92,7 +91,7 @@ class Window:
 
 
 def prepare(subject: Subject, *, cpu: bool = False) -> list[float]:
-    """Time resets, then let the episodes get going; returns the resets' durations in seconds."""
+    """Time resets, then warm up the episodes; returns the resets' durations in seconds."""
     clock, durations = subject.cpu if cpu else time.perf_counter, []
     if subject.reset is not None:
         subject.reset()
@@ -110,11 +109,11 @@ def prepare(subject: Subject, *, cpu: bool = False) -> list[float]:
 def measure(subject: Subject, seconds: float, *, cpu: bool = False) -> Window:
     """Go on where the last window ended, until calls and restarts have taken `seconds`.
 
-    With `cpu` those are the processor's.
+    With `cpu`, seconds are CPU time.
 
-    Each call is timed by itself: looking for the end of the episodes does not count, and a restart
-    counts apart, because a window holds none, one or two of them by chance. `report.rate` puts
-    them together in the proportion that the length of an episode gives.
+    Calls are timed individually, without the check for the end of episodes, and restarts
+    separately, because a window has zero to two of them by chance. `report.rate` combines them in
+    the proportion of an episode.
     """
     clock, advance, ended, restart = (
         subject.cpu if cpu else time.perf_counter,
@@ -146,11 +145,11 @@ def measure(subject: Subject, seconds: float, *, cpu: bool = False) -> Window:
 
 
 def batch(settings: Settings, **options: Any) -> Subject:
-    """`gymnasium.make_vec` of our id, with float32 actions, autoreset on.
+    """`gymnasium.make_vec` of our id, with float32 actions and autoreset.
 
     Args:
         settings: of the benchmark.
-        **options: of `make_vec`; by default all its defaults.
+        **options: of `make_vec`, with its defaults.
     """
     import gymnasium
 
@@ -164,11 +163,11 @@ def batch(settings: Settings, **options: Any) -> Subject:
 
 
 def engine(settings: Settings) -> Subject:
-    """The engine's own loop over as many simulations as the batch has, and nothing around it.
+    """The engine's loop alone over as many simulations as the batch has.
 
-    Its call is the one that the batch makes in each control step: all simulations, one after the
-    other on each thread, each with an MjData of its own. It starts from where a batch with random
-    actions has come to, and goes back there when the batch's episodes would end.
+    Its call is that of the batch in each control step: all simulations, one after the other on each
+    thread, each with a separate MjData. It starts from a state of a batch with random actions, and
+    returns there when the batch's episodes would end.
     """
     import gymnasium
 
@@ -206,7 +205,7 @@ def engine(settings: Settings) -> Subject:
 
 
 def bare(settings: Settings) -> Subject:
-    """The physics of one environment alone: the engine's steps of a control step, from Python."""
+    """Physics of one environment alone: the engine's steps of a control step, from Python."""
     import gymnasium
 
     made = single(settings)
@@ -231,7 +230,7 @@ def bare(settings: Settings) -> Subject:
 
 
 def envpool(settings: Settings) -> Subject:
-    """EnvPool's Gymnasium interface in its synchronous mode, with actions in its own type."""
+    """EnvPool's Gymnasium interface in its synchronous mode, with actions of its dtype."""
     from mjgym.cli.peers import make_envpool
 
     envs = make_envpool(settings.id, settings.num_envs, settings.threads, seed=settings.seed)
@@ -240,11 +239,11 @@ def envpool(settings: Settings) -> Subject:
 
 
 def vector(envs: Any, dtype: Any, settings: Settings) -> Subject:
-    """A Gymnasium-like vector environment whose `step` after an episode's end resets."""
+    """A Gymnasium-like vector environment with a `step` that resets after an episode's end."""
     from mjgym.checks.benchmark import CYCLE, random_actions
 
     space = getattr(envs, "single_action_space", envs.action_space)
-    rows = getattr(envs, "num_envs", settings.num_envs)  # one for each player, where there are such
+    rows = getattr(envs, "num_envs", settings.num_envs)  # one per player, if there are players
     actions = random_actions(space.low, space.high, (rows,), dtype, count=CYCLE, seed=settings.seed)
     return Subject(
         advance=envs.step,
@@ -258,7 +257,7 @@ def vector(envs: Any, dtype: Any, settings: Settings) -> Subject:
 
 
 def single(settings: Settings) -> Subject:
-    """`gymnasium.make` of our id, with the wrappers that it comes with."""
+    """`gymnasium.make` of our id, with its default wrappers."""
     import gymnasium
 
     from mjgym.checks.benchmark import random_actions
@@ -280,9 +279,9 @@ def single(settings: Settings) -> Subject:
 
 
 def dm_control(settings: Settings) -> Subject:
-    """`dm_control.suite.load` of the same task, stepped as its own environment.
+    """`dm_control.suite.load` of the same task, stepped through its interface.
 
-    It is timed from our start: one terrain costs several times as much as another.
+    It is timed from our start: some terrains cost several times as much as others.
     """
     import gymnasium
 
@@ -309,9 +308,9 @@ def with_time_steps(
     """An environment of dm_env's interface.
 
     Args:
-        env: it has had no episode yet.
+        env: before its first episode.
         dtype: of the actions.
-        settings: the seed of the actions is read.
+        settings: for the seed of the actions.
         begin: see `Subject`.
     """
     from mjgym.checks.benchmark import random_actions
@@ -332,12 +331,12 @@ def with_time_steps(
 
 
 def in_process(command: Sequence[str | Path], control_steps: int) -> Subject:
-    """A peer's environment in a process of another interpreter, driven line by line.
+    """A peer's environment in another interpreter's process, driven line by line.
 
     Args:
         command: starts a process that says "built", answers "reset" with "reset", and a number with
             "going", or with "ended" if an episode has ended in the last of as many control steps.
-        control_steps: that it makes for each request.
+        control_steps: number per request.
     """
     process = subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1
@@ -361,7 +360,7 @@ def in_process(command: Sequence[str | Path], control_steps: int) -> Subject:
         process.wait()
 
     def cpu() -> float:
-        """CPU seconds of the peer's only thread, which waits for a request meanwhile."""
+        """CPU seconds of the peer's only thread, which idles between requests."""
         return int(Path(f"/proc/{process.pid}/schedstat").read_text().split()[0]) / 1e9
 
     answer()
@@ -378,7 +377,7 @@ def in_process(command: Sequence[str | Path], control_steps: int) -> Subject:
 
 
 def limit(settings: Settings) -> Subject:
-    """The engine's `mj_step` in a C loop on all threads: what no environment can be faster than."""
+    """`mj_step` in a C loop on all threads: an upper bound for any environment."""
     from mjgym.checks.benchmark import engine
 
     n = settings.num_envs
@@ -394,7 +393,7 @@ def limit(settings: Settings) -> Subject:
 
 @contextlib.contextmanager
 def built(builder: Builder, settings: Settings) -> Any:
-    """A subject, released at the end."""
+    """Build a subject, and release it at the end."""
     subject = builder(settings)
     try:
         yield subject

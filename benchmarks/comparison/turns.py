@@ -1,14 +1,14 @@
-"""Subjects timed by turns: their control steps and their resets.
+"""Alternating timings of subjects: control steps and resets.
 
-A family's benchmark names its subjects, each with the function that builds it (see `subjects`),
-and gets rates, seconds and ratios:
+A family's benchmark names its subjects, each with the function that builds it (see `subjects`), and
+gets rates, seconds and ratios:
 
     builders = {"single": subjects.single, "batch": subjects.batch, "peer": peer}
     steps = compare_steps(builders, settings, options)
     resets = compare_resets(builders, settings, options, "peer")
 
-The builders run in other processes: they stand at the top of a module, or are `functools.partial`
-of what does.
+The builders run in other processes: they must be module-level functions, or `functools.partial` of
+such.
 """
 
 import argparse
@@ -26,7 +26,7 @@ from comparison.worker import BUILD_TIMEOUT, Worker, WorkerError, time_subject
 
 
 def episode_steps(id: str) -> float:
-    """Control steps in an episode, infinite if it has no end."""
+    """Control steps in an episode, infinite without an end."""
     import gymnasium
 
     import mjgym  # noqa: F401  (registers the ids)
@@ -38,9 +38,9 @@ def episode_steps(id: str) -> float:
 def by_turns(
     target: Any, builders: Mapping[str, Builder], settings: Settings, options: argparse.Namespace
 ) -> tuple[dict[str, Any], dict[str, list[Any]], dict[str, str]]:
-    """Ask a worker for each subject, in repeats that go through all of them.
+    """Send requests to a worker per subject, alternating between them in each repeat.
 
-    Every other repeat goes through them backwards, so that neighbours in time are so both ways.
+    Every other repeat has the reverse order, so that neighbours in time are so both ways.
 
     Args:
         target: of the workers: `time_subject`, `time_resets`, or one with the same arguments.
@@ -49,7 +49,7 @@ def by_turns(
         options: `seconds` of each measurement, and `repeats`.
 
     Returns:
-        By name: the answer to "prepare", those to the repeats, and why there are none.
+        By name: the answer to "prepare", those to the repeats, and any error.
     """
     prepared: dict[str, Any] = {}
     answers: dict[str, list[Any]] = {}
@@ -95,8 +95,8 @@ def compare_steps(
         builders: of the subjects by name, in the order of measurement.
         settings: to build them with.
         options: `seconds` of each measurement, and `repeats`.
-        unavailable: why subjects are left out, by name.
-        steps: control steps in an episode; None for what the id says.
+        unavailable: reasons why subjects are left out, by name.
+        steps: control steps in an episode; None for the id's.
     """
     unavailable = unavailable or {}
     wanted = {name: builder for name, builder in builders.items() if name not in unavailable}
@@ -117,11 +117,11 @@ def compare_steps(
 
 
 def time_resets(connection: Connection, builder: Builder, settings: Settings) -> None:
-    """Target of a worker: build a subject, then answer with what a reset takes.
+    """Target of a worker: build a subject, then answer with the duration of a reset.
 
-    The first request is "prepare"; each other one is a number of seconds to reset for. Between two
-    resets there is a step, as no user resets twice in a row; it does not count. An answer is the
-    median of the resets in seconds for each simulation.
+    The first request is "prepare"; each other one is a number of seconds to reset for. An untimed
+    step follows each reset, as no user resets twice in a row. An answer is the median of the resets
+    in seconds per simulation.
     """
     connection.recv()
     with built(builder, settings) as subject:
@@ -150,7 +150,7 @@ def compare_resets(
         builders: of the subjects by name, in the order of measurement.
         settings: to build them with.
         options: `seconds` of each measurement, and `repeats`.
-        peer: name of the one that the others are compared with.
+        peer: name of the reference.
 
     Returns:
         The id, `seconds` of each repeat and `errors` by name, and `ratios` "<peer> / <name>", each

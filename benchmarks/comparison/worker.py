@@ -1,4 +1,4 @@
-"""A process for each subject, stopped while another one is timed."""
+"""Worker processes for subjects, stopped while another one is timed."""
 
 import contextlib
 import multiprocessing
@@ -22,10 +22,10 @@ class WorkerError(RuntimeError):
 
 
 class Worker:
-    """One process that builds a subject and times it on demand.
+    """Process that builds a subject and times it on demand.
 
-    Between two requests the process is stopped (where the system has SIGSTOP), so that no thread
-    of it takes part in what is timed elsewhere.
+    Between requests the process is stopped (where the system has SIGSTOP), so that its threads do
+    not disturb other timings.
 
     Args:
         target: runs in the process, with the connection and `arguments`.
@@ -43,7 +43,7 @@ class Worker:
         theirs.close()
 
     def ask(self, request: Any, timeout: float) -> Any:
-        """Send a request, wait for its answer.
+        """Send a request and wait for its answer.
 
         Raises:
             WorkerError: the process failed, ended, or took longer than `timeout` seconds.
@@ -62,7 +62,7 @@ class Worker:
         return answer
 
     def _end(self) -> str:
-        """The reason why the process ended, with the last line that it wrote."""
+        """Reason why the process ended, with its last line of output."""
         self._process.join(10)
         code = self._process.exitcode
         if code is not None and code < 0:
@@ -78,7 +78,7 @@ class Worker:
             os.kill(self._process.pid, number)
 
     def close(self) -> None:
-        """End the process, whatever it does."""
+        """End the process in any state."""
         self._process.kill()  # a stopped process ends only by this one
         self._process.join()
         self._connection.close()
@@ -123,10 +123,10 @@ def _line(error: BaseException) -> str:
 
 
 def time_subject(connection: Connection, builder: Builder, settings: Settings) -> None:
-    """Target of a worker: build a subject, then measure windows of the seconds that are asked.
+    """Target of a worker: build a subject, then measure windows of the requested seconds.
 
-    The first request is "prepare"; its answer is what `prepare` returns, and the number of
-    simulations and of control steps in a call.
+    The first request is "prepare"; its answer is that of `prepare`, and the number of simulations
+    and of control steps in a call.
     """
     connection.recv()
     with built(builder, settings) as subject:
@@ -141,7 +141,7 @@ def _windows(connection: Connection, subject: Subject, *, cpu: bool) -> None:
 
 
 def load(connection: Connection, peer: str) -> None:
-    """Target of a worker: see whether a peer can be imported."""
+    """Target of a worker: check that a peer can be imported."""
     from mjgym.cli.peers import LOADERS
 
     connection.recv()
@@ -150,7 +150,7 @@ def load(connection: Connection, peer: str) -> None:
 
 
 def why_not(peer: str) -> str | None:
-    """Why a peer does not load here; None if it does."""
+    """Reason why a peer does not load here; None if it does."""
     with Worker(load, peer) as worker:
         try:
             worker.ask("load", BUILD_TIMEOUT)

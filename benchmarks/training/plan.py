@@ -1,4 +1,4 @@
-"""Plan of the runs: parts, tasks, methods, seeds, and the command of each."""
+"""Plan of the runs: parts, tasks, methods, seeds, and commands."""
 
 import dataclasses
 import shutil
@@ -76,7 +76,7 @@ CANDIDATE_SETTINGS = ("threads=1", "tensorboard=false", "keep_buffer=false")
 
 SEEDS = (0, 1, 2)
 PEER = "sb3-sac"
-EVALUATIONS = 40  # of a run: how finely the time to a score is known
+EVALUATIONS = 40  # of a run: time resolution of reaching a score
 QUICK = (
     "evaluations=2",
     "evaluation_episodes=2",
@@ -99,15 +99,15 @@ class Job:
     """One run.
 
     Args:
-        part: that it belongs to.
+        part: its part.
         name: of its experiment.
         id: of the task.
         seed: of the run.
-        minutes: of training; None where it has a number of steps.
-        settings: beside the defaults.
+        minutes: of training; None with a number of steps.
+        settings: changes to the defaults.
         options: of `mjgym train`.
         steps: of training.
-        cpu_minutes: of training, of processor time.
+        cpu_minutes: CPU minutes of training.
     """
 
     part: str
@@ -126,7 +126,7 @@ class Job:
         return out / self.part / f"{self.name.replace(' ', '-')}_{task}_{self.seed}"
 
     def done(self, out: Path) -> bool:
-        """True if the run has its final score."""
+        """Whether the run has its final score."""
         return (self.folder(out) / "evaluation.json").exists()
 
     def commands(self, out: Path) -> list[list[str]]:
@@ -139,12 +139,12 @@ class Job:
             if value is not None
             for word in (f"--{name.replace('_', '-')}", value)
         ]
-        given = [*map(str, ("--seed", self.seed, *budget, "--out", folder))]
+        arguments = [*map(str, ("--seed", self.seed, *budget, "--out", folder))]
         if self.part == "peer":
             peer = str(Path(__file__).with_name("sb3_peer.py"))
-            return [[sys.executable, peer, self.id, *self.settings, *given]]
+            return [[sys.executable, peer, self.id, *self.settings, *arguments]]
         train = [*MJGYM, "train", "td3", self.id, f"name={self.name}", *self.settings]
-        train += [*given, *self.options]
+        train += [*arguments, *self.options]
         if (folder / "config.yaml").exists():
             train.append("--resume")
         return [train, [*MJGYM, "evaluate", str(folder)]]
@@ -160,15 +160,14 @@ def jobs(
     settings: Sequence[str] = (),
     quick: bool = False,
 ) -> list[Job]:
-    """Runs of the given parts, all seeds of one task and method after each other.
+    """Runs of parts, with all seeds of a task and method in sequence.
 
     Args:
         parts: of `PARTS`.
-        ids: of the tasks; all that the part has where none is named.
-        methods: of the part "methods"; all where none is named.
+        ids: of the tasks; empty for all of the part.
+        methods: of the part "methods"; empty for all.
         seeds: of the runs.
-        minutes: of each that is given time and no number of steps; what its goal says where it is
-            None.
+        minutes: of each run without a number of steps; None for that of its goal.
         settings: of all runs but the peer's, beside those of the method.
         quick: a few seconds each, by tiny networks in short episodes, of one task.
     """
@@ -182,9 +181,9 @@ def jobs(
             chosen_jobs = _walk if part == "walk" else _candidates
             found += chosen_jobs(ids, seeds, (*usual, *settings), quick)
             continue
-        own = METHOD_IDS if part == "methods" else tuple(GOALS)
+        known = METHOD_IDS if part == "methods" else tuple(GOALS)
         steps = (QUICK_STEPS if quick else METHOD_STEPS) if part == "methods" else None
-        chosen = [id for id in own if not ids or id in ids][: 1 if quick else None]
+        chosen = [id for id in known if not ids or id in ids][: 1 if quick else None]
         of_part = {"recipe": ("recipe",), "peer": (PEER,), "methods": tuple(METHODS)}[part]
         for id in chosen:
             for name in of_part:
@@ -201,7 +200,7 @@ def jobs(
 def _ray(
     ids: Sequence[str], seeds: Sequence[int], settings: tuple[str, ...], quick: bool
 ) -> list[Job]:
-    """The runs of the part "ray"."""
+    """Runs of the part "ray"."""
     if ids and RAY_ID not in ids:
         return []
     steps = QUICK_STEPS if quick else RAY_STEPS
@@ -215,7 +214,7 @@ def _ray(
 def _walk(
     ids: Sequence[str], seeds: Sequence[int], settings: tuple[str, ...], quick: bool
 ) -> list[Job]:
-    """The runs of the part "walk"."""
+    """Runs of the part "walk"."""
     steps, minutes = (QUICK_STEPS, None) if quick else (None, WALK_CPU_MINUTES)
     chosen = [id for id in WALK_IDS if not ids or id in ids][: 1 if quick else None]
     jobs = []
@@ -232,7 +231,7 @@ def _walk(
 def _candidates(
     ids: Sequence[str], seeds: Sequence[int], settings: tuple[str, ...], quick: bool
 ) -> list[Job]:
-    """The runs of the part "candidates", all of a seed before those of the next."""
+    """Runs of the part "candidates", seed by seed."""
     steps, minutes = (QUICK_STEPS, None) if quick else (None, CANDIDATE_CPU_MINUTES)
     chosen = [id for id in CANDIDATE_IDS if not ids or id in ids][: 1 if quick else None]
     return [
@@ -245,13 +244,13 @@ def _candidates(
 
 
 def whole(experiment: str) -> str:
-    """The run's own experiment, of that of one agent of its ensemble."""
+    """Experiment of a run, from that of one agent of its ensemble."""
     known = {"recipe", PEER, *METHODS, *RAY, *WALK, *CANDIDATES}
     return experiment if experiment in known else experiment.rpartition(" ")[0]
 
 
 def run(job: Job, out: Path) -> None:
-    """Run a job to its end; one that is done is left as it is, one that was stopped goes on.
+    """Run a job to its end; finished ones are skipped, stopped ones continued.
 
     Raises:
         subprocess.CalledProcessError: it failed.
@@ -260,6 +259,6 @@ def run(job: Job, out: Path) -> None:
         return
     folder = job.folder(out)
     if job.part == "peer" and folder.exists():
-        shutil.rmtree(folder)  # it cannot go on
+        shutil.rmtree(folder)  # it cannot continue
     for command in job.commands(out):
         subprocess.run(command, check=True)

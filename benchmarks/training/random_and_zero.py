@@ -1,12 +1,12 @@
-"""Measure what random and zero actions earn, for every registered id.
+"""Measure returns of random and zero actions, for every registered id.
 
-    python benchmarks/training/random_and_zero.py  # ids that have no baseline yet
-    python benchmarks/training/random_and_zero.py dmc/walker-walk-v0  # these, anew
+    python benchmarks/training/random_and_zero.py  # ids without a baseline
+    python benchmarks/training/random_and_zero.py dmc/walker-walk-v0  # remeasure these
     python scripts/update_tables.py  # then, for the guide's table
 
-Episodes have the 100 fixed seeds of scores that are reported; the results are the same with any
-number of threads. Ids that differ only in what they observe are measured once. The file is written
-after each id, so that a run that is stopped goes on where it was.
+Episodes use the 100 fixed seeds of reported scores; the results are the same with any number of
+threads. Ids that differ only in their observations are measured once. The file is written after
+each id, so that a stopped run can continue.
 """
 
 import argparse
@@ -22,7 +22,7 @@ from mjgym_train import baselines, evaluation
 
 
 def parse(arguments: Sequence[str] | None = None) -> argparse.Namespace:
-    """The command line; a mistake in it ends the program with status 2."""
+    """Parse the command line; an error exits with status 2."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -35,7 +35,7 @@ def parse(arguments: Sequence[str] | None = None) -> argparse.Namespace:
 def measure(
     id: str, policy: str, seeds: Sequence[int] = evaluation.SEEDS, threads: int = 1
 ) -> baselines.Baseline:
-    """The baseline of a policy over some seeds."""
+    """Baseline of a policy over seeds."""
     envs = _make(id, len(seeds), threads)
     act = load_policy(policy, envs, seed=0)
     result = evaluation.evaluate(act, envs, seeds)
@@ -44,7 +44,7 @@ def measure(
 
 
 def alike(id: str) -> list[str]:
-    """Ids with the same episodes, of which some observe objects by camera; this one too."""
+    """Ids with the same episodes, some with camera observations, including this one."""
     return [other for other in registry.ids() if _episodes(other) == _episodes(id)]
 
 
@@ -55,7 +55,7 @@ def _episodes(id: str) -> tuple[object, ...]:
 
 
 def _make(id: str, num_envs: int, threads: int) -> Any:
-    # Pictures that nobody looks at are not drawn.
+    # Without rendering of unused images.
     return evaluation.make(id, num_envs, threads, observation="flat")
 
 

@@ -1,4 +1,4 @@
-"""Environment steps a second while learning, beside those of stable-baselines3's TD3."""
+"""Environment steps per second while learning, beside those of stable-baselines3's TD3."""
 
 import statistics
 import tempfile
@@ -17,7 +17,7 @@ recipe, the same with products in bfloat16 where the processor has them, and wha
 
 
 def ours(id: str, settings: tuple[str, ...], folder: Path, **env: Any) -> Callable[[int], None]:
-    """A function that continues a run of ours, which learns, by so many environment steps."""
+    """Function that continues a learning run of ours by a number of environment steps."""
     import torch
 
     from mjgym_train import config
@@ -51,11 +51,11 @@ def ours(id: str, settings: tuple[str, ...], folder: Path, **env: Any) -> Callab
 def measure(
     id: str, cores: int, *, steps: int = 640, repeats: int = 5, **env: Any
 ) -> dict[str, list[float]]:
-    """Steps a second of each, by turns.
+    """Steps per second of each, alternating.
 
     Args:
         id: of the task.
-        cores: threads of PyTorch that SB3 has in one of its turns, beside one in the other.
+        cores: threads of PyTorch for one of SB3's turns; the other has one thread.
         steps: of each turn.
         repeats: turns of each.
         **env: of `make_vec`.
@@ -79,7 +79,7 @@ def measure(
 
 
 def ratios(rates: dict[str, list[float]]) -> dict[str, float]:
-    """Medians over turns of our rates by the best of SB3's in the same turn."""
+    """Medians over turns of our rates over the best of SB3's in the same turn."""
     peers = [values for name, values in rates.items() if name.startswith("sb3")]
     best = [max(turn) for turn in zip(*peers, strict=True)]
     return {

@@ -1,6 +1,6 @@
-"""Results of the runs as small files in `assets/baselines`, with pictures of the curves.
+"""Results of the runs as small files in `assets/baselines`, with plots of the curves.
 
-One file for each part of `goals.py`, of the columns of `mjgym compare --csv`.
+One file for each part of `goals.py`, with the columns of `mjgym compare --csv`.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -14,11 +14,11 @@ from mjgym_train.comparison import Curve
 from training import plan
 
 FOLDER = assets() / "baselines"
-STEPS_A_SECOND = "training/steps_per_second"  # of a turn, whose number is the seed
+STEPS_A_SECOND = "training/steps_per_second"  # of a turn, numbered by the seed
 RATE = "rate"
 RECIPE_PICTURE, METHODS_PICTURE = "training_recipe", "training_methods"
 WALK_PICTURE = "training_walk"
-PANELS = 2  # beside each other
+PANELS = 2  # side by side
 
 Results = dict[str, list[Curve]]
 """Curves by part."""
@@ -30,14 +30,14 @@ def file(part: str, folder: Path = FOLDER) -> Path:
 
 
 def picture(name: str, folder: Path = FOLDER) -> Path:
-    """Path of a picture."""
+    """Path of a plot."""
     return folder / f"{name}.webp"
 
 
 def packaged(folder: Path = FOLDER) -> Results:
     """Results in the files."""
-    found = {part: file(part, folder) for part in plan.PARTS}
-    return {part: comparison.read([path]) for part, path in found.items() if path.exists()}
+    paths = {part: file(part, folder) for part in plan.PARTS}
+    return {part: comparison.read([path]) for part, path in paths.items() if path.exists()}
 
 
 def of_runs(out: Path) -> Results:
@@ -46,24 +46,24 @@ def of_runs(out: Path) -> Results:
     Args:
         out: of all runs, as in `goals.py --out`.
     """
-    found: Results = {}
+    results: Results = {}
     for part in plan.PARTS:
         for folder in sorted((out / part).glob("*/metrics.csv")):
             try:
-                found.setdefault(part, []).extend(comparison.read([folder.parent]))
+                results.setdefault(part, []).extend(comparison.read([folder.parent]))
             except RunError:
                 continue  # without an evaluation yet
-    return found
+    return results
 
 
 def variants(found: Results) -> list[Curve]:
     """The recipe and its variants, in the order of the plan."""
-    own = [curve for curve in found.get("methods", []) if curve.experiment in plan.METHODS]
-    return sorted(own, key=lambda curve: list(plan.METHODS).index(curve.experiment))
+    curves = [curve for curve in found.get("methods", []) if curve.experiment in plan.METHODS]
+    return sorted(curves, key=lambda curve: list(plan.METHODS).index(curve.experiment))
 
 
 def collect(out: Path, folder: Path = FOLDER) -> list[Path]:
-    """Put finished runs into the files, beside what they have of other runs, and draw the curves.
+    """Merge finished runs into the files, and draw the curves.
 
     A run is finished when it has a final score; the agents of an ensemble come with it.
 
@@ -72,7 +72,7 @@ def collect(out: Path, folder: Path = FOLDER) -> list[Path]:
         folder: of the files.
 
     Returns:
-        What has been written.
+        The written files.
     """
     written = []
     there = packaged(folder)
@@ -80,9 +80,9 @@ def collect(out: Path, folder: Path = FOLDER) -> list[Path]:
         done = {(c.experiment, c.id, c.seed) for c in curves if c.final is not None}
         new = [c for c in curves if (plan.whole(c.experiment), c.id, c.seed) in done]
         known = {(c.experiment, c.id, c.seed) for c in new}
-        kept = [c for c in there.get(part, []) if (c.experiment, c.id, c.seed) not in known]
+        others = [c for c in there.get(part, []) if (c.experiment, c.id, c.seed) not in known]
         if new:
-            comparison.write([*kept, *new], file(part, folder))
+            comparison.write([*others, *new], file(part, folder))
             written.append(file(part, folder))
     measured = file(RATE, out)
     if measured.exists():
@@ -92,12 +92,12 @@ def collect(out: Path, folder: Path = FOLDER) -> list[Path]:
 
 
 def rates(folder: Path = FOLDER) -> tuple[dict[str, list[float]], str]:
-    """Steps a second while learning, by name and in the order of their turns, and the machine."""
-    found: dict[str, list[float]] = {}
+    """Steps per second while learning, by name and turn, and the machine."""
+    values: dict[str, list[float]] = {}
     lines = metrics.read(file(RATE, folder)) if file(RATE, folder).exists() else []
     for line in sorted(lines, key=lambda line: line.seed):
-        found.setdefault(line.exp_name, []).append(line.value)
-    return found, lines[0].machine if lines else ""
+        values.setdefault(line.exp_name, []).append(line.value)
+    return values, lines[0].machine if lines else ""
 
 
 def keep_rates(
@@ -106,7 +106,7 @@ def keep_rates(
     """Write rates, by name one for each turn.
 
     Args:
-        measured: steps a second.
+        measured: steps per second.
         id: of the task.
         machine: that measured them.
         folder: of the file.
@@ -163,14 +163,14 @@ def draw(found: Results, folder: Path = FOLDER) -> list[Path]:
 
 
 def _mark_scores(axis: Any, curves: Iterable[Curve]) -> None:
-    """A point at the end of each run, at the score of 100 episodes that the table has."""
+    """Mark the end of each run at the 100-episode score of the table."""
     scored = [(c.seconds[-1] / 60, c.final) for c in curves if c.final is not None]
     if scored:
         axis.plot(*zip(*scored, strict=True), "D", color="C0", markersize=4, label="scores")
 
 
 def _legend(axes: Iterable[Any]) -> dict[str, Any]:
-    """One line for each experiment, by its name and the numbers of seeds, which may differ."""
+    """Legend with experiments and their numbers of seeds, which may differ."""
     lines: dict[str, Any] = {}
     seeds: dict[str, set[str]] = {}
     for axis in axes:
@@ -184,7 +184,7 @@ def _legend(axes: Iterable[Any]) -> dict[str, Any]:
 
 
 def _panels(count: int) -> tuple[Any, list[Any]]:
-    """A figure with so many axes, or one more."""
+    """A figure with `count` axes, or one more."""
     from matplotlib.figure import Figure
 
     rows = -(-count // PANELS)
@@ -195,7 +195,7 @@ def _panels(count: int) -> tuple[Any, list[Any]]:
 def _finish(
     figure: Any, axes: Iterable[Any], path: Path, top: float | None = comparison.NORMALIZED
 ) -> None:
-    """Leave unused places empty, scale returns alike up to `top`, and write the picture."""
+    """Hide unused axes, scale returns alike up to `top`, and write the plot."""
     used = list(axes)
     for axis in figure.axes:
         if axis in used:

@@ -2,8 +2,8 @@
 
     python benchmarks/training/sb3_peer.py dmc/walker-walk-v0 --minutes 30 --out FOLDER
 
-It writes the same metrics and the same final score. Its clock stands still while it is evaluated;
-that of `mjgym train` does not.
+It writes the same metrics and the same final score. Its clock excludes evaluations; that of `mjgym
+train` includes them.
 """
 
 import argparse
@@ -32,14 +32,14 @@ def train(
     final_episodes: int = 100,
     **env: Any,
 ) -> None:
-    """One run.
+    """Train and score one run.
 
     Args:
         id: of the task.
-        out: folder, which is made.
+        out: folder to create.
         seed: of the run.
         minutes: of training.
-        evaluations: during training.
+        evaluations: number during training.
         episodes: of each.
         final_episodes: of the score.
         **env: of `make_vec`.
@@ -66,14 +66,14 @@ def train(
         def _on_step(self) -> bool:
             spent = time.perf_counter() - self.began
             if spent * evaluations >= (self.done + 1) * seconds:
-                found = evaluation.evaluate(act, own, evaluation.TRAINING_SEEDS[:episodes])
+                evaluated = evaluation.evaluate(act, own, evaluation.TRAINING_SEEDS[:episodes])
                 line = metrics.Metric(
                     "sb3-sac",
                     id,
                     seed,
                     metrics.RETURN,
                     self.num_timesteps,
-                    float(found.returns.mean()),
+                    float(evaluated.returns.mean()),
                     model._n_updates,
                     spent,
                 )
@@ -93,7 +93,7 @@ def train(
 
 
 def loop(id: str, threads: int, seed: int = 0, **env: Any) -> Callable[[int], None]:
-    """A function that continues SB3's TD3 by so many environment steps, four per update.
+    """Function that continues SB3's TD3 by a number of environment steps, four per update.
 
     256-256, batches of 256, in one environment; it learns from the first call on.
 
@@ -137,9 +137,11 @@ def main() -> None:
     parser.add_argument("--minutes", type=float, default=30.0)
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--quick", action="store_true", help="short episodes, and few of them")
-    given = parser.parse_args()
+    options = parser.parse_args()
     quick = {"evaluations": 2, "episodes": 2, "final_episodes": 2, "max_episode_steps": 25}
-    train(given.id, given.out, given.seed, given.minutes, **(quick if given.quick else {}))
+    train(
+        options.id, options.out, options.seed, options.minutes, **(quick if options.quick else {})
+    )
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Tables and pictures of the scores of every task; what has no run yet says "not measured"."""
+"""Tables and plots of the scores of every task; missing runs are "not measured"."""
 
 import csv
 import functools
@@ -27,10 +27,10 @@ HEADER = (
 )
 BASELINES = assets() / "baselines"
 PUBLISHED = BASELINES / "published.csv"
-SHARE = 0.1  # of the scale above both baselines, below which a task counts as not learned
+SHARE = 0.1  # fraction of the scale above both baselines, below which a task counts as not learned
 COLUMNS = 6  # of panels
 PANEL = 2.1, 1.5  # inches
-HEADROOM = 1.04  # of an axis, so that a curve at its very top is seen
+HEADROOM = 1.04  # of an axis, to show curves at the top
 
 
 def suites() -> dict[str, list[str]]:
@@ -53,7 +53,7 @@ def _is_dense(id: str) -> bool:
 
 
 def table(ids: Sequence[str], rows: Sequence[Row], method: str = RECIPE) -> str:
-    """A row for each id, and below them how many have runs."""
+    """A row for each id, and the number with runs."""
     lines = {id: score_table.line(rows, method, id) for id in ids}
     cells = []
     for id, line in lines.items():
@@ -88,7 +88,7 @@ def _score(line: score_table.Line) -> list[str]:
 
 @dataclass(frozen=True)
 class Published:
-    """A published score of another project, a mean over runs.
+    """Published score of another project, a mean over runs.
 
     Args:
         id: of the task.
@@ -106,7 +106,7 @@ class Published:
 
 
 def published(file: Path = PUBLISHED) -> list[Published]:
-    """Scores that others have published."""
+    """Published scores of other projects."""
     with file.open(newline="") as lines:
         return [
             Published(id, method, int(steps), float(score), source)
@@ -119,7 +119,7 @@ BESIDE = ("D4PG", "DreamerV3", "TD-MPC2", "SimbaV2", "SAC", "D4PG from pixels")
 
 
 def beside_published(rows: Sequence[Row], method: str = RECIPE) -> str:
-    """The suite's scores beside those that others have published."""
+    """The suite's scores beside published ones."""
     others: dict[str, list[Published]] = {}
     for found in published():
         others.setdefault(found.id, []).append(found)
@@ -145,7 +145,7 @@ def _millions(steps: int) -> str:
 
 
 def sources() -> str:
-    """The sources of the published scores."""
+    """Sources of the published scores."""
     by_source: dict[str, set[str]] = {}
     for found in published():
         by_source.setdefault(found.source, set()).add(found.method)
@@ -155,7 +155,7 @@ def sources() -> str:
 
 
 def not_learned(rows: Sequence[Row], method: str = RECIPE) -> str:
-    """The ids of the suite whose scores are near what no learning earns, and what others reach."""
+    """Ids of the suite with scores near the baselines, and published scores."""
     best = {found.id: found for found in sorted(published(), key=lambda found: found.score)}
     lines = []
     for id in suites()["suite"]:
@@ -176,11 +176,11 @@ def not_learned(rows: Sequence[Row], method: str = RECIPE) -> str:
     return report.table(("id", "score", "without learning", "most of those published"), lines)
 
 
-# Pictures.
+# Plots.
 
 
 def curves(rows: Sequence[Row], method: str = RECIPE) -> list[Curve]:
-    """The evaluations of a method's runs, whose seconds are those of processor time."""
+    """Evaluations of a method's runs, in CPU seconds."""
     runs: dict[tuple[str, int], list[Row]] = {}
     for row in rows:
         if row.exp_name == method and row.metric == metrics.RETURN:
@@ -211,10 +211,10 @@ def picture(name: str, by: str, folder: Path = BASELINES) -> Path:
 
 
 def draw(rows: Sequence[Row], folder: Path = BASELINES) -> list[Path]:
-    """Draw the curves of each table over steps and over processor time, and the suite's profile.
+    """Draw the curves of each table over steps and CPU time, and the suite's profile.
 
     Returns:
-        What has been written: nothing for a table without runs.
+        The written files, without tables that have no runs.
     """
     from matplotlib.figure import Figure
 

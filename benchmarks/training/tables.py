@@ -1,4 +1,4 @@
-"""Tables in Markdown of what the runs reached; what has no run yet says "not measured"."""
+"""Markdown tables of the runs' results; missing runs are "not measured"."""
 
 import statistics
 from collections.abc import Sequence
@@ -12,7 +12,7 @@ from mjgym_train.statistics import probability_of_improvement
 from training import plan, results
 from training.rates import ratios
 
-SHARE = 0.9  # of a goal, the time to which is compared
+SHARE = 0.9  # fraction of a goal for time comparisons
 MISSING = "not measured"
 
 
@@ -25,7 +25,7 @@ def _finals(curves: Sequence[Curve]) -> list[float]:
 
 
 def _reached(curves: Sequence[Curve]) -> list[str]:
-    """Cells: the score, of which seeds, seeds, thousand steps, minutes; of one experiment."""
+    """Cells of one experiment: score, range over seeds, seeds, thousand steps, minutes."""
     final = _finals(curves)
     if not final:
         return [MISSING, "", str(len(curves) or ""), "", ""]
@@ -42,32 +42,33 @@ REACHED = ("score", "of the seeds", "seeds", "thousand steps", "minutes")
 
 
 def goals(curves: Sequence[Curve]) -> str:
-    """By task that has a goal: what the recipe has reached, and below it on which machines."""
+    """By task with a goal: the recipe's results, then the machines."""
     rows, machines = [], set()
     for id, (goal, minutes) in plan.GOALS.items():
-        own = _own(curves, id, "recipe")
-        final = _finals(own)
+        selected = _own(curves, id, "recipe")
+        final = _finals(selected)
         met = "" if not final else "yes" if statistics.mean(final) >= goal else "no"
-        machines |= {curve.machine for curve in own if curve.machine}
-        rows.append([id, f"{goal:.0f}", f"{minutes:.0f}", met, *_reached(own)])
+        machines |= {curve.machine for curve in selected if curve.machine}
+        rows.append([id, f"{goal:.0f}", f"{minutes:.0f}", met, *_reached(selected)])
     text = report.table(["id", "goal", "within min", "met", *REACHED], rows)
     return _on(text, sorted(machines))
 
 
 def _on(text: str, machines: Sequence[str]) -> str:
-    """A table with the machines that it was measured on."""
+    """Append the machines to a table."""
     return f"{text}\n\n{'; '.join(machines)}." if machines else text
 
 
 def reached(curve: Curve, value: float) -> float | None:
-    """Seconds until an evaluation first has a value; None if none has."""
+    """Seconds until an evaluation first reaches a value; None if none does."""
     above = (curve.returns >= value).nonzero()[0]
     return float(curve.seconds[above[0]]) if len(above) else None
 
 
 def times(ours: Sequence[Curve], peers: Sequence[Curve]) -> str:
-    """By task: median minutes to 90 % of the goal, and their ratio; runs that never got there count
-    with all of their time, after a ">"."""
+    """By task: median minutes to 90 % of the goal, and their ratio; runs that never reach it count
+    with all of their time, after a ">".
+    """
     rows = []
     for id, (goal, _) in plan.GOALS.items():
         medians = []
@@ -90,7 +91,7 @@ def times(ours: Sequence[Curve], peers: Sequence[Curve]) -> str:
 
 
 def rates(measured: dict[str, list[float]], machine: str) -> str:
-    """Environment steps a second while learning, and how many times SB3's that is."""
+    """Environment steps per second while learning, and the ratio to SB3's."""
     times = {name: f"{value:.1f}" for name, value in ratios(measured).items()} if measured else {}
     rows = [
         [name, f"{statistics.median(found):,.0f}", times.get(name, "")]
@@ -101,23 +102,23 @@ def rates(measured: dict[str, list[float]], machine: str) -> str:
 
 
 def methods(curves: Sequence[Curve]) -> str:
-    """By task and variant: what it has reached, and its difference to the recipe.
+    """By task and variant: results, and difference to the recipe.
 
-    "chance" is that of a run of the variant to score more than one of the recipe.
+    "chance" is the probability that a run of the variant beats one of the recipe.
     """
     rows = []
     for id in plan.METHOD_IDS:
         plain = _finals(_own(curves, id, "recipe"))
         for name, settings in plan.METHODS.items():
-            own = _own(curves, id, name)
-            final = _finals(own)
+            selected = _own(curves, id, name)
+            final = _finals(selected)
             against = ["", ""]
             if final and plain and name != "recipe":
                 better = probability_of_improvement([np.array(final)], [np.array(plain)])
                 difference = statistics.mean(final) - statistics.mean(plain)
                 against = [f"{difference:+.0f}", f"{better:.0%}"]
             changed = f"`{settings[0]}`" if settings else ""
-            rows.append([id, name, changed, *_reached(own), *against])
+            rows.append([id, name, changed, *_reached(selected), *against])
     header = ["id", "variant", "setting", *REACHED, "difference", "chance"]
     return report.table(header, rows)
 
@@ -127,16 +128,16 @@ def ray(curves: Sequence[Curve]) -> str:
     rows = []
     whole = _finals(_own(curves, plan.RAY_ID, next(iter(plan.RAY))))
     for name, options in plan.RAY.items():
-        own = _own(curves, plan.RAY_ID, name)
-        final, share = _finals(own), ""
+        selected = _own(curves, plan.RAY_ID, name)
+        final, share = _finals(selected), ""
         if final and whole and options:
             share = f"{statistics.mean(final) / statistics.mean(whole):.2f}"
-        rows.append([name, *_reached(own), share])
+        rows.append([name, *_reached(selected), share])
     return report.table(["runs", *REACHED, "of one process"], rows)
 
 
 def walk(curves: Sequence[Curve]) -> str:
-    """By task and settings: scores after equal processor time, and what it went into."""
+    """By task and settings: scores after equal CPU time, and its use."""
     rows = []
     for id in plan.WALK_IDS:
         for name in plan.WALK:
@@ -153,10 +154,10 @@ def walk(curves: Sequence[Curve]) -> str:
 
 
 def candidates(curves: Sequence[Curve]) -> str:
-    """By settings: the mean score over the first ids and over all, and the score of each.
+    """By settings: mean score over the first ids and over all, and the score of each.
 
-    A mean of which an id is missing is not given. "After half" is the mean over all of the
-    evaluations within half the time.
+    Means need all their ids. "After half" is the mean over all of the evaluations within half the
+    time.
     """
     first = len(plan.CANDIDATE_FIRST_IDS)
     rows = []
@@ -164,10 +165,10 @@ def candidates(curves: Sequence[Curve]) -> str:
         scores: list[float | None] = []
         halves: list[float | None] = []
         for id in plan.CANDIDATE_IDS:
-            own = [curve for curve in _own(curves, id, name) if curve.final is not None]
-            final = _finals(own)
+            selected = [curve for curve in _own(curves, id, name) if curve.final is not None]
+            final = _finals(selected)
             scores.append(statistics.mean(final) if final else None)
-            halves.append(statistics.mean(map(_after_half, own)) if final else None)
+            halves.append(statistics.mean(map(_after_half, selected)) if final else None)
         seeds = {curve.seed for curve in curves if curve.experiment == name}
         shown = " ".join(f"`{setting}`" for setting in settings)
         cells = ["" if score is None else f"{score:.0f}" for score in scores]
@@ -179,13 +180,13 @@ def candidates(curves: Sequence[Curve]) -> str:
 
 
 def _after_half(curve: Curve) -> float:
-    """The return of the last evaluation within half the time of a run, or else of its first."""
+    """Return of the last evaluation within half the time of a run, or else of its first."""
     within = int((curve.seconds <= curve.seconds[-1] / 2).sum())
     return float(curve.returns[max(within - 1, 0)])
 
 
 def _mean(scores: Sequence[float | None]) -> str:
-    """The mean of scores; that one is missing says so."""
+    """Mean of scores, or a note if one is missing."""
     measured = [score for score in scores if score is not None]
     return f"{statistics.mean(measured):.0f}" if len(measured) == len(scores) else MISSING
 

@@ -3,8 +3,7 @@
     pip install -e ".[minari]"
     python scripts/examples/minari_record.py dmc/walker-walk-v0 --episodes 10
 
-The data set holds what the environment was made from, so that whoever loads it gets the same
-environment back, in this process or another.
+The data set stores the environment's specification, so that it can be recreated in any process.
 """
 
 import argparse
@@ -20,9 +19,9 @@ def record(id: str, name: str, episodes: int, seed: int = 0) -> minari.MinariDat
     """Record episodes of random actions.
 
     Args:
-        id: of the task.
-        name: of the data set, e.g. "walker/random-v0".
-        episodes: number of them.
+        id: id of the task.
+        name: name of the data set, e.g. "walker/random-v0".
+        episodes: number of episodes.
         seed: of the first episode and of the actions.
     """
     env = minari.DataCollector(gymnasium.make(id))
@@ -47,10 +46,10 @@ def record(id: str, name: str, episodes: int, seed: int = 0) -> minari.MinariDat
 
 
 def replay(dataset: minari.MinariDataset, seed: int = 0) -> float:
-    """Do what was recorded again, in the environment that the data set gives back.
+    """Replay a recording in the environment of the data set.
 
     Returns:
-        The greatest difference between a reward and the recorded one.
+        The largest difference between a reward and the recorded one.
     """
     env = dataset.recover_environment()
     difference = 0.0

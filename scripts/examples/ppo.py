@@ -3,9 +3,8 @@
     python scripts/examples/ppo.py dmc/cartpole-swingup-v0 --steps 1000000
 
 The algorithm of Schulman et al. (2017) with the usual details: generalized advantage estimation,
-normalized observations and advantages, clipped gradients, a learning rate that falls to zero. An
-episode that a time limit cuts off is not over: its last value stands for what would have followed.
-The learning curve is saved as a picture.
+normalized observations and advantages, clipped gradients, a learning rate that falls to zero.
+Truncated episodes bootstrap from their last value. The learning curve is saved as an image.
 """
 
 import argparse
@@ -18,11 +17,11 @@ import numpy as np
 import torch
 from torch import nn
 
-from mjgym.util import atomic  # which registers the ids as well
+from mjgym.util import atomic  # also registers the ids
 
 GAMMA = 0.99  # discount per control step
-LAMBDA = 0.95  # of the generalized advantage estimation
-CLIP = 0.2  # how far the ratio of the new policy to the old one may move an update
+LAMBDA = 0.95  # of generalized advantage estimation
+CLIP = 0.2  # limit of the ratio of the new policy to the old one
 EPOCHS = 8  # passes over a rollout
 MINIBATCHES = 8  # of a rollout
 ENTROPY_WEIGHT = 0.0
@@ -37,7 +36,7 @@ class Normalizer:
         self.mean, self.variance, self.count = torch.zeros(size), torch.ones(size), 1e-4
 
     def update(self, x: torch.Tensor) -> None:
-        """Take over a batch (n, size)."""
+        """Update with a batch (n, size)."""
         n, total = len(x), self.count + len(x)
         delta = x.mean(0) - self.mean
         squares = self.variance * self.count + x.var(0, correction=0) * n
@@ -46,12 +45,12 @@ class Normalizer:
         self.count = total
 
     def __call__(self, x: torch.Tensor) -> torch.Tensor:
-        """The observations in units of their deviations, at most 10 of them."""
+        """Normalize observations, clipped to 10 deviations."""
         return ((x - self.mean) / (self.variance + 1e-8).sqrt()).clamp(-10, 10)
 
 
 def layer(inputs: int, outputs: int, gain: float = 2**0.5) -> nn.Linear:
-    """A linear layer with orthogonal weights and no bias at the start."""
+    """Linear layer with orthogonal weights and zero bias."""
     linear = nn.Linear(inputs, outputs)
     nn.init.orthogonal_(linear.weight, gain)
     nn.init.zeros_(linear.bias)
@@ -59,7 +58,7 @@ def layer(inputs: int, outputs: int, gain: float = 2**0.5) -> nn.Linear:
 
 
 class Agent(nn.Module):
-    """A Gaussian policy and a value function, each a network of its own."""
+    """A Gaussian policy and a value function in separate networks."""
 
     def __init__(self, observations: int, actions: int, width: int = 128) -> None:
         super().__init__()
@@ -74,7 +73,7 @@ class Agent(nn.Module):
         )  # fmt: skip
 
     def policy(self, x: torch.Tensor) -> torch.distributions.Distribution:
-        """The distribution of actions, in which each number is drawn by itself."""
+        """Distribution of actions, with independent components."""
         normal = torch.distributions.Normal(self.mean(x), self.log_deviation.exp())
         return torch.distributions.Independent(normal, 1)
 
@@ -87,21 +86,21 @@ def train(
     learning_rate: float = 3e-4,
     seed: int = 0,
 ) -> tuple[list[int], list[float]]:
-    """Train an agent and print how it does.
+    """Train an agent and print its progress.
 
     Args:
-        id: of the task.
+        id: id of the task.
         steps: control steps, over all environments.
         num_envs: environments in the batch.
         horizon: control steps of each between two updates.
-        learning_rate: at the start.
+        learning_rate: initial learning rate.
         seed: of the environments and of the networks.
 
     Returns:
-        Control steps so far and the return of an episode, one each for every episode that ended.
+        Control steps so far and return, for every finished episode.
     """
     torch.manual_seed(seed)
-    # Fractions of the ranges of the actions; the next episode begins in the step that ends one.
+    # Actions are fractions of their ranges; the next episode begins in the step that ends one.
     envs = gymnasium.make_vec(id, num_envs, autoreset_mode="SameStep")
     envs = gymnasium.wrappers.vector.RescaleAction(envs, -1.0, 1.0)
     sizes = envs.single_observation_space.shape[0], envs.single_action_space.shape[0]
@@ -137,7 +136,7 @@ def train(
                 ended_at.append((update * horizon + t + 1) * num_envs)
                 returns.append(float(running[i]))
                 running[i] = 0.0
-                if not terminated[i]:  # cut off: what would have followed counts
+                if not terminated[i]:  # truncated: bootstrap
                     final = normalize(torch.from_numpy(info["final_obs"][i]))
                     with torch.no_grad():
                         rewards[t, i] += GAMMA * agent.value(final)[0]
@@ -173,7 +172,7 @@ def improve(
     advantages: torch.Tensor,
     targets: torch.Tensor,
 ) -> None:
-    """Make one step of the optimizer on a minibatch, leading axis n throughout."""
+    """Make one optimizer step on a minibatch, with leading axis n throughout."""
     advantages = (advantages - advantages.mean()) / (advantages.std() + 1e-8)
     policy = agent.policy(observations)
     ratio = (policy.log_prob(actions) - log_probabilities).exp()
@@ -187,7 +186,7 @@ def improve(
 
 
 def save_curve(id: str, steps: list[int], returns: list[float], path: Path) -> None:
-    """Draw the mean return, and what lies between the 10th and 90th percentiles, in a picture."""
+    """Plot the mean return and its 10th to 90th percentiles."""
     edges = np.linspace(0, max(steps, default=1), 51)
     parts = [np.array(returns)[np.digitize(steps, edges, right=True) == i] for i in range(1, 51)]
     shown = [(edges[i + 1], *np.percentile(p, (10, 90)), p.mean()) for i, p in enumerate(parts)

@@ -1,4 +1,4 @@
-"""A hand that reaches for places and pushes a cube to them: tasks with goals, for hindsight."""
+"""Goal tasks for hindsight: a hand that reaches for places and pushes a cube to them."""
 
 import argparse
 from dataclasses import dataclass
@@ -11,11 +11,11 @@ from mjgym.resets import unit_vector
 from mjgym.rotations import norm
 
 REACH, PUSH = "tutorial/hand-reach-v0", "tutorial/hand-push-v0"
-SPEED, DAMPING = 0.5, 100.0  # m/s that an action asks for at most, and N s/m of its servos
+SPEED, DAMPING = 0.5, 100.0  # m/s, largest target velocity, and N s/m of its servos
 HAND, CUBE = 0.02, 0.025  # m, radius and half side
 HIGH = 0.2  # m, where the hand starts
-ROOM = (0.15, 0.15, 0.15)  # m, half sides of the box in which places are, around the start
-NEAREST, FURTHEST = 0.06, 0.2  # m, from the middle of the table to the cube and to its place
+ROOM = (0.15, 0.15, 0.15)  # m, half sides of the box of target places around the start
+NEAREST, FURTHEST = 0.06, 0.2  # m, from the centre of the table to the cube and to its place
 RED, GREEN, BLUE = (0.8, 0.1, 0.1, 1), (0.1, 0.7, 0.2, 0.4), (0.2, 0.4, 0.7, 1)
 
 
@@ -119,8 +119,8 @@ def main() -> None:
         envs.reset(seed=0)
         reached = 0
         for _ in range(arguments.steps - 1):
-            seen, rewards, *_, info = envs.step(envs.action_space.sample())
-            goals = seen["achieved_goal"], seen["desired_goal"]
+            observation, rewards, *_, info = envs.step(envs.action_space.sample())
+            goals = observation["achieved_goal"], observation["desired_goal"]
             assert np.array_equal(rewards, envs.unwrapped.compute_reward(*goals, info))
             # In hindsight every step has reached what it achieved.
             assert not envs.unwrapped.compute_reward(goals[0], goals[0], info).any()

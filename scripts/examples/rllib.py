@@ -3,8 +3,8 @@
     pip install -e ".[rllib]"
     python scripts/examples/rllib.py dmc/walker-walk-v0
 
-RLlib's runners are other processes. They make environments by name, and `mjgym:` in front of an id
-lets Gymnasium import the package there first; without it no runner would find the id.
+RLlib's runners are separate processes that make environments by name; `mjgym:` in front of an id
+lets Gymnasium import the package there, which registers the ids.
 """
 
 import argparse
@@ -20,14 +20,14 @@ def train(
     """Train and print the mean return of each iteration.
 
     Args:
-        id: of the task.
-        iterations: of PPO.
+        id: id of the task.
+        iterations: PPO iterations.
         runners: processes that step environments; 0 steps them in this one.
         envs_per_runner: environments in each.
         batch: control steps per iteration.
 
     Returns:
-        The mean return per iteration; NaN where no episode has ended.
+        Mean return per iteration; NaN where no episode has ended.
     """
     config = (
         PPOConfig()

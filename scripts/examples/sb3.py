@@ -3,8 +3,8 @@
     pip install -e ".[sb3]"
     python scripts/examples/sb3.py dmc/walker-walk-v0 --steps 2000000
 
-`mjgym_compat.sb3.make_vec` gives a batch under stable-baselines3's own interface, so that its
-wrappers go around it as they do around its other vector environments.
+`mjgym_compat.sb3.make_vec` makes a batch with stable-baselines3's interface, which its wrappers
+accept.
 """
 
 import argparse
@@ -18,17 +18,17 @@ from mjgym_compat import sb3
 
 
 def train(id: str, steps: int, num_envs: int, horizon: int, folder: Path) -> float:
-    """Train, save the policy and what normalizes its observations, and evaluate it.
+    """Train, save the policy and its observation normalizer, and evaluate it.
 
     Args:
-        id: of the task.
+        id: id of the task.
         steps: control steps, over all environments.
         num_envs: environments in the batch.
         horizon: control steps of each between two updates.
         folder: for `policy.zip` and `normalizer.pkl`.
 
     Returns:
-        The mean return of an episode, with the most probable actions.
+        Mean return of an episode, with deterministic actions.
     """
     envs = VecNormalize(sb3.make_vec(id, num_envs), norm_reward=False)
     model = PPO(

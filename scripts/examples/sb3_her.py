@@ -3,8 +3,8 @@
     pip install -e ".[sb3]"
     python scripts/examples/sb3_her.py --steps 6000
 
-With `observation="goal"`, environments have the form of Gymnasium-Robotics that `HerReplayBuffer`
-asks for. The reward is -1 until the goal is reached. By default the task is that of
+With `observation="goal"`, environments have the Gymnasium-Robotics interface that `HerReplayBuffer`
+requires. The reward is -1 until the goal is reached. By default the task is that of
 `reach_and_push.py`.
 """
 
@@ -19,12 +19,12 @@ from stable_baselines3.common.vec_env import VecNormalize
 
 from mjgym_compat import sb3
 
-EPISODES = 50  # that a policy is evaluated on
+EPISODES = 50  # episodes of an evaluation
 UPDATES_PER_STEP = 0.25
 
 
 def success_rate(model: SAC, normalizer: VecNormalize, id: str, horizon: int) -> float:
-    """The share of episodes in which the goal is reached at their end."""
+    """Share of episodes that end at the goal."""
     envs = sb3.make_vec(id, EPISODES, observation="goal", max_episode_steps=horizon)
     envs.seed(10_000)
     observation = envs.reset()

@@ -19,7 +19,7 @@ Row = Sequence[float]
 
 
 def line(row: Row) -> str:
-    """A score for people to read."""
+    """Format a score."""
     steps, seconds, *shares = row
     return (
         f"steps {steps:>10,}  seconds {seconds:>6}  won and lost against random play"
@@ -28,7 +28,7 @@ def line(row: Row) -> str:
 
 
 def write(rows: Sequence[Row], table: str | None, picture: str | None) -> None:
-    """Write scores as a CSV file, and draw them in a picture, where there is a name for it."""
+    """Write scores as a CSV file, and plot them if an image path is passed."""
     if table:
         with atomic.replacing(table) as part, open(part, "w", newline="") as file:
             csv.writer(file).writerows([HEADER, *rows])

@@ -3,13 +3,14 @@
 import gymnasium as gym
 import torch
 
-# Reward of a control step of 0.1 s beside goals: for a player's speed to where it is to go and for
-# the ball's to the goal, in m/s, and for the cosine of the angle by which a player faces its way.
-# At a discount of 0.98 to run at 8 m/s for ever is worth 0.8: for more, players would not score.
+# Shaping reward per control step of 0.1 s, beside goals: for a player's speed to its destination
+# and the ball's to the goal, per m/s, and for the cosine of the angle by which a player faces its
+# way. At a discount of 0.98, running at 8 m/s forever is worth 0.8: with more, players would not
+# score.
 SHAPING = {"speed": 0.002, "ball": 0.005, "facing": 0.004}
-BEHIND = 2.0  # m, from the ball, where a player is to go who is beside it
+BEHIND = 2.0  # m, from the ball, destination of a player beside it
 
-number: dict[str, list[int]] = {}  # where each entry's numbers are in an observation
+number: dict[str, list[int]] = {}  # indices of each entry in an observation
 _match = gym.make("mjgym:soccer/boxhead-1v1-v0", opponent="still").unwrapped
 for _row in _match.describe()["observation"]:
     number.setdefault(_row["entry"].partition("/")[2], []).append(_row["index"])
@@ -24,12 +25,12 @@ MOTION = [i for name, places in number.items() if name.endswith("velocity") for 
 
 
 def unit(x: torch.Tensor, least: float = 0.1) -> torch.Tensor:
-    """The direction of vectors (..., 2) in m, softly: shorter where they are short."""
+    """Soft direction of vectors (..., 2) in m: shorter for short vectors."""
     return x / (x.norm(dim=-1, keepdim=True) + least)
 
 
 def place(seen: torch.Tensor) -> torch.Tensor:
-    """The point to move to, (..., 2) m: behind the ball, farther if the aim is bad."""
+    """Destination, (..., 2) m: behind the ball, farther if the aim is bad."""
     shot = unit(seen[..., GOAL] - seen[..., BALL])
     aim = (unit(seen[..., BALL]) * shot).sum(-1, keepdim=True)
     return seen[..., BALL] - BEHIND * (1 - aim) * shot

@@ -2,11 +2,10 @@
 
     python soccer_ppo.py --steps 1000000 --curve curve.csv --picture curve.png
 
-Each player is a sub-environment, so this is PPO for one agent, after CleanRL's single file (Huang
-et al., 2022). Of six matches one is against the scripted player and one against random play. Goals
-are rare at first: pitches are drawn from small to full size, actions are held for 0.1 s, and
-`soccer_player.py` rewards what leads to goals. Scores are those of the policy's means, on full
-pitches.
+Each player is a sub-environment, so this is single-agent PPO, after CleanRL's single file (Huang et
+al., 2022). Of six matches one is against the scripted player and one against random play. Goals are
+rare at first: pitches are drawn from small to full size, actions are held for 0.1 s, and
+`soccer_player.py` shapes the reward. Scores are those of the policy's means, on full pitches.
 """
 
 import argparse
@@ -41,7 +40,7 @@ PITCH = ((12, 9), (48, 36))  # m, half-lengths; the published ones are from (32,
 
 
 def network(out: int, gain: float) -> nn.Sequential:
-    """From features to numbers, whose size at the start a gain sets."""
+    """Network from features to outputs, with an initial gain."""
     last = nn.Linear(64, out)
     nn.init.orthogonal_(last.weight, gain)
     return nn.Sequential(nn.LazyLinear(64), nn.Tanh(), nn.Linear(64, 64), nn.Tanh(), last)
@@ -61,7 +60,7 @@ def score(opponent: str, trials: int, **changes: float) -> list[float]:
     return [float((returns > 0).mean()), float((returns < 0).mean())]
 
 
-# SameStep: what comes back after an end is the start of the next match.
+# SameStep: the observation after an end is the start of the next match.
 made = {**HELD, "pitch": PITCH, "autoreset_mode": "SameStep", "threads": 1}
 part = max(1, options.matches // 6)
 envs = [gym.make_vec(options.id, options.matches - 2 * part, **made)] + [
@@ -115,7 +114,7 @@ for update in range(updates):
             optimizer.step()
     last = update == updates - 1
     if last or update % max(1, updates // options.scores) == 0:
-        # On the way with actions held and few matches; at last on the id as it is.
+        # With held actions and few matches during training; finally on the registered id.
         how = {"trials": options.trials} if last else {"trials": min(20, options.trials), **HELD}
         shares = score("random", **how) + score("scripted", **how)
         curve.append([(update + 1) * n * T, round(time.perf_counter() - began), *shares])

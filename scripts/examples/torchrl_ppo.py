@@ -3,8 +3,8 @@
     pip install -e ".[torchrl]"
     python scripts/examples/torchrl_ppo.py dmc/cartpole-swingup-v0 --steps 1000000
 
-The collector takes a factory. Its batch is in the mode "Disabled": TorchRL then asks for resets
-itself, of those sub-environments whose episodes have ended.
+The collector takes a factory. Its batch uses the autoreset mode "Disabled": TorchRL itself resets
+the sub-environments with ended episodes.
 """
 
 import argparse
@@ -28,13 +28,13 @@ MINIBATCHES = 8  # of a batch
 
 
 def make_env(id: str, num_envs: int) -> EnvBase:
-    """A batch as TorchRL has it; collectors of other processes call this there."""
+    """Make a batch for TorchRL; collectors in other processes call this there."""
     envs = gymnasium.make_vec(f"mjgym:{id}", num_envs, autoreset_mode="Disabled")
     return TransformedEnv(GymWrapper(envs), RewardSum())
 
 
 def networks(env: EnvBase, width: int = 128) -> tuple[ProbabilisticActor, ValueOperator]:
-    """A Gaussian policy, squashed into the ranges of the actions, and a value function."""
+    """Gaussian policy, squashed into the action ranges, and value function."""
     space = env.full_action_spec_unbatched["action"].space
     hidden = {"num_cells": [width, width], "activation_class": nn.Tanh}
     numbers = space.low.shape[-1]
@@ -48,7 +48,7 @@ def networks(env: EnvBase, width: int = 128) -> tuple[ProbabilisticActor, ValueO
     )
     value = ValueOperator(MLP(out_features=1, **hidden), in_keys=["observation"])
     sample = env.reset()
-    policy(sample)  # the layers learn how many numbers come in
+    policy(sample)  # initialises the lazy layers
     value(sample)
     return policy, value
 
@@ -57,13 +57,13 @@ def train(id: str, steps: int, num_envs: int = 32, horizon: int = 128) -> list[f
     """Train and print the mean return of the episodes that ended in each batch.
 
     Args:
-        id: of the task.
+        id: id of the task.
         steps: control steps, over all environments.
         num_envs: environments in the batch.
         horizon: control steps of each between two updates.
 
     Returns:
-        The mean return per update; NaN where no episode has ended.
+        Mean return per update; NaN where no episode has ended.
     """
     torch.manual_seed(0)
     policy, value = networks(make_env(id, num_envs))

@@ -27,7 +27,7 @@ FILMS = {".mp4": {"fps": RATE}, ".gif": {"duration": 1000 / RATE, "loop": 0}}  #
 
 
 def leg(colour: tuple[float, ...]) -> mjcf.Spec:
-    """Two limbs on hinges, with servos that hold the angles (rad) they are given."""
+    """Two limbs on hinges, with servos for angles (rad)."""
     spec = mjcf.Spec()
     mjcf.assign(spec.default.geom, type="capsule", size=THICKNESS, mass=LIMB_MASS, rgba=colour)
     limb, start = spec.worldbody, (0.0, 0.0, 0.0)
@@ -43,12 +43,12 @@ def leg(colour: tuple[float, ...]) -> mjcf.Spec:
 def creature(legs: int, colour: tuple[float, ...]) -> mjcf.Spec:
     """A torso with legs all around, the first in front."""
     spec = mjcf.Spec()
-    spec.modelname = f"{legs}_legs"  # what its names begin with where it is attached
+    spec.modelname = f"{legs}_legs"  # prefix of its names where it is attached
     torso = mjcf.add(spec.worldbody, "body", name="torso")
     mjcf.add(torso, "geom", type="ellipsoid", size=TORSO, mass=TORSO_MASS, rgba=colour)
     for i, angle in enumerate(2 * np.pi * np.arange(legs) / legs):
         place = TORSO * np.array([np.cos(angle), np.sin(angle), 0])
-        hip = mjcf.add(torso, "site", pos=place, quat=about_z(angle), group=3)  # not drawn
+        hip = mjcf.add(torso, "site", pos=place, quat=about_z(angle), group=3)  # hidden
         mjcf.attach(spec, leg(colour), at=hip, name=f"leg{i}")
     return spec
 
@@ -73,7 +73,7 @@ def arena() -> mjcf.Spec:
 
 
 def wander(spec: mjcf.Spec, single: Single, seconds: float) -> Iterator[np.ndarray]:
-    """Swing all joints; at each control step, the positions of the torsos (creature, 3), m."""
+    """Swing all joints; return the torso positions (creature, 3), m, at each control step."""
     torsos = mjcf.bind(single.view, [mjcf.find(spec, "body", f"{n}_legs/torso") for n in COLOURS])
     servos = mjcf.bind(single.view, mjcf.find_all(spec, "actuator"))
     phases = np.random.default_rng(SEED).uniform(0, 2 * np.pi, servos.ctrl.shape)
@@ -86,7 +86,7 @@ def wander(spec: mjcf.Spec, single: Single, seconds: float) -> Iterator[np.ndarr
 
 
 def main() -> None:
-    """Let the creatures wander, and draw what is asked for."""
+    """Let the creatures wander, and draw on request."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seconds", type=float, default=10, help="to simulate")
     parser.add_argument("--out", help="a PNG to write: the creatures at the end")

@@ -21,7 +21,7 @@ TORSO_MASS, LIMB_MASS, STIFFNESS = 0.3, 0.01, 2.0  # kg, kg, N m/rad
 LIMBS = ("hip", (THIGH, 0, 0), (0, 0, 1), 30), ("knee", (0, 0, -SHIN), (0, 1, 0), 60)  # m, degrees
 BUTTON, RIM = (0.04, 0.04, 0.004), 0.004  # m, half sides, and how far its sensor reaches beyond
 BLUE, RED, GREEN = (0.2, 0.4, 0.7, 1), (0.8, 0.1, 0.1, 1), (0.1, 0.7, 0.2, 1)
-# The area of a disc grows with the square of its radius: that is what is uniform, not the radius.
+# The area of a disc grows with the square of its radius: its square is uniform, not the radius.
 CREATURE_RADIUS = Uniform(0, 0.2**2) ** 0.5  # m from the middle
 BUTTON_RADIUS = Uniform(0.5**2, 0.7**2) ** 0.5  # m from the middle, where no leg is at the start
 YAW = rotations.About((0, 0, 1), Uniform(-np.pi, np.pi))
@@ -29,7 +29,7 @@ NOISE = noises.additive(Normal(0, 0.01))  # rad and rad/s
 
 
 def leg() -> mjcf.Spec:
-    """Two limbs on hinges, whose servos hold the angles (rad) that the action asks for."""
+    """Two limbs on hinges, with servos for the angles (rad) of the action."""
     spec = mjcf.Spec()
     limb, start = spec.worldbody, (0, 0, 0)
     for name, end, axis, reach in LIMBS:
@@ -70,7 +70,7 @@ class PressButton(Task):
     hardest: float = 3.0  # N; the creature weighs 4.1
     time_limit, control_timestep = 20.0, SUBSTEPS * TIMESTEP  # s
     varies = ("body_pos",)  # of the button
-    # How entries of `observation` are read, and one more: the mean touch of the physics steps.
+    # Noise and a further entry: the mean touch of the physics steps.
     observables: ClassVar = {
         **dict.fromkeys(("angles", "velocities"), Observable(noise=NOISE)),
         "touch": Observable(observe.sensor("touch"), buffer_size=SUBSTEPS, aggregator="mean"),
@@ -106,7 +106,7 @@ class PressButton(Task):
         force = v.sensor("touch").data[..., 0]
         return (force >= self.gentlest) & (force <= self.hardest)
 
-    # `substep` counts after each physics step, `terms` sees the count, `update` begins anew.
+    # `substep` counts after each physics step, `terms` reads the count, `update` resets it.
     def memory(self, v):
         return {"right": v.xp.zeros(v.lead)}
 
@@ -123,7 +123,7 @@ class PressButton(Task):
 
 
 def main() -> None:
-    """Compare a batch of 64 with as many single runs, and draw if asked to."""
+    """Compare a batch of 64 with as many single runs, and draw on request."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--steps", type=int, default=40, help="control steps to compare")
     parser.add_argument("--out", help="a PNG to write: the button, free and pressed")

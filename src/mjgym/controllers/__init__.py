@@ -1,4 +1,4 @@
-"""Laws that turn an action into joint torques: pure functions on arrays with any leading shape."""
+"""Control laws from action to joint torques: pure functions on arrays with any leading shape."""
 
 from mjgym.controllers.chain import Chain
 from mjgym.controllers.composite import Composite

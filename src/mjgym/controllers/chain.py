@@ -1,4 +1,4 @@
-"""Indices of an arm's joints in a model, and the arm's state in one simulation or a batch."""
+"""Joint indices of an arm in a model, and its state in one simulation or a batch."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -29,10 +29,10 @@ class Point:
     """A site, and the indices of the joints that move it.
 
     Args:
-        site: its number.
-        body: that it is on.
-        root: of the body's tree, whose `subtree_com` motions are about.
-        moves: whether any joint moves it.
+        site: its index.
+        body: body of the site.
+        root: root of the body's tree, the reference of `subtree_com` motions.
+        moves: whether each joint moves it.
     """
 
     site: int
@@ -42,10 +42,10 @@ class Point:
 
     @classmethod
     def of(cls, model: Model, name: str) -> "Point":
-        """The site of a name.
+        """Look up a site by name.
 
         Raises:
-            KeyError: there is none; the message names the nearest ones.
+            KeyError: there is no such site; the message names the nearest ones.
         """
         site = _find(model, "site", name)
         body = int(model.site_bodyid[site])
@@ -53,34 +53,34 @@ class Point:
         return cls(site, body, int(model.body_rootid[body]), moves)
 
     def offset(self, v: Any) -> Array:
-        """From the centre of mass of its tree, (..., 3), m."""
+        """Position relative to the centre of mass of its tree, (..., 3), m."""
         return v.site_xpos[..., self.site, :] - v.subtree_com[..., self.root, :]
 
     def velocity(self, v: Any) -> Array:
-        """Its velocity and angular velocity, (..., 6), m/s and rad/s, in world axes."""
+        """Velocity and angular velocity, (..., 6), m/s and rad/s, in world axes."""
         return point_velocity(v.cvel[..., self.body, :], self.offset(v))
 
 
 class Chain:
-    """An arm's joints and tool in a model, and the readings of its state.
+    """An arm's joints and tool in a model, and readings of its state.
 
     Args:
         model: the compiled model.
-        joints: of the arm, each with one degree of freedom, in their order from the base.
-        actuators: one motor for each joint, in the same order.
-        tool: the site whose pose is controlled.
-        origin: the site that actions are given in the axes of.
+        joints: joints of one degree of freedom, from the base outwards.
+        actuators: one motor per joint, in the same order.
+        tool: the site to control.
+        origin: the site that defines the axes of actions.
 
     Attributes:
-        dofs: where the joints' velocities are, and their rows of `cdof`.
-        qpos: where the joints' positions are.
-        ctrl: where the motors' controls are.
-        qpos_low: the least position of each joint, (n,), rad; -inf without a limit.
-        qpos_high: the greatest position of each joint, (n,), rad; inf without a limit.
-        torque_low: the least torque of each motor, (n,), N m.
-        torque_high: the greatest torque of each motor, (n,), N m.
+        dofs: indices of the joint velocities, and of their rows of `cdof`.
+        qpos: indices of the joint positions.
+        ctrl: indices of the motor controls.
+        qpos_low: lower limit of each joint, (n,), rad; -inf without a limit.
+        qpos_high: upper limit of each joint, (n,), rad; inf without a limit.
+        torque_low: lower torque limit of each motor, (n,), N m.
+        torque_high: upper torque limit of each motor, (n,), N m.
         mask: which of the joints move the tool, (n,) bool; None for all.
-        inertia: of `inertia_index`; None in the place of a mask that keeps everything.
+        inertia: of `inertia_index`; None instead of a mask that keeps everything.
         alone: whether no other joint moves the tool.
 
     Raises:
@@ -126,12 +126,11 @@ class Chain:
     def state(self, v: Any) -> State:
         """The arm's current state, for a controller.
 
+        Readings are copied when a law first accesses them, so use the state before the simulation
+        steps.
+
         Args:
             v: a view, or MjData itself.
-
-        Returns:
-            The state; its readings are copies, taken when a law first looks at them, so it is to be
-            used before the simulation moves on.
         """
         return _ArmState(self, v)
 
@@ -147,12 +146,12 @@ class _Reading:
 
     def __get__(self, state: "_ArmState", owner: type) -> Array:
         value = self._compute(state, state.arm, state.v)
-        state.__dict__[self._name] = value  # which is looked at before this attribute
+        state.__dict__[self._name] = value  # takes precedence over this descriptor
         return value
 
 
 class _ArmState(State):
-    """The state of an arm in a view; a separate class, because one is made at each step."""
+    """State of an arm in a view; a light class, since one is built at each step."""
 
     def __init__(self, arm: Chain, v: Any) -> None:
         self.arm, self.v = arm, v

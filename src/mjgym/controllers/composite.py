@@ -13,15 +13,15 @@ from mjgym.controllers.controller import Arrays, Controller, State
 
 @dataclass(frozen=True)
 class Composite:
-    """Controllers of parts, by the parts' names; their actions stand in the parts' order.
+    """Controllers of named parts; the action concatenates theirs in order.
 
     Args:
         parts: pairs of a name and a controller.
-        joints: the names of each part's joints.
-        robots: the robot that each part belongs to, by its number; empty for one of all.
+        joints: joint names of each part.
+        robots: robot index of each part; empty for a single robot.
 
     Raises:
-        ValueError: names and joints do not match, or a name is there twice.
+        ValueError: names and joints do not match, or a name is repeated.
     """
 
     parts: tuple[tuple[str, Controller], ...]
@@ -36,7 +36,7 @@ class Composite:
             raise ValueError(f"joints: of {len(self.joints)} parts, expected {len(names)}")
 
     def actions(self) -> tuple[Action, ...]:
-        """The action dimensions of all parts, each name prefixed with its part's."""
+        """Action dimensions of all parts, with names prefixed by part."""
         return tuple(
             dataclasses.replace(action, name=f"{name} {action.name}")
             for (name, part), joints in zip(self.parts, self.joints, strict=True)
@@ -44,11 +44,11 @@ class Composite:
         )
 
     def memory(self, states: Mapping[str, State]) -> Arrays:
-        """The memory of all parts at the start of an episode, from the state of each."""
+        """Initial memory of all parts, from the state of each."""
         return _joined({name: part.memory(states[name]) for name, part in self.parts})
 
     def goal(self, states: Mapping[str, State], action: Array, memory: Arrays) -> Arrays:
-        """The memory at the start of a control step."""
+        """Memory at the start of a control step."""
         asked = {
             name: (states[name], action[..., numbers])
             for (name, _), numbers in zip(self.parts, self._numbers, strict=True)
@@ -68,7 +68,7 @@ class Composite:
         return any(part.couples for _, part in self.parts)
 
     def _fastest(self, asked: Mapping[str, tuple[State, Array]]) -> dict[str, Array]:
-        """The fastest joint of each part's robot, by the part's name."""
+        """Fastest joint velocity of each part's robot, by part."""
         robots = self.robots or (0,) * len(self.parts)
         of_robots: dict[int, Array] = {}
         for robot, (name, part) in zip(robots, self.parts, strict=True):
@@ -81,7 +81,7 @@ class Composite:
 
     @functools.cached_property
     def _numbers(self) -> tuple[slice, ...]:
-        """The slice of the action that belongs to each part."""
+        """Slice of the action of each part."""
         counts = [
             len(part.actions(joints))
             for (_, part), joints in zip(self.parts, self.joints, strict=True)
@@ -90,7 +90,7 @@ class Composite:
         return tuple(slice(end - n, end) for end, n in zip(ends, counts, strict=True))
 
     def torque(self, states: Mapping[str, State], memory: Arrays) -> Arrays:
-        """Each part's torques, (..., n), by its name."""
+        """Torques of each part, (..., n), by name."""
         return {name: part.torque(states[name], _of(name, memory)) for name, part in self.parts}
 
     @property
@@ -99,7 +99,7 @@ class Composite:
         return any(part.remembers_substeps for _, part in self.parts)
 
     def substep(self, states: Mapping[str, State], memory: Arrays) -> Arrays:
-        """The memory after a physics step."""
+        """Memory after a physics step."""
         return _joined(
             {name: part.substep(states[name], _of(name, memory)) for name, part in self.parts}
         )
@@ -115,6 +115,6 @@ def _of(name: str, memory: Arrays) -> Arrays:
 
 @functools.lru_cache
 def _keys(name: str, keys: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
-    """The names that a part gives to its entries, and those in the whole memory."""
+    """Memory keys of a part, and their keys in the whole memory."""
     prefix = f"{name}/"
     return tuple((key.removeprefix(prefix), key) for key in keys if key.startswith(prefix))

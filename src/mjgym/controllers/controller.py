@@ -1,4 +1,4 @@
-"""The controller interface, the state that a controller reads, and lookup by name."""
+"""The controller interface, the state that controllers read, and lookup by name."""
 
 import dataclasses
 from collections.abc import Callable, Mapping
@@ -15,14 +15,14 @@ Arrays = dict[str, Array]
 
 
 class State:
-    """The state of an arm that a controller reads: arrays of any leading shape, in world axes.
+    """State of an arm for a controller: arrays of any leading shape, in world axes.
 
     Args:
-        **readings: the arrays below by name, or functions of the state that compute them; a
-            function runs once, when a controller first reads its array.
+        **readings: the arrays below by name, or functions of the state that compute them when first
+            read.
 
     Raises:
-        AttributeError: a controller reads an array that was not given.
+        AttributeError: a controller reads a missing array.
     """
 
     position: Array
@@ -77,7 +77,7 @@ class State:
 class Controller:
     """A control law from action to joint torques: parameters and pure functions.
 
-    A controller holds no state. Its memory is a dict of arrays with the state's leading shape:
+    A controller is stateless. Its memory is a dict of arrays with the state's leading shape:
     `memory` creates it at the start of an episode, `goal` updates it at each control step,
     `substep` after each physics step, and `torque` reads it before each physics step.
 
@@ -88,33 +88,33 @@ class Controller:
     """Whether the arms of a robot slow down together, by `fastest` and `coupled_goal`."""
 
     def actions(self, joints: tuple[str, ...]) -> tuple[Action, ...]:
-        """The action dimensions for an arm with these joints."""
+        """Action dimensions for an arm with these joints."""
         raise NotImplementedError(f"{type(self).__name__} must define actions()")
 
     def memory(self, state: State) -> Arrays:
-        """The controller's memory at the start of an episode."""
+        """Memory at the start of an episode."""
         return {}
 
     def goal(self, state: State, action: Array, memory: Arrays) -> Arrays:
-        """The memory at the start of a control step, with the goal of the action (..., n)."""
+        """Memory at the start of a control step, with the goal of the action (..., n)."""
         raise NotImplementedError(f"{type(self).__name__} must define goal()")
 
     def fastest(self, state: State, action: Array) -> Array:
-        """The velocity of the fastest joint that an action asks for, (..., 1), rad/s."""
+        """Highest joint velocity that an action asks for, (..., 1), rad/s."""
         raise NotImplementedError(f"{type(self).__name__} couples arms and must define fastest()")
 
     def coupled_goal(self, state: State, action: Array, memory: Arrays, fastest: Array) -> Arrays:
-        """`goal`, with the fastest joint of all of the robot's arms, (..., 1), rad/s."""
+        """`goal`, with the fastest joint velocity of all of the robot's arms, (..., 1), rad/s."""
         raise NotImplementedError(
             f"{type(self).__name__} couples arms and must define coupled_goal()"
         )
 
     def torque(self, state: State, memory: Arrays) -> Array:
-        """The joints' torques, (..., n), N m, within their limits."""
+        """Joint torques, (..., n), N m, within their limits."""
         raise NotImplementedError(f"{type(self).__name__} must define torque()")
 
     def substep(self, state: State, memory: Arrays) -> Arrays:
-        """The memory after a physics step, given the new state."""
+        """Memory after a physics step, from the new state."""
         return memory
 
     @property
@@ -127,17 +127,17 @@ controllers: Catalogue[Controller] = Catalogue("controller", Controller)
 
 
 def make(controller: str | Mapping[str, Any] | Controller, **parameters: Any) -> Controller:
-    """A controller by its name and parameters.
+    """Create a controller from its name and parameters.
 
     Args:
-        controller: a name ("OSC_POSE"), "module:Class" of a user's own, a dict of the parameters
-            with the name as "type" (`{"type": "OSC_POSE", "kp": 300}`), or a controller.
-        **parameters: that differ from the defaults.
+        controller: a name ("OSC_POSE"), "module:Class" of a user class, a dict of parameters with
+            the name as "type" (`{"type": "OSC_POSE", "kp": 300}`), or a controller.
+        **parameters: changes to the defaults.
 
     Raises:
         TypeError: there is no such parameter; the message names the nearest ones.
-        ValueError: there is no such controller, or a parameter has no such value; the message names
-            the nearest ones.
+        ValueError: there is no such controller, or a parameter is invalid; the message names the
+            nearest values.
     """
     if isinstance(controller, Mapping):
         given = dict(controller)
@@ -155,7 +155,7 @@ def make(controller: str | Mapping[str, Any] | Controller, **parameters: Any) ->
 
 
 def limited(state: State, torque: Array) -> Array:
-    """Torques (..., n), clipped to the joints' torque limits."""
+    """Clip torques (..., n) to the joints' torque limits."""
     return clip(torque, state.torque_low, state.torque_high)
 
 

@@ -1,35 +1,33 @@
-"""Gripper control: an action moves a command by increments, or is the command itself."""
+"""Gripper control: an action increments a command, or is the command itself."""
 
 from dataclasses import dataclass
 
 from mjgym.arrays import Array, namespace
 
-CENTRE, END = 0.0, 1.0  # of a command: the middle of an actuator's range, and either end of it
+CENTRE, END = 0.0, 1.0  # command at the centre and the ends of an actuator's range
 
 
 @dataclass(frozen=True)
 class GripperLaw:
-    """The law of a gripper's commands, by default an incremental one.
-
-    Each control step moves the command of each actuator up or down.
+    """Gripper control law, incremental by default.
 
     The law of the published tabletop tasks (Zhu et al., "robosuite: A modular simulation framework
-    and benchmark for robot learning", 2020). A command c lies in [-1, 1], from one end of its
-    actuator's control range to the other. In a control step,
+    and benchmark for robot learning", 2020). A command c in [-1, 1] spans its actuator's control
+    range. In a control step,
 
         c <- clip(c + direction * speed * sign(a), -1, 1)
 
     so that an action of 0.01 moves as fast as 1, exactly 0 holds, and a stroke takes 2 / speed
-    control steps, however long they are. A proportional gripper has a instead of sign(a). A hand
-    that is not incremental has c <- clip(direction * a, -1, 1). The command has no state here: a
-    task keeps it in its memory.
+    control steps of any length. A proportional gripper uses a instead of sign(a). Without
+    increments, c <- clip(direction * a, -1, 1). The law is stateless: tasks keep the command in
+    their memory.
 
     Args:
-        directions: of each actuator: 1 or -1 times the action moves its command; 0 holds it.
-        inputs: which number of the action moves each actuator; empty for the first one.
-        speed: what a command moves by in a control step.
+        directions: sign of each actuator's motion with the action: 1, -1, or 0 to hold.
+        inputs: index in the action for each actuator; empty for index 0.
+        speed: increment of a command per control step.
         proportional: whether the size of the action counts, not its sign alone.
-        starts: the commands at an episode's start; empty for the centre.
+        starts: initial commands; empty for the centre.
         incremental: whether the action moves the command, or is the command.
     """
 
@@ -51,33 +49,27 @@ class GripperLaw:
 
     @property
     def dimensions(self) -> int:
-        """The number of action dimensions."""
+        """Number of action dimensions."""
         if not self.directions:
             return 0
         return max(self.inputs, default=0) + 1
 
     def start(self, like: Array) -> Array:
-        """The commands at an episode's start.
+        """Initial commands, (..., actuators).
 
         Args:
-            like: any array (..., n) of the wanted library, type and leading shape.
-
-        Returns:
-            The commands, (..., actuators).
+            like: an array (..., n) with the wanted library, dtype and leading shape.
         """
         xp = namespace(like)
         starts = xp.asarray(self.starts or (CENTRE,) * len(self.directions), dtype=like.dtype)
         return xp.broadcast_to(starts, (*like.shape[:-1], len(self.directions)))
 
     def next(self, command: Array, action: Array) -> Array:
-        """The commands after one control step.
+        """Commands after one control step, (..., actuators).
 
         Args:
-            command: before it, (..., actuators), each within [-1, 1].
+            command: previous commands, (..., actuators), each within [-1, 1].
             action: (..., dimensions); positive closes the grippers of this package.
-
-        Returns:
-            The commands, (..., actuators).
 
         Raises:
             ValueError: the action has another number of dimensions.
@@ -103,15 +95,11 @@ class GripperLaw:
         return xp.clip(xp.stack(moved, axis=-1), -END, END)
 
     def control(self, command: Array, centre: Array, reach: Array) -> Array:
-        """The actuators' controls at a command.
+        """Actuator controls for a command, (..., actuators).
 
         Args:
             command: (..., actuators), each within [-1, 1].
-            centre: the middles of the actuators' control ranges, (..., actuators), in the units of
-                the actuators.
+            centre: centres of the control ranges, (..., actuators), in the actuators' units.
             reach: half the widths of those ranges.
-
-        Returns:
-            The controls, (..., actuators).
         """
         return centre + reach * command

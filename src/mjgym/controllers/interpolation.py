@@ -1,4 +1,4 @@
-"""Linear interpolation: a goal that is reached over the first physics steps of a control step."""
+"""Linear interpolation: a goal reached over the first physics steps of a control step."""
 
 import math
 
@@ -6,19 +6,19 @@ from mjgym.arrays import Array, namespace
 
 
 def ramp_steps(ramp_ratio: float, substeps: int) -> int:
-    """The number of physics steps of a ramp: a fraction of the control step's, rounded up."""
+    """Number of physics steps of a ramp: a fraction of the control step, rounded up."""
     return math.ceil(ramp_ratio * substeps - 1e-9)
 
 
 def ramp(since: Array, steps: int) -> Array:
-    """The fraction of the way to a goal, (...) in (0, 1].
+    """Fraction of the way to a goal, (...) in (0, 1].
 
-    The published ramp is harmonic: 1/5, 1/4, 1/3, 1/2 and 1 of the way for five steps. It would
-    be linear if each step started from the point before instead of from the ramp's start.
+    The published ramp is harmonic: 1/5, 1/4, 1/3, 1/2 and 1 of the way for five steps. It would be
+    linear if each step started from the previous point instead of the ramp's start.
 
     Args:
         since: physics steps since the goal was set, (...), from 0.
-        steps: the length of the ramp, from `ramp_steps`.
+        steps: length of the ramp, from `ramp_steps`.
     """
     xp = namespace(since)
     return 1 / xp.maximum(steps - since, xp.ones_like(since))

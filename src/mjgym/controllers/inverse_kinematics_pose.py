@@ -1,4 +1,4 @@
-"""The tool's pose by inverse kinematics: a step of it sets positions for the joints to go to."""
+"""Tool pose control by inverse kinematics, which sets joint position goals."""
 
 import functools
 from dataclasses import dataclass
@@ -12,29 +12,29 @@ from mjgym.controllers.linear_algebra import gram, solve, times
 from mjgym.controllers.operational_space import AXES, UNITS
 from mjgym.controllers.parameters import Numbers, as_precise, constant
 
-TIME = 0.1  # s, over which the joints' velocities are taken
-GAIN = 0.95  # share of the way that they are to go in it
-DAMPING = 0.05  # of the least squares: gives up some of the way near singularities
-POSTURE_GAINS = (10.0, 10.0, 10.0, 10.0, 5.0, 5.0, 5.0)  # 1/s, of the pull towards the start
-FASTEST = 1.0  # rad/s, of any joint
+TIME = 0.1  # s, time scale of the joint velocities
+GAIN = 0.95  # fraction of the error corrected within TIME
+DAMPING = 0.05  # least-squares damping: trades accuracy for stability near singularities
+POSTURE_GAINS = (10.0, 10.0, 10.0, 10.0, 5.0, 5.0, 5.0)  # 1/s, posture gains
+FASTEST = 1.0  # rad/s, joint speed limit
 
 
 @dataclass(frozen=True)
 class InverseKinematicsPose(Controller):
-    """The tool's displacement and turn in world axes, by damped least squares, once a control step.
+    """Tool displacement and rotation in world axes, by damped least squares once per control step.
 
     S. R. Buss, "Introduction to inverse kinematics with Jacobian transpose, pseudoinverse and
-    damped least squares methods" (2004). The joints then go there as `JointPosition` has them.
+    damped least squares methods" (2004). `JointPosition` tracks the solution.
 
     Args:
-        ik_pos_limit: the longest displacement that is asked for, m.
-        ik_ori_limit: the greatest turn that is asked for, rad.
-        kp: gain on the joints' positions, 1/s^2, or one for each.
-        damping_ratio: of the joints, 1 for critical damping, or one for each.
-        interpolation: as in `ScaledController`, and so `ramp_ratio` and `substeps`.
+        ik_pos_limit: largest displacement, m.
+        ik_ori_limit: largest rotation, rad.
+        kp: gain on joint position, 1/s^2, or one per joint.
+        damping_ratio: 1 for critical damping, or one per joint.
+        interpolation: as in `ScaledController`, as are `ramp_ratio` and `substeps`.
 
     Raises:
-        ValueError: a parameter has no such value.
+        ValueError: a parameter is invalid.
     """
 
     ik_pos_limit: float = 0.02
@@ -53,7 +53,7 @@ class InverseKinematicsPose(Controller):
 
     @functools.cached_property
     def joints(self) -> JointPosition:
-        """The joint controller that tracks the solution of inverse kinematics."""
+        """Joint controller that tracks the solution of inverse kinematics."""
         return JointPosition(
             kp=self.kp,
             damping_ratio=self.damping_ratio,
@@ -64,7 +64,7 @@ class InverseKinematicsPose(Controller):
         )
 
     def actions(self, joints: tuple[str, ...]) -> tuple[Action, ...]:
-        """A displacement and a turn of the tool."""
+        """Displacement and rotation of the tool."""
         self.joints.actions(joints)  # checks that gains fit the joints
         limits = (self.ik_pos_limit,) * 3 + (self.ik_ori_limit,) * 3
         ways = ("displacement of the tool along",) * 3 + ("rotation of the tool about",) * 3
@@ -80,11 +80,11 @@ class InverseKinematicsPose(Controller):
         )
 
     def memory(self, state: State) -> Arrays:
-        """The joints where they are, which is also the start that they are drawn to."""
+        """Current joint positions, also the posture target."""
         return {**self.joints.memory(state), "start": state.qpos}
 
     def goal(self, state: State, action: Array, memory: Arrays) -> Arrays:
-        """The joint positions that bring the tool to its target pose."""
+        """Joint positions that bring the tool to its target pose."""
         xp = namespace(action)
         action = as_precise(action, state.qpos)
         twist = (GAIN / TIME) * xp.concat(
@@ -108,21 +108,21 @@ class InverseKinematicsPose(Controller):
         return self.joints.goal(state, state.qpos + TIME * velocity, memory)
 
     def torque(self, state: State, memory: Arrays) -> Array:
-        """Of the joints' law."""
+        """Torques of the joint law."""
         return self.joints.torque(state, memory)
 
     def substep(self, state: State, memory: Arrays) -> Arrays:
-        """Of the joints' law."""
+        """Memory of the joint law."""
         return self.joints.substep(state, memory)
 
     @property
     def remembers_substeps(self) -> bool:
-        """Of the joints' law."""
+        """Whether the joint law remembers substeps."""
         return self.joints.remembers_substeps
 
 
 def _shortened(vector: Array, longest: float) -> Array:
-    """Vectors (..., 3), shortened to a maximum length."""
+    """Shorten vectors (..., 3) to a maximum length."""
     xp = namespace(vector)
     length = rotations.norm(vector)[..., None] if vector.ndim > 1 else rotations.norm(vector)
     return vector * (longest / xp.maximum(length, longest * xp.ones_like(vector[..., :1])))

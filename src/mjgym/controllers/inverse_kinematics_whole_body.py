@@ -1,4 +1,4 @@
-"""Poses of all tools of a robot by inverse kinematics, solved together for all of its arms."""
+"""Poses of all tools of a robot by inverse kinematics, solved jointly for its arms."""
 
 import functools
 from dataclasses import dataclass
@@ -13,29 +13,28 @@ from mjgym.controllers.linear_algebra import gram, solve, times
 from mjgym.controllers.operational_space import AXES, UNITS
 from mjgym.controllers.parameters import Numbers, as_precise, clip, constant, one_of
 
-GAIN = 0.95  # share of the way that the tools are to go in `integration_dt`
+GAIN = 0.95  # fraction of the error corrected within `integration_dt`
 
 
 @dataclass(frozen=True)
 class InverseKinematicsWholeBody(Controller):
-    """The tools' absolute poses, by damped least squares, once a control step.
+    """Absolute tool poses, by damped least squares once per control step.
 
     S. R. Buss, "Introduction to inverse kinematics with Jacobian transpose, pseudoinverse and
-    damped least squares methods" (2004). Where the tools do not feel it, joints are drawn to zero.
-    All joints of a robot slow down together where one would be too fast. They then go where
-    inverse kinematics wants them as `JointPosition` has them.
+    damped least squares methods" (2004). Null-space motion draws joints to zero. All joints of a
+    robot slow down together when one exceeds its speed limit. `JointPosition` tracks the solution.
 
     Args:
-        damping: of the least squares: gives up some of the way near singularities.
-        integration_dt: s, over which the joints' velocities are taken.
-        max_dq: rad/s, the fastest that any joint is to be; 0 for any.
-        posture_gain: 1/s, of the pull towards zero, or one for each joint.
-        input_ref_frame: the axes of the action: "world", or "base", those of the arm's origin.
-        kp: gain on the joints' positions, 1/s^2, or one for each.
-        kd: gain on the joints' velocities, 1/s, or one for each; None for critical damping.
+        damping: least-squares damping: trades accuracy for stability near singularities.
+        integration_dt: s, time scale of the joint velocities.
+        max_dq: rad/s, joint speed limit; 0: unlimited.
+        posture_gain: 1/s, pull towards zero, or one per joint.
+        input_ref_frame: axes of the action: "world", or "base", those of the arm's origin.
+        kp: gain on joint position, 1/s^2, or one per joint.
+        kd: gain on joint velocity, 1/s, or one per joint; None for critical damping.
 
     Raises:
-        ValueError: a parameter has no such value.
+        ValueError: a parameter is invalid.
     """
 
     damping: float = 0.05
@@ -59,7 +58,7 @@ class InverseKinematicsWholeBody(Controller):
 
     @functools.cached_property
     def joints(self) -> JointPosition:
-        """The law that takes the joints to where inverse kinematics wants them."""
+        """Joint law that tracks the solution of inverse kinematics."""
         return JointPosition(
             kp=self.kp,
             kd=self.kd,
@@ -68,7 +67,7 @@ class InverseKinematicsWholeBody(Controller):
         )
 
     def actions(self, joints: tuple[str, ...]) -> tuple[Action, ...]:
-        """A place and a rotation vector of the tool."""
+        """Position and rotation vector of the tool."""
         self.joints.actions(joints)  # checks that gains fit the joints
         frame = "the world" if self.input_ref_frame == "world" else "the arm's origin"
         whats = ("the tool's",) * 3 + ("rotation vector of the tool,",) * 3
@@ -78,21 +77,21 @@ class InverseKinematicsWholeBody(Controller):
         )
 
     def memory(self, state: State) -> Arrays:
-        """The joints where they are."""
+        """Current joint positions."""
         return self.joints.memory(state)
 
     def goal(self, state: State, action: Array, memory: Arrays) -> Arrays:
-        """The joints where the tool would be as asked for, were this the robot's only arm."""
+        """Joint goals for the target tool pose, as if this were the robot's only arm."""
         return self.coupled_goal(state, action, memory, self.fastest(state, action))
 
     def coupled_goal(self, state: State, action: Array, memory: Arrays, fastest: Array) -> Arrays:
-        """The joints where the tool would be as asked for.
+        """Joint goals for the target tool pose.
 
         Args:
-            state: of the arm.
+            state: state of the arm.
             action: (..., 6).
-            memory: of the law.
-            fastest: rad/s, the fastest joint of all of the robot's arms, (..., 1).
+            memory: memory of the law.
+            fastest: rad/s, fastest joint of all of the robot's arms, (..., 1).
         """
         velocity = self._velocity(state, action)
         if self.max_dq:
@@ -103,13 +102,13 @@ class InverseKinematicsWholeBody(Controller):
         return self.joints.goal(state, wanted, memory)
 
     def fastest(self, state: State, action: Array) -> Array:
-        """The velocity of the fastest joint that an action asks for, (..., 1), rad/s."""
+        """Highest joint velocity that an action asks for, (..., 1), rad/s."""
         velocity = self._velocity(state, action)
         xp = namespace(velocity)
         return xp.max(xp.abs(velocity), axis=-1)[..., None]
 
     def _velocity(self, state: State, action: Array) -> Array:
-        """The joints' velocities, (..., n), that take the tool to a pose, were nothing too fast."""
+        """Joint velocities, (..., n), that take the tool to a pose, before the speed limit."""
         xp = namespace(action)
         action = as_precise(action, state.qpos)
         position = action[..., 0:3]
@@ -131,7 +130,7 @@ class InverseKinematicsWholeBody(Controller):
         )
 
     def torque(self, state: State, memory: Arrays) -> Array:
-        """Of the joints' law."""
+        """Torques of the joint law."""
         return self.joints.torque(state, memory)
 
 

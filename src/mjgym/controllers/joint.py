@@ -1,4 +1,4 @@
-"""Laws on an arm's joints: torque, velocity, position."""
+"""Joint control laws: torque, velocity, position."""
 
 from dataclasses import dataclass
 
@@ -23,11 +23,11 @@ class JointTorque(ScaledController):
     """Joint torques, added to gravity compensation.
 
     Args:
-        torque_limits: the least and the greatest torque that an action asks for, N m; None for the
-            motors' own.
+        torque_limits: lower and upper torque limit of actions, N m; None for the motors'.
         use_torque_compensation: add the bias forces.
 
-    The default range of 0.1 N m hardly moves an arm whose joints rub as much; raise `output_max`.
+    The default range of 0.1 N m hardly moves an arm with as much joint friction; raise
+    `output_max`.
     """
 
     output_max: Numbers = 0.1
@@ -40,17 +40,17 @@ class JointTorque(ScaledController):
         ordered("torque_limits", self.torque_limits)
 
     def actions(self, joints: tuple[str, ...]) -> tuple[Action, ...]:
-        """One torque for each joint."""
+        """One torque per joint."""
         ordered("torque_limits", self.torque_limits, len(joints))
         units = ("N m",) * len(joints)
         return self.scaled_actions(joints, units, tuple(f"torque on {j}" for j in joints))
 
     def memory(self, state: State) -> Arrays:
-        """No torque."""
+        """Zero torque."""
         return self.initial_goal("torque", namespace(state.qpos).zeros_like(state.qpos))
 
     def goal(self, state: State, action: Array, memory: Arrays) -> Arrays:
-        """The target torques."""
+        """Target torques."""
         action = as_precise(action, state.bias)
         low, high = self.torque_limits or (state.torque_low, state.torque_high)
         torque = clip(self.scaled(action), constant(low, action), constant(high, action))
@@ -62,23 +62,23 @@ class JointTorque(ScaledController):
         return limited(state, torque + state.bias if self.use_torque_compensation else torque)
 
 
-# Shares of the gain on the error: on its sum over physics steps, and on its difference.
+# Integral gain (on the sum over physics steps) and derivative gain, as fractions of kp.
 INTEGRAL, DERIVATIVE = 0.005, 0.001
-DIFFERENCES = 5  # of the error, whose mean is its derivative
+DIFFERENCES = 5  # differences of the error to average for its derivative
 
 
 @dataclass(frozen=True)
 class JointVelocity(ScaledController):
-    """Velocities, tracked by a PID law of each joint and the bias forces.
+    """Joint velocities, tracked by a PID law per joint plus the bias forces.
 
-    The sum of the errors stands still while a joint's motor is at its limit. The law's errors are
-    those after each physics step, so a goal enters the sum one physics step after it is set.
+    The integral holds while a joint's motor is at its limit. Errors are measured after each physics
+    step, so a goal enters the integral one physics step after it is set.
 
     Args:
-        kp: gain on the error as a share of the range of the joint's torque, s/rad; with one for
-            each joint, the gains themselves, N m s/rad. A joint whose inertia is less than half of
-            its gain times the physics timestep chatters: light arms (Baxter's) want less.
-        velocity_limits: the least and the greatest velocity that is asked for, rad/s; None for any.
+        kp: gain on the error as a fraction of the joint's torque range, s/rad; with one per joint,
+            absolute gains, N m s/rad. A joint with an inertia below half of its gain times the
+            physics timestep chatters: light arms (Baxter's) want less.
+        velocity_limits: lower and upper velocity limit, rad/s; None: unlimited.
         use_torque_compensation: add the bias forces.
     """
 
@@ -94,14 +94,14 @@ class JointVelocity(ScaledController):
         ordered("velocity_limits", self.velocity_limits)
 
     def actions(self, joints: tuple[str, ...]) -> tuple[Action, ...]:
-        """One velocity for each joint."""
+        """One velocity per joint."""
         finite("kp", self.kp, len(joints))
         ordered("velocity_limits", self.velocity_limits, len(joints))
         units = ("rad/s",) * len(joints)
         return self.scaled_actions(joints, units, tuple(f"velocity of {j}" for j in joints))
 
     def memory(self, state: State) -> Arrays:
-        """No velocity, no errors."""
+        """Zero velocity and errors."""
         xp = namespace(state.qvel)
         zero = xp.zeros_like(state.qvel)
         return {
@@ -112,7 +112,7 @@ class JointVelocity(ScaledController):
         }
 
     def goal(self, state: State, action: Array, memory: Arrays) -> Arrays:
-        """The target joint velocities."""
+        """Target joint velocities."""
         action = as_precise(action, state.qvel)
         velocity = self.scaled(action)
         if self.velocity_limits is not None:
@@ -124,7 +124,7 @@ class JointVelocity(ScaledController):
         return limited(state, self._unlimited(state, memory))
 
     def substep(self, state: State, memory: Arrays) -> Arrays:
-        """The errors after a physics step."""
+        """Errors after a physics step."""
         xp = namespace(state.qvel)
         memory = super().substep(state, memory)
         error = self.current("velocity", memory) - state.qvel
@@ -142,7 +142,7 @@ class JointVelocity(ScaledController):
         }
 
     def gain(self, torque_low: Array, torque_high: Array) -> Array:
-        """The gain on each joint's error, (n,), N m s/rad."""
+        """Gain on each joint's error, (n,), N m s/rad."""
         gain = constant(self.kp, torque_low)
         return gain if isinstance(self.kp, tuple) else gain * (torque_high - torque_low)
 
@@ -161,13 +161,13 @@ class JointVelocity(ScaledController):
 
 @dataclass(frozen=True)
 class JointPosition(ImpedanceController):
-    """Positions, tracked by a spring and a damper at each joint in units of acceleration.
+    """Joint positions, tracked by a spring and damper per joint in units of acceleration.
 
     Args:
-        kd: gain on velocity, 1/s; None for what the damping ratio gives.
-        qpos_limits: the least and the greatest position that is asked for, rad; None for any.
-        use_torque_compensation: multiply by the inertia matrix and add the bias forces; without,
-            the law's accelerations are the torques.
+        kd: gain on velocity, 1/s; None to derive it from the damping ratio.
+        qpos_limits: lower and upper position limit, rad; None: unlimited.
+        use_torque_compensation: multiply by the inertia matrix and add the bias forces; otherwise
+            the accelerations are used as torques.
     """
 
     output_max: Numbers = 0.05
@@ -186,7 +186,7 @@ class JointPosition(ImpedanceController):
         ordered("qpos_limits", self.qpos_limits)
 
     def actions(self, joints: tuple[str, ...]) -> tuple[Action, ...]:
-        """One position for each joint, after what the impedance asks for."""
+        """One position per joint, after the impedance dimensions."""
         gains = self.impedance_actions(joints)
         ordered("qpos_limits", self.qpos_limits, len(joints))
         finite("kd", 0.0 if self.kd is None else self.kd, len(joints))
@@ -198,14 +198,14 @@ class JointPosition(ImpedanceController):
         return gains + self.scaled_actions(joints, units, meanings)
 
     def memory(self, state: State) -> Arrays:
-        """The current joint positions as the goal."""
+        """Current joint positions as the goal."""
         return {
             **self.initial_goal("qpos", state.qpos),
             **self.initial_gains(state.qpos, state.qpos.shape[-1]),
         }
 
     def goal(self, state: State, action: Array, memory: Arrays) -> Arrays:
-        """The target joint positions."""
+        """Target joint positions."""
         action = as_precise(action, state.qpos)
         gains, action = self.impedance(action, state.qpos.shape[-1])
         qpos = action if self.input_type == "absolute" else state.qpos + self.scaled(action)

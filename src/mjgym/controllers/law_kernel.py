@@ -1,8 +1,8 @@
-"""The control laws of arms for one simulation, compiled: the arithmetic of the controllers.
+"""Compiled control laws of arms for one simulation: the arithmetic of the controllers.
 
-Every sum is in NumPy's order and every product of matrices NumPy's own call of the BLAS, so results
-are those of `OperationalSpacePose.torque`, `JointVelocity.torque`, ... to the bit. The tests hold
-them to that. What each number means is said there; `mjgym.controllers.compiled` packs them.
+Sums follow NumPy's order and matrix products call NumPy's BLAS, so results equal those of
+`OperationalSpacePose.torque`, `JointVelocity.torque`, ... to the bit, as tests check. See there for
+the meaning of each number; `mjgym.controllers.compiled` packs them.
 """
 
 import math
@@ -26,7 +26,7 @@ from mjgym.sim.compiled.foreign import (
 QPOS, QVEL, BIAS, SITE_XPOS, SITE_XMAT, SUBTREE_COM, CDOF, CVEL, INERTIA, CTRL, _, _ = range(
     len(LAW_FIELDS)
 )
-# The arms' integers: of each arm a head, then its indices.
+# Integers of the arms: per arm a head, then its indices.
 OPERATIONAL_SPACE, JOINT_POSITION, JOINT_VELOCITY, JOINT_TORQUE = range(4)
 (
     KIND,
@@ -43,7 +43,7 @@ OPERATIONAL_SPACE, JOINT_POSITION, JOINT_VELOCITY, JOINT_TORQUE = range(4)
     COMPENSATED,
     IN_WORLD,
     RAMPS,
-    GOAL,  # where entries of the memory begin; -1 where there is none
+    GOAL,  # start of each memory entry; -1 if absent
     ROTATION,
     START,
     KP,
@@ -53,14 +53,14 @@ OPERATIONAL_SPACE, JOINT_POSITION, JOINT_VELOCITY, JOINT_TORQUE = range(4)
     ERROR,
     ERROR_SUM,
     ERROR_DIFFERENCES,
-    NUMBERS,  # where the arm's numbers begin
+    NUMBERS,  # start of the arm's numbers
     HEAD,
 ) = range(26)
-# Behind the head: of each joint its places in qpos, qvel and ctrl, and whether it moves the tool;
-# then (n, n) places in M, -1 where the matrix is 0.
-# The arm's numbers: ramp steps, then kp and kd (n or 6 each), least and greatest torques (n each).
+# After the head, per joint: indices in qpos, qvel and ctrl, and whether it moves the tool; then (n,
+# n) indices in M, -1 where it is 0. The arm's numbers: ramp steps, kp and kd (n or 6 each), lower
+# and upper torque limits (n each).
 WORK = 2048
-FIRST_ROW_MAJOR, FIRST_COLUMN_MAJOR = 101, 102  # of CBLAS
+FIRST_ROW_MAJOR, FIRST_COLUMN_MAJOR = 101, 102  # CBLAS
 PLAIN, TRANSPOSED = 111, 112
 POSTURE_GAIN = 10.0
 POSTURE_DAMPING = 2 * math.sqrt(POSTURE_GAIN)
@@ -70,19 +70,17 @@ INTEGRAL, DERIVATIVE, DIFFERENCES = 0.005, 0.001, 5
 
 @inlined
 def _at(field, place):
-    """A number of a field of float64, by its place."""
     return carray(floats_at(field + 8 * place), 1)[0]
 
 
 @inlined
 def _row(field, place, width):
-    """A row of a field of float64, by its place."""
     return carray(floats_at(field + 8 * width * place), width)
 
 
 @inlined
 def _times(blas, a, rows, columns, transposed, x, y):
-    """y = A x, of A (rows, columns) in C order, or of the transpose of such a matrix."""
+    """y = A x for A (rows, columns) in C order, or its transpose."""
     order, stride = FIRST_COLUMN_MAJOR, columns
     if transposed:
         order, stride = FIRST_ROW_MAJOR, rows
@@ -97,7 +95,7 @@ def _times(blas, a, rows, columns, transposed, x, y):
 
 @inlined
 def _product(blas, a, b, m, k, n, transposed, c):
-    """C = A B, (m, k) and (k, n) in C order; B the transpose of such a matrix if so said."""
+    """C = A B, (m, k) and (k, n) in C order, optionally with B transposed."""
     how, stride = PLAIN, n
     if transposed:
         how, stride = TRANSPOSED, k
@@ -112,7 +110,7 @@ def _product(blas, a, b, m, k, n, transposed, c):
 
 @inlined
 def _solve(blas, a, n, b, columns, scratch, info):
-    """Overwrite b, (columns, n), with the solutions of A x = b, whose matrix it overwrites."""
+    """Overwrite b, (columns, n), with the solutions of A x = b; destroys A."""
     info[0], info[1], info[2] = n, columns, n
     size = 8
     call(
@@ -129,7 +127,7 @@ def _solve(blas, a, n, b, columns, scratch, info):
 @inlined
 def _limited(torque, low, high, n):
     for i in range(n):
-        # As minimum and maximum of NumPy, which keep what is no number.
+        # NaN passes through, as in NumPy's minimum and maximum.
         least = low[i] if torque[i] < low[i] else torque[i]
         torque[i] = high[i] if least > high[i] else least
 
@@ -157,7 +155,7 @@ def _fraction(since, steps):
 
 @inlined
 def _goal(integers, numbers, memory, width, ahead, out):
-    """The goal of this physics step, or with `ahead` of as many later."""
+    """Goal of this physics step, or `ahead` steps later."""
     at = integers[GOAL]
     for i in range(width):
         out[i] = memory[at + i]
@@ -177,7 +175,7 @@ def _inertia(integers, n, field, out):
 
 @compiled
 def _jacobian(integers, fields, offset, jacobian):
-    """Tool Jacobian by the joints, (6, n), see `mjgym.sim.dynamics.point_jacobian`."""
+    """Tool Jacobian by joints, (6, n), see `mjgym.sim.dynamics.point_jacobian`."""
     n = integers[JOINTS]
     qvel_at, moves = integers[HEAD + n :], integers[HEAD + 3 * n :]
     for j in range(n):
@@ -195,7 +193,7 @@ def _jacobian(integers, fields, offset, jacobian):
 
 @compiled
 def _relative(integers, fields, position, wanted, velocity, work, blas):
-    """Take a goal out of the axes of an origin that moves, and a velocity relative to it."""
+    """Move a goal and a velocity into the frame of a moving origin."""
     origin_velocity, offset, part = work[412:418], work[438:441], work[480:490]
     origin = _row(fields[SITE_XPOS], integers[ORIGIN_SITE], 3)
     _offset(origin, _row(fields[SUBTREE_COM], integers[ORIGIN_ROOT], 3), offset)
@@ -217,12 +215,12 @@ def _relative(integers, fields, position, wanted, velocity, work, blas):
 
 @compiled
 def _mobility(integers, inertia, jacobian, work, blas, whole):
-    """The inverse of the inertia at the tool, see `mjgym.controllers.linear_algebra.mobility`."""
+    """Inverse of the tool inertia, see `mjgym.controllers.linear_algebra.mobility`."""
     n = integers[JOINTS]
     turned, solved = work[64:128], work[192:256]
     pivots, info = _scratch(work)
-    # LAPACK goes column by column: a symmetric matrix is its own transpose, and the rows of the
-    # Jacobian are the columns that are solved for.
+    # LAPACK is column-major: a symmetric matrix is its own transpose, and the Jacobian's rows are
+    # the right-hand sides.
     for i in range(n * n):
         whole[i] = inertia[i]
     for i in range(6 * n):
@@ -247,7 +245,7 @@ def _scratch(work):
 
 @compiled
 def _forces(integers, whole, acceleration, felt, work, blas):
-    """The forces at the tool, in the place of the acceleration."""
+    """Replace the acceleration by the forces at the tool."""
     system = work[320:356]
     pivots, info = _scratch(work)
     if not integers[UNCOUPLED]:
@@ -275,7 +273,7 @@ def _operational_space(integers, numbers, fields, memory, work, blas, out):
     """`OperationalSpacePose.torque`."""
     n = integers[JOINTS]
     qpos_at, qvel_at = integers[HEAD:], integers[HEAD + n :]
-    # Each matrix and vector has a place of its own in the working memory.
+    # Slices of the working memory, one per matrix or vector.
     jacobian, inertia, whole = work[0:48], work[128:192], work[256:320]
     error, velocity, acceleration = work[400:406], work[406:412], work[420:426]
     offset, between, posture, felt = work[438:441], work[441:450], work[450:460], work[460:466]
@@ -398,7 +396,7 @@ def _joint_torque(integers, numbers, fields, memory, out):
 
 @law_function
 def law(phase, fields_at, numbers_at, integers_at_, memory_at, work_at, blas_at):
-    """The law of all arms of a simulation, see `mjgym.sim.compiled.CompiledLaw`."""
+    """Law of all arms of a simulation, see `mjgym.sim.compiled.CompiledLaw`."""
     fields, blas = carray(integers_at(fields_at), len(LAW_FIELDS)), carray(integers_at(blas_at), 3)
     everything = carray(integers_at(integers_at_), 1 << 20)
     memory, work = carray(floats_at(memory_at), 1 << 20), carray(floats_at(work_at), WORK)

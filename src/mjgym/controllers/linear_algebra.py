@@ -1,7 +1,7 @@
 """Products and symmetric systems of small matrices, on stacks of any leading shape.
 
-Each matrix of a stack is one call of the library's own BLAS or LAPACK, so that a result is the same
-to the bit whether its matrix stands alone or in a stack.
+Each matrix of a stack is one BLAS or LAPACK call of the library, so results are the same to the bit
+for a single matrix and a stack.
 """
 
 import functools
@@ -9,9 +9,9 @@ from typing import Any
 
 from mjgym.arrays import Array, namespace, trace
 
-# What is added to the diagonal of a system, as a share of the sum of the diagonal. An arm at a
-# singularity (a stretched elbow, fewer joints than six) has a system without a solution: this keeps
-# what comes out finite, and is below the rounding of the entries of a sound one.
+# Added to the diagonal of a system, as a fraction of its trace. An arm at a singularity (a
+# stretched elbow, fewer than six joints) makes the system singular: this keeps the solution finite,
+# and is below rounding in a regular system.
 RIDGE = 1e-16
 
 
@@ -27,24 +27,21 @@ def solve(matrix: Array, right: Array) -> Array:
 
 
 def gram(matrix: Array, ridge: float = 0.0) -> Array:
-    """A A^T, (..., m, n) to (..., m, m), plus a small diagonal that makes it regular.
+    """A A^T, (..., m, n) to (..., m, m), with a small diagonal for regularity.
 
     Args:
         matrix: A.
-        ridge: what to add, besides `RIDGE`.
+        ridge: diagonal to add, besides `RIDGE`.
     """
     return _regular(matrix @ matrix.mT, ridge)
 
 
 def mobility(inertia: Array, jacobian: Array) -> Array:
-    """J M^-1 J^T, the inverse of the tool-space inertia, regularised where it is singular.
+    """J M^-1 J^T, the inverse of the tool-space inertia, regularised, (..., m, m).
 
     Args:
         inertia: M, (..., n, n), positive definite.
         jacobian: J, (..., m, n).
-
-    Returns:
-        (..., m, m).
     """
     return _regular(jacobian @ namespace(inertia).linalg.solve(inertia, jacobian.mT))
 

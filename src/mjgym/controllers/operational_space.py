@@ -1,4 +1,4 @@
-"""Operational space control: the tool's pose by forces at the tool, decoupled by its inertia.
+"""Operational space control: tool forces, decoupled by the inertia, control the tool pose.
 
 O. Khatib, "A unified approach for motion and force control of robot manipulators: the operational
 space formulation" (1987).
@@ -19,7 +19,7 @@ from mjgym.controllers.scaled import ImpedanceController
 
 AXES = ("x", "y", "z", "rx", "ry", "rz")
 UNITS = ("m", "m", "m", "rad", "rad", "rad")
-POSTURE_GAIN = 10.0  # 1/s^2, of the pull towards the joints' start that the tool does not feel
+POSTURE_GAIN = 10.0  # 1/s^2, null-space pull towards the initial posture
 
 
 @dataclass(frozen=True)
@@ -27,11 +27,11 @@ class OperationalSpacePose(ImpedanceController):
     """Tool pose control: a displacement from the current pose, or an absolute pose.
 
     Args:
-        position_limits: the least and the greatest place that is asked for, m, in the axes of
-            `input_ref_frame`; None for any.
-        uncouple_pos_ori: forces from the inertia felt in displacement alone, and torques from that
-            felt in rotation alone; False for both from the whole.
-        input_ref_frame: the axes of the action: "base", those of the arm's origin, or "world".
+        position_limits: lower and upper limit of tool position, m, in the axes of
+            `input_ref_frame`; None: unlimited.
+        uncouple_pos_ori: whether forces and torques use the translational and the rotational
+            inertia separately; False: both use the full inertia.
+        input_ref_frame: axes of the action: "base", those of the arm's origin, or "world".
     """
 
     output_max: Numbers = (0.05, 0.05, 0.05, 0.5, 0.5, 0.5)
@@ -48,7 +48,7 @@ class OperationalSpacePose(ImpedanceController):
         ordered("position_limits", self.position_limits, 3)
 
     def actions(self, joints: tuple[str, ...]) -> tuple[Action, ...]:
-        """A displacement and a turn of the tool, after what the impedance asks for."""
+        """Displacement and rotation of the tool, after the impedance dimensions."""
         count = len(AXES) if self.turns else 3
         frame = "the world" if self.input_ref_frame == "world" else "the arm's origin"
         if self.input_type == "absolute":
@@ -62,7 +62,7 @@ class OperationalSpacePose(ImpedanceController):
         return self.impedance_actions(AXES) + make(AXES[:count], UNITS[:count], meanings[:count])
 
     def memory(self, state: State) -> Arrays:
-        """The current tool pose as the goal, and the joints' start, the posture target."""
+        """Current tool pose as the goal, and initial joint positions as the posture target."""
         in_world = self._remembers_world(state)
         position, rotation = _tool(state) if in_world else self._in_frame(state)
         memory = {
@@ -77,7 +77,7 @@ class OperationalSpacePose(ImpedanceController):
         return memory
 
     def goal(self, state: State, action: Array, memory: Arrays) -> Arrays:
-        """The target pose of the tool, in world axes or in those of a moving origin."""
+        """Target tool pose, in world axes or in those of a moving origin."""
         action = as_precise(action, state.position)
         gains, action = self.impedance(action, len(AXES))
         if self.input_type == "absolute":
@@ -109,9 +109,8 @@ class OperationalSpacePose(ImpedanceController):
     def torque(self, state: State, memory: Arrays) -> Array:
         """tau = J^T (F - L J z) + M z + bias.
 
-        F = L (kp e - kd (v - v0)) with L = (J M^-1 J^T)^-1 and the errors e of place and axes; z
-        is the acceleration towards the joints' start, of which J^T L J z is what the tool would
-        feel.
+        F = L (kp e - kd (v - v0)) with L = (J M^-1 J^T)^-1 and the position and rotation errors e;
+        z is the acceleration towards the initial posture, and J^T L J z its effect on the tool.
         """
         xp = namespace(state.qpos)
         position, rotation = self._wanted(state, memory)
@@ -130,8 +129,7 @@ class OperationalSpacePose(ImpedanceController):
         felt = times(jacobian, posture)
         whole = mobility(inertia, jacobian)
         if self.uncouple_pos_ori:
-            # What moves the tool is solved without what couples places and axes, in one call with
-            # what it would feel.
+            # One call solves the decoupled systems of the tool and the full system of the posture.
             systems = whole[..., None, :, :] * _block_masks(xp, whole.dtype, whole.device)
             rights = xp.concat([acceleration[..., None, :], felt[..., None, :]], axis=-2)
             forces = solve(systems, rights)
@@ -141,7 +139,7 @@ class OperationalSpacePose(ImpedanceController):
         return limited(state, times(jacobian.mT, force) + times(inertia, posture) + state.bias)
 
     def _in_frame(self, state: State) -> tuple[Array, Array]:
-        """The tool's pose in the frame of the action."""
+        """Tool pose in the frame of the action."""
         if self.input_ref_frame == "world":
             return _tool(state)
         place = rotations.to_local(state.origin_rotation, state.position - state.origin_position)
@@ -149,7 +147,7 @@ class OperationalSpacePose(ImpedanceController):
         return place, rotations.compose(inverse, state.rotation)
 
     def _wanted(self, state: State, memory: Arrays) -> tuple[Array, Array]:
-        """The interpolated target pose at this physics step, in world axes."""
+        """Interpolated target pose at this physics step, in world axes."""
         position, rotation = self.current("position", memory), memory["rotation"]
         if self.interpolation:
             turn = rotations.from_rotation_vector(memory["turn"] * self.fraction(memory))
@@ -164,26 +162,25 @@ class OperationalSpacePose(ImpedanceController):
 
 
 def _tool(state: State) -> tuple[Array, Array]:
-    """The tool's pose in world axes."""
     return state.position, state.rotation
 
 
 def _out_of_frame(state: State, position: Array, rotation: Array) -> tuple[Array, Array]:
-    """A pose given in the frame of the arm's origin, in world axes."""
+    """Transform a pose from the frame of the arm's origin to world axes."""
     place = state.origin_position + rotations.to_world(state.origin_rotation, position)
     return place, rotations.compose(state.origin_rotation, rotation)
 
 
 @functools.lru_cache
 def _block_masks(xp: Any, dtype: Any, device: Any) -> Array:
-    """Masks of a matrix's entries in each linear system: the diagonal blocks, and all."""
+    """Masks of the diagonal blocks, and of the full matrix."""
     block = [[1.0] * 3 + [0.0] * 3] * 3 + [[0.0] * 3 + [1.0] * 3] * 3
     return xp.asarray([block, [[1.0] * 6] * 6], dtype=dtype, device=device)
 
 
 @dataclass(frozen=True)
 class OperationalSpacePosition(OperationalSpacePose):
-    """Tool position control; the orientation stays that of the control step."""
+    """Tool position control; the orientation is held over the control step."""
 
     output_max: Numbers = 0.05
     output_min: Numbers = -0.05

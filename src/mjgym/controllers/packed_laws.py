@@ -1,4 +1,4 @@
-"""The laws of arms, packed for the compiled function that computes them between physics steps."""
+"""Arm laws packed for the compiled function that runs between physics steps."""
 
 import itertools
 from collections.abc import Callable, Mapping, Sequence
@@ -19,10 +19,10 @@ from mjgym.controllers.parameters import constant
 from mjgym.sim.dynamics import Places
 from mjgym.sim.views import View
 
-MOST_JOINTS = 8  # for which the compiled function has room
-_CHANGED = ("since", "error", "error_sum", "error_differences")  # by physics steps
+MOST_JOINTS = 8  # limit of the compiled function
+_CHANGED = ("since", "error", "error_sum", "error_differences")  # changed by physics steps
 _AXES = 6
-# The names of the memory's entries, by the numbers that say where they begin.
+# Memory entries by the index of their start.
 _ENTRIES = {
     kernel.ROTATION: "rotation",
     kernel.START: "start",
@@ -44,12 +44,12 @@ _KINDS: dict[type[Controller], tuple[int, str]] = {
 
 
 class PackedLaw:
-    """The laws of arms; see `mjgym.sim.compiled.CompiledLaw`.
+    """Packed arm laws; see `mjgym.sim.compiled.CompiledLaw`.
 
     Args:
-        arms: the name, law and joints of each.
-        rest: gives the controls of all actuators, (*lead, nu), with any numbers for the arms'.
-        memory: of an episode of one simulation, which has the entries that the laws remember.
+        arms: name, law and joints of each.
+        rest: returns the controls of all actuators, (*lead, nu), with any values for the arms'.
+        memory: memory of an episode of one simulation, with the entries of the laws.
     """
 
     work = kernel.WORK
@@ -121,7 +121,7 @@ class PackedLaw:
         return np.concatenate([head, *places, moves, inertia.reshape(-1)])
 
     def begin(self, view: View) -> tuple[Array, np.ndarray]:
-        """The controls of the other actuators, and the memory of the laws, (n, k)."""
+        """Controls of the other actuators, and memory of the laws, (n, k)."""
         memory = view.memory
         n = view.lead[0] if view.lead else 1
         return self._rest(view), np.concatenate(
@@ -131,7 +131,7 @@ class PackedLaw:
         )
 
     def end(self, view: View, memory: np.ndarray) -> Arrays:
-        """The entries of the memory that change from one physics step to the next."""
+        """Memory entries that change between physics steps."""
         places = {key: slice(*self._places[key]) for key in self._changed}
         return {
             key: memory[:, where].reshape((*view.lead, *self._shapes[key]))
@@ -140,16 +140,16 @@ class PackedLaw:
 
 
 def fits(law: Controller, chain: Chain) -> bool:
-    """Whether the compiled function has the law of an arm; a subclass is not what it knows."""
+    """Whether the compiled function supports the law of an arm; subclasses are not supported."""
     tracking = _tracking(law)
     if type(tracking) not in _KINDS or len(chain.joints) > MOST_JOINTS:
         return False
-    # A ramp of orientation takes sines, of which each library rounds its own.
+    # An orientation ramp uses sines, which libraries round differently.
     return not (isinstance(tracking, OperationalSpacePose) and tracking.interpolation)
 
 
 def _tracking(law: Controller) -> Controller:
-    """The law that tracks a goal: inverse kinematics sets positions for the joints to go to."""
+    """The law that tracks a goal; for inverse kinematics, its joint law."""
     if type(law) in (InverseKinematicsPose, InverseKinematicsWholeBody):
         return law.joints  # type: ignore[attr-defined, no-any-return]
     return law

@@ -1,4 +1,4 @@
-"""Parameters of control laws: checked when they are given, and as they enter arithmetic."""
+"""Validation and arithmetic of control law parameters."""
 
 import math
 from typing import Any
@@ -14,14 +14,14 @@ def one_of(what: str, value: Any, known: tuple[Any, ...]) -> None:
     """Check that a parameter has one of its allowed values.
 
     Raises:
-        ValueError: it has another; the message names the nearest.
+        ValueError: it does not; the message names the nearest.
     """
     if value not in known:
         raise ValueError(f"{what}: no {value!r}{or_else(repr(value), map(repr, known))}")
 
 
 def finite(what: str, value: Numbers | None, count: int | None = None) -> None:
-    """Check that a parameter is a finite number, or one for each axis.
+    """Check that a parameter is a finite number, or one per axis.
 
     Raises:
         ValueError: it is neither.
@@ -45,7 +45,7 @@ def not_negative(what: str, value: Numbers) -> None:
 
 
 def ordered(what: str, limits: tuple[Numbers, Numbers] | None, count: int | None = None) -> None:
-    """Check that a parameter is a lower and an upper limit in order, or None.
+    """Check that a parameter is None or an ordered pair of limits.
 
     Raises:
         ValueError: it is neither.
@@ -63,30 +63,30 @@ def ordered(what: str, limits: tuple[Numbers, Numbers] | None, count: int | None
 
 
 def each(value: Numbers, count: int) -> tuple[float, ...]:
-    """A parameter as one number for each."""
+    """Expand a parameter to one number per axis."""
     return value if isinstance(value, tuple) else (value,) * count
 
 
 def constant(value: Numbers, like: Array) -> Array:
-    """A parameter for arithmetic: a number, or an array of the same library as another."""
+    """Convert a parameter for arithmetic: a number, or an array of the library of `like`."""
     if not isinstance(value, tuple):
         return value
     return namespace(like).asarray(value, dtype=like.dtype, device=like.device)
 
 
 def as_precise(action: Array, like: Array) -> Array:
-    """An action in the simulation's precision."""
+    """Cast an action to the simulation's precision."""
     return namespace(action).astype(action, like.dtype, copy=False)
 
 
 def clip(x: Array, low: Array, high: Array) -> Array:
-    """x clipped to limits: numbers, or arrays that broadcast with it."""
+    """Clip x to limits: numbers, or arrays that broadcast with it."""
     xp = namespace(x)
     return xp.minimum(xp.maximum(x, low), high)
 
 
 def damping(kp: Array, damping_ratio: Array) -> Array:
-    """The velocity gain for a position gain: 2 sqrt(kp) times the damping ratio."""
+    """Velocity gain for a position gain: 2 sqrt(kp) times the damping ratio."""
     if isinstance(kp, int | float):
         return 2 * math.sqrt(kp) * damping_ratio
     return 2 * namespace(kp).sqrt(kp) * damping_ratio

@@ -25,19 +25,19 @@ IMPEDANCE = ("fixed", "variable", "variable_kp")
 
 @dataclass(frozen=True)
 class ScaledController(Controller):
-    """A controller that clips its action to one range, maps it to another, and may ramp its goal.
+    """A controller that clips its action to a range, maps it to another, and may ramp its goal.
 
     Args:
-        input_max: the greatest value of an action.
-        input_min: the least value.
+        input_max: upper limit of an action.
+        input_min: lower limit of an action.
         output_max: the command at `input_max`.
         output_min: the command at `input_min`.
-        interpolation: "linear" to go to each goal over the first physics steps, None to jump there.
+        interpolation: "linear" to ramp each goal over the first physics steps, None to jump.
         ramp_ratio: the fraction of the control step's physics steps that the ramp takes.
-        substeps: physics steps in a control step; only interpolation looks at it.
+        substeps: physics steps per control step, for interpolation.
 
     Raises:
-        ValueError: a parameter has no such value.
+        ValueError: a parameter is invalid.
     """
 
     input_max: Numbers = 1.0
@@ -66,7 +66,7 @@ class ScaledController(Controller):
             raise ValueError(f"substeps: expected 1 or more, got {self.substeps}")
 
     def scaled(self, action: Array) -> Array:
-        """The command of an action (..., k), clipped and mapped to the output range."""
+        """Map an action (..., k) to a command: clipped and scaled to the output range."""
         return scaled(action, self.input_min, self.input_max, self.output_min, self.output_max)
 
     def scaled_actions(
@@ -96,16 +96,16 @@ class ScaledController(Controller):
     def free_actions(
         self, names: tuple[str, ...], units: tuple[str, ...], meanings: tuple[str, ...]
     ) -> tuple[Action, ...]:
-        """Dimensions of an action that is used unscaled."""
+        """Dimensions of an unscaled action."""
         return tuple(
             Action(name, -UNLIMITED, UNLIMITED, unit, meaning=meaning)
             for name, unit, meaning in zip(names, units, meanings, strict=True)
         )
 
-    # A goal that ramps is three arrays: where it started, where it goes, how long since.
+    # A ramped goal is three arrays: start, target, and steps since it was set.
 
     def initial_goal(self, name: str, goal: Array) -> Arrays:
-        """The memory of an initial goal, (..., k), which does not ramp."""
+        """Memory of an initial goal, (..., k), without a ramp."""
         memory = {name: goal}
         if self.interpolation:
             memory[f"{name}_from"] = goal
@@ -113,7 +113,7 @@ class ScaledController(Controller):
         return memory
 
     def set_goal(self, name: str, goal: Array, memory: Arrays) -> Arrays:
-        """The memory with a new goal, (..., k)."""
+        """Memory with a new goal, (..., k)."""
         changed = {**memory, name: goal}
         if self.interpolation:
             changed[f"{name}_from"] = memory[name]
@@ -121,12 +121,12 @@ class ScaledController(Controller):
         return changed
 
     def fraction(self, memory: Arrays) -> Array:
-        """The fraction of the way from the previous goal to this one, (..., 1)."""
+        """Fraction of the way from the previous goal to this one, (..., 1)."""
         steps = ramp_steps(self.ramp_ratio, self.substeps)
         return ramp(memory["since"], steps)[..., None]
 
     def current(self, name: str, memory: Arrays) -> Array:
-        """The interpolated goal at this physics step, (..., k)."""
+        """Interpolated goal at this physics step, (..., k)."""
         goal = memory[name]
         if not self.interpolation:
             return goal
@@ -134,7 +134,7 @@ class ScaledController(Controller):
         return start + (goal - start) * self.fraction(memory)
 
     def substep(self, state: Any, memory: Arrays) -> Arrays:
-        """The memory after a physics step: one more step since the goal was set."""
+        """Count a physics step since the goal was set."""
         if not self.interpolation:
             return memory
         return {**memory, "since": memory["since"] + 1}
@@ -150,17 +150,17 @@ class ImpedanceController(ScaledController):
     """A spring-damper law between the current state and the goal.
 
     Args:
-        kp: gain on position, 1/s^2, or one for each axis or joint.
-        damping_ratio: 1 for critical damping, or one for each.
+        kp: gain on position, 1/s^2, or one per axis or joint.
+        damping_ratio: 1 for critical damping, or one per axis or joint.
         impedance_mode: "fixed"; "variable": the action begins with damping ratios and gains;
             "variable_kp": it begins with gains. They are clipped to their limits, not scaled.
-        kp_limits: of gains in an action.
-        damping_ratio_limits: of damping ratios in an action.
-        input_type: "delta": the action moves the goal away from where the arm is; "absolute": it is
-            the goal, neither clipped nor scaled.
+        kp_limits: limits of gains in an action.
+        damping_ratio_limits: limits of damping ratios in an action.
+        input_type: "delta": the action is a displacement of the goal; "absolute": it is the goal,
+            neither clipped nor scaled.
 
     Raises:
-        ValueError: a parameter has no such value.
+        ValueError: a parameter is invalid.
     """
 
     kp: Numbers = 150.0
@@ -182,7 +182,7 @@ class ImpedanceController(ScaledController):
             raise ValueError("kp_limits, damping_ratio_limits: expected 0 or more")
 
     def impedance_actions(self, axes: tuple[str, ...]) -> tuple[Action, ...]:
-        """The leading action dimensions that set the gains; none for a fixed impedance."""
+        """Leading action dimensions that set the gains; empty for a fixed impedance."""
         for field in ("kp", "damping_ratio"):
             finite(field, getattr(self, field), len(axes))
         kinds = {
@@ -199,7 +199,7 @@ class ImpedanceController(ScaledController):
         )
 
     def impedance(self, action: Array, axes: int) -> tuple[Arrays, Array]:
-        """The gains that an action sets, to keep in memory, and the rest of the action."""
+        """Gains set by an action, for the memory, and the rest of the action."""
         if self.impedance_mode == "fixed":
             return {}, action
         ratio: Array = constant(self.damping_ratio, action)
@@ -210,14 +210,14 @@ class ImpedanceController(ScaledController):
         return {"kp": kp, "kd": damping(kp, ratio)}, action[..., axes:]
 
     def gains(self, memory: Arrays, like: Array) -> tuple[Array, Array]:
-        """The gains on position and on velocity: numbers, or one for each axis."""
+        """Gains on position and velocity: numbers, or one per axis."""
         if "kp" in memory:
             return memory["kp"], memory["kd"]
         kp = constant(self.kp, like)
         return kp, damping(kp, constant(self.damping_ratio, like))
 
     def initial_gains(self, like: Array, axes: int) -> Arrays:
-        """The gains before the first action, where they are remembered."""
+        """Gains before the first action, if they are variable."""
         if self.impedance_mode == "fixed":
             return {}
         one = namespace(like).ones_like(like[..., :1])

@@ -1,4 +1,4 @@
-"""Recordings of the CMU motion-capture database, as their AMC files hold them."""
+"""Recordings of the CMU motion-capture database in AMC files."""
 
 import math
 from collections.abc import Mapping
@@ -10,8 +10,8 @@ import numpy as np
 
 from mjgym.util.suggestions import did_you_mean, or_else
 
-# The skeleton's bones in the order of the files. A "t" is a shift along an axis of the recording's
-# space, in which y is up, an "r" a turn about an axis of the bone.
+# Bones in the order of the files. "t" is a translation along an axis of the recording's space (y
+# up), "r" a rotation about an axis of the bone.
 CHANNELS: Mapping[str, tuple[str, ...]] = {
     "root": ("tx", "ty", "tz", "rx", "ry", "rz"),
     "lowerback": ("rx", "ry", "rz"),
@@ -45,17 +45,17 @@ CHANNELS: Mapping[str, tuple[str, ...]] = {
 }
 """What a line of each bone holds, number by number."""
 
-# The angles' unit, and a promise that every bone is in every frame, which is checked anyway.
+# Unit of angles, and a promise that every bone is in every frame, which is checked anyway.
 _KEYWORDS = (":FULLY-SPECIFIED", ":DEGREES")
 
 
 @dataclass(frozen=True, eq=False)
 class Clip:
-    """One recording: what each bone's lines hold, unconverted.
+    """One unconverted recording.
 
     Args:
-        bones: by bone, (F, n) with a row for each frame and the columns of `CHANNELS`: angles in
-            degrees, the root's place in units of the recording. The root must be there.
+        bones: by bone, (F, n), one row per frame with the columns of `CHANNELS`: angles in degrees,
+            root position in units of the recording. The root is required.
         rate: frames per second.
 
     Raises:
@@ -92,7 +92,7 @@ class Clip:
 
     @property
     def times(self) -> np.ndarray:
-        """When each frame was taken, from 0: (F,) in s."""
+        """Time of each frame, from 0: (F,) in s."""
         return np.arange(len(self.bones["root"])) / self.rate
 
 
@@ -100,17 +100,17 @@ def read_amc(path: str | Path, rate: float = 120.0) -> Clip:
     """Read an AMC file of the CMU database's skeleton.
 
     After comments ("#...") and keywords (":DEGREES", ":FULLY-SPECIFIED") come the frames. Each
-    starts with its number alone on a line, counted from 1, and has one line for each bone: its name
-    and its numbers, in degrees. Bones may come in any order. A bone that no frame has is not in the
-    clip; its joints stay at 0.
+    starts with its number alone on a line, counted from 1, then has one line per bone: its name and
+    its numbers, in degrees. Bones may come in any order. A bone missing from all frames is not in
+    the clip; its joints stay at 0.
 
     Args:
-        path: of the file.
-        rate: frames per second, which the file does not say: 120 in nearly all of the database.
+        path: path of the file.
+        rate: frames per second, missing from the file: 120 in nearly all of the database.
 
     Raises:
         FileNotFoundError: there is no such file; the message names the nearest ones beside it.
-        ValueError: the file is not of this form; the message names the file, the line and, for an
+        ValueError: the file has another format; the message names the file, the line and, for an
             unknown bone or keyword, the nearest ones.
     """
     path = Path(path)
@@ -118,7 +118,7 @@ def read_amc(path: str | Path, rate: float = 120.0) -> Clip:
         beside = [p.name for p in path.parent.glob("*.amc")] if path.parent.is_dir() else []
         hint = did_you_mean(path.name, sorted(beside))
         raise FileNotFoundError(f"no AMC file {str(path)!r}{hint}")
-    # A comment may hold anything, and in Latin-1 every byte is a character.
+    # Comments may hold any bytes, and every byte is valid Latin-1.
     frames = _Frames(path)
     for number, line in enumerate(path.read_text(encoding="latin-1").split("\n"), start=1):
         words = line.split()
@@ -128,17 +128,17 @@ def read_amc(path: str | Path, rate: float = 120.0) -> Clip:
 
 
 class _Frames:
-    """The frames of a file, read line by line."""
+    """Line-by-line reader of a file's frames."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
         self._rows: dict[str, list[list[float]]] = {}
-        self._frame = 0  # the number of the frame that is being read
-        self._line = 1  # where it starts
+        self._frame = 0  # number of the current frame
+        self._line = 1  # its first line
         self._seen: set[str] = set()  # its bones so far
 
     def read(self, line: int, words: list[str]) -> None:
-        """Take in one line that is neither empty nor a comment."""
+        """Read a line that is neither empty nor a comment."""
         if words[0].startswith(":"):
             self._keyword(line, words[0])
         elif len(words) == 1 and words[0].isdecimal():
@@ -147,7 +147,7 @@ class _Frames:
             self._bone(line, words[0], words[1:])
 
     def finish(self) -> dict[str, np.ndarray]:
-        """All frames, by bone."""
+        """Check the last frame and return all frames by bone."""
         if not self._frame:
             self._fail(self._line, "the file has no frame: a line with the number 1 alone")
         self._end()

@@ -1,4 +1,4 @@
-"""Clips by their name, their file or their folder."""
+"""Clip lookup by name, file or folder."""
 
 from pathlib import Path
 
@@ -9,11 +9,11 @@ SUFFIXES = (".amc", ".npz")  # recordings of the CMU database, and `Trajectory.s
 
 
 def find_clips(clips: str) -> tuple[Path, ...]:
-    """The files that are meant, in alphabetical order.
+    """Files of a selection of clips, in alphabetical order.
 
     Args:
-        clips: a file, a folder of files, or the name of a clip that comes with the package, e.g.
-            "walk"; empty for all of those.
+        clips: a file, a folder of files, or the name of a bundled clip, e.g. "walk"; empty for all
+            bundled clips.
 
     Raises:
         ValueError: there is no such file, folder or name, or no clip in it; the message names the
@@ -24,10 +24,10 @@ def find_clips(clips: str) -> tuple[Path, ...]:
     if not clips:
         return own
     if path.is_dir():
-        found = _inside(path)
-        if not found:
+        paths = _inside(path)
+        if not paths:
             raise ValueError(f"clips: no {' or '.join(SUFFIXES)} file in the folder {clips!r}")
-        return found
+        return paths
     if path.is_file():
         if not _is_clip(path):
             raise ValueError(f"clips: {clips!r} is no {' or '.join(SUFFIXES)} file")

@@ -1,4 +1,4 @@
-"""From the angles of a recording to the positions of the CMU humanoids, and their trajectories."""
+"""Conversion of recorded angles to positions and trajectories of the CMU humanoids."""
 
 import math
 from typing import Literal
@@ -17,7 +17,7 @@ SCALE_V2020 = 1.2
 """How much longer the V2020 humanoid is than the recordings' skeleton, on which it is built; the
 suite's humanoid and the locomotion humanoid of 2019 have the skeleton's own size."""
 
-# The bones as the humanoids' bodies stand in their models, from each to its children.
+# Bones in the order of the humanoids' bodies, depth first.
 _BODIES = (
     *("lfemur", "ltibia", "lfoot", "ltoes", "rfemur", "rtibia", "rfoot", "rtoes"),
     *("lowerback", "upperback", "thorax", "lowerneck", "upperneck", "head"),
@@ -25,8 +25,8 @@ _BODIES = (
     *("rclavicle", "rhumerus", "rradius", "rwrist", "rhand", "rfingers", "rthumb"),
 )
 
-# A recording turns a bone about its x axis first and about z last; in a chain of joints, the first
-# one turns all that follow.
+# A recording rotates a bone about its x axis first and about z last; in a chain of joints, the
+# first one moves all that follow.
 JOINTS = tuple(bone + channel for bone in _BODIES for channel in reversed(CHANNELS[bone]))
 """Names of the 56 hinges in the order of qpos, after the root: the same in the suite's humanoid_CMU
 and in the locomotion humanoids of 2019 and 2020."""
@@ -35,17 +35,17 @@ and in the locomotion humanoids of 2019 and 2020."""
 def to_qpos(clip: Clip, scale: float = 1.0) -> np.ndarray:
     """Positions of a CMU humanoid at the frames of a clip.
 
-    The formulae are the published suite's: the recording's axes (y up) turn into the world's (z
-    up), the root turns about x, then y, then z, and each hinge has the angle of its name. Hinges of
-    a bone that the clip lacks are at 0.
+    The formulae are the published suite's: the recording's axes (y up) map to the world's (z up),
+    the root rotates about x, then y, then z, and each hinge takes the angle of its name. Hinges of
+    a bone missing from the clip are at 0.
 
     Args:
-        clip: of F frames.
-        scale: size of the humanoid against the recordings' skeleton, which its places follow, so
-            that its feet are where the ground is: 1, or `SCALE_V2020`.
+        clip: F frames.
+        scale: size of the humanoid relative to the recordings' skeleton, applied to the root
+            position so that its feet touch the ground: 1, or `SCALE_V2020`.
 
     Returns:
-        (F, 63): place (m), quaternion, hinges (rad) in the order of `JOINTS`.
+        (F, 63): position (m), quaternion, hinges (rad) in the order of `JOINTS`.
 
     Raises:
         ValueError: the scale is not positive.
@@ -72,18 +72,18 @@ def to_trajectory(
     scale: float = 1.0,
     interpolation: Literal["cubic", "linear"] = "cubic",
 ) -> Trajectory:
-    """A clip as the states of a CMU humanoid, one for each timestep.
+    """Convert a clip to states of a CMU humanoid, one per timestep.
 
-    By default as the published suite converts it: each number on a cubic spline, see `resample`,
-    and quaternions of length 1. Only where the file's angles jump does it differ: a hinge whose
-    angle jumps by more than half a turn between two frames has passed the end of the file's range
-    of angles and goes on the short way, and so does a root whose quaternion changes its sign.
+    Follows the published suite by default: a cubic spline through each number, see `resample`, with
+    normalised quaternions. It differs where the file's angles jump: a hinge that jumps by more than
+    half a turn between two frames has wrapped at the end of the file's range and is unwrapped, as
+    is a root quaternion that flips its sign.
 
     Args:
         clip: the recording.
         timestep: s between states, usually the task's control timestep.
         scale: see `to_qpos`.
-        interpolation: between the frames, see `resample`.
+        interpolation: between frames, see `resample`.
 
     Raises:
         ValueError: the clip is shorter than one timestep, the timestep or the scale is not
@@ -99,7 +99,7 @@ def to_trajectory(
 
 
 def _about(axis: int, degrees: np.ndarray) -> np.ndarray:
-    """Quaternions of turns about x, y or z (axis 0, 1 or 2): (F,) to (F, 4)."""
+    """Quaternions of rotations about x, y or z (axis 0, 1 or 2): (F,) to (F, 4)."""
     half = np.deg2rad(degrees) / 2
     quaternions = np.zeros((len(degrees), 4))
     quaternions[:, 0] = np.cos(half)

@@ -1,14 +1,14 @@
-"""Cubic splines, on which the published suite resamples motion capture."""
+"""Cubic splines, with which the published suite resamples motion capture."""
 
 import numpy as np
 
 
 def cubic_spline(times: np.ndarray, rows: np.ndarray, wanted: np.ndarray) -> np.ndarray:
-    """Values of the cubic spline with not-a-knot ends through some rows, each column on its own.
+    """Evaluate a cubic spline with not-a-knot ends through rows, column by column.
 
-    Its first and second derivatives are continuous, and at the second and the last but one row the
-    third is too (de Boor 1978, chapter IV), so that it reproduces every cubic polynomial. Three
-    rows give their parabola, two their line.
+    Its first and second derivatives are continuous, and so is the third at the second and the
+    second-to-last row (de Boor 1978, chapter IV), so that it reproduces every cubic polynomial.
+    Three rows give their parabola, two their line.
 
     Args:
         times: (F,) in s, increasing; at least two.
@@ -23,7 +23,7 @@ def cubic_spline(times: np.ndarray, rows: np.ndarray, wanted: np.ndarray) -> np.
     slope = _slopes(step, chord)
     before = np.clip(np.searchsorted(times, wanted, side="right") - 1, 0, len(times) - 2)
     passed = (wanted - times[before])[:, None]
-    # Hermite's form: the value and the slope at the row before, then two corrections.
+    # Hermite form: value and slope at the previous row, then two corrections.
     bend = (slope[:-1] + slope[1:] - 2 * chord) / step
     twist = (chord - slope[:-1]) / step - bend
     bend /= step
@@ -35,7 +35,7 @@ def cubic_spline(times: np.ndarray, rows: np.ndarray, wanted: np.ndarray) -> np.
 
 
 def _slopes(step: np.ndarray, chord: np.ndarray) -> np.ndarray:
-    """The spline's first derivatives at the rows, of steps (F - 1, 1) and chords (F - 1, n)."""
+    """First derivatives of the spline at the rows, from steps (F - 1, 1) and chords (F - 1, n)."""
     if len(step) == 1:
         return np.concatenate([chord, chord])
     if len(step) == 2:  # a parabola
@@ -49,13 +49,13 @@ def _slopes(step: np.ndarray, chord: np.ndarray) -> np.ndarray:
     below[1:-1], above[1:-1] = step[1:], step[:-1]
     middle[1:-1] = 2 * (step[:-1] + step[1:])
     right[1:-1] = 3 * (step[1:] * chord[:-1] + step[:-1] * chord[1:])
-    # ... and the third at the second and at the last but one.
+    # ... and the third at the second and the second-to-last.
     first, last = step[0] + step[1], step[-1] + step[-2]
     middle[0], above[0] = step[1], first
     right[0] = ((step[0] + 2 * first) * step[1] * chord[0] + step[0] ** 2 * chord[1]) / first
     middle[-1], below[-1] = step[-2], last
     right[-1] = (step[-1] ** 2 * chord[-2] + (2 * last + step[-1]) * step[-2] * chord[-1]) / last
-    # Elimination without pivots, which the equations do not need.
+    # Elimination; these equations need no pivoting.
     for i in range(1, size):
         part = below[i] / middle[i - 1]
         middle[i] -= part * above[i - 1]

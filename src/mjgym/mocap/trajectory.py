@@ -1,4 +1,4 @@
-"""Motions as states of a model, one for each step of its control."""
+"""Motions as model states, one per control step."""
 
 import math
 from dataclasses import dataclass
@@ -19,27 +19,27 @@ from mjgym.util import atomic, npz
 MOST_STATES = 500_000
 """How many rows a trajectory has at most: those of an hour at 140 a second, 0.5 GB."""
 
-_MOST_BYTES = 2**30  # of the arrays in a file
+_MOST_BYTES = 2**30  # size limit of a file's arrays
 
-_PLACE, _TURN, _REST = slice(0, 3), slice(3, 7), slice(7, None)  # of qpos
+_PLACE, _TURN, _REST = slice(0, 3), slice(3, 7), slice(7, None)  # slices of qpos
 
 
 @dataclass(frozen=True, eq=False)
 class Trajectory:
-    """States of a model whose first joint is free and whose others are hinges or slides.
+    """States of a model with a free root joint and otherwise hinges or slides.
 
-    Its arrays are copies, and read-only.
+    Its arrays are read-only copies.
 
     Args:
-        qpos: (T, nq), the root's place (m), its quaternion and the joints (rad or m), in the
-            model's order; at least two rows.
-        qvel: (T, nv), the root's velocity in the world's axes (m/s), its rotation in its own
-            (rad/s), the joints (rad/s or m/s); nv is nq - 1.
+        qpos: (T, nq), root position (m), quaternion and joints (rad or m), in model order; at least
+            two rows.
+        qvel: (T, nv), root velocity in world axes (m/s), root angular velocity in its frame
+            (rad/s), joints (rad/s or m/s); nv is nq - 1.
         timestep: s between rows.
 
     Raises:
-        ValueError: the shapes do not fit each other, a number is not finite, a quaternion is not
-            of length 1, or the timestep is not positive.
+        ValueError: the shapes do not match, a number is not finite, a quaternion is not of length
+            1, or the timestep is not positive.
     """
 
     qpos: np.ndarray
@@ -68,20 +68,20 @@ class Trajectory:
         """Write `qpos`, `qvel` and `timestep` to an NPZ file, exactly at this path.
 
         Raises:
-            OSError: it cannot be written; a file that was there is untouched.
+            OSError: it cannot be written; an existing file is untouched.
         """
-        # Given a path, NumPy may add a suffix.
+        # With a path, NumPy may add a suffix.
         with atomic.replacing(path) as part, part.open("wb") as file:
             np.savez(file, qpos=self.qpos, qvel=self.qvel, timestep=np.array(self.timestep))
 
     @classmethod
     def load(cls, path: str | Path) -> "Trajectory":
-        """Read what `save` has written.
+        """Read a file written by `save`.
 
         Raises:
             FileNotFoundError: there is no such file.
-            ValueError: it is not an NPZ file, has not the arrays of a trajectory, or larger ones
-                than a trajectory has; the message names the file.
+            ValueError: it is not an NPZ file, or its arrays are not those of a trajectory or too
+                large; the message names the file.
         """
         names = ("qpos", "qvel", "timestep")
         try:
@@ -102,27 +102,27 @@ def resample(
     timestep: float,
     interpolation: Literal["cubic", "linear"] = "cubic",
 ) -> np.ndarray:
-    """Positions at every timestep from the first time on, up to the last one.
+    """Resample positions at a timestep, from the first time up to the last one.
 
-    "cubic" is the published suite's: a cubic spline with not-a-knot ends through each number, those
-    of the quaternions included, which are then made unit ones; see `cubic_spline`. With "linear"
-    places and joints are linear between two rows, and the root turns at a constant rate about one
-    axis, the short way round (slerp, Shoemake 1985). Successive quaternions have a positive scalar
-    product, so that neither they nor the spline jump where the given ones change sign.
+    "cubic" is the published suite's: a cubic spline with not-a-knot ends through each number,
+    including quaternions, which are then normalised; see `cubic_spline`. "linear" interpolates
+    positions and joints linearly, and rotates the root at a constant rate about one axis, the short
+    way round (slerp, Shoemake 1985). Quaternions are first sign-aligned with their predecessors, so
+    that the interpolation does not jump where the input changes sign.
 
     Args:
         times: (F,) in s, increasing.
-        qpos: (F, nq), of a model whose first joint is free and whose others are hinges or slides.
+        qpos: (F, nq), of a model with a free root joint and otherwise hinges or slides.
         timestep: s.
-        interpolation: between the rows.
+        interpolation: "cubic" or "linear".
 
     Returns:
         (T, nq), row j at `times[0] + j * timestep`.
 
     Raises:
-        ValueError: the shapes do not fit each other, a number is not finite, the times do not
-            increase, a quaternion is not of length 1, the timestep is not positive, longer than the
-            whole, or so short that there would be more than `MOST_STATES` rows, or there is no such
+        ValueError: the shapes do not match, a number is not finite, the times do not increase, a
+            quaternion is not of length 1, the timestep is not positive, longer than the whole, or
+            so short that there would be more than `MOST_STATES` rows, or there is no such
             interpolation.
     """
     times, qpos = np.asarray(times, dtype=float), np.asarray(qpos, dtype=float)
@@ -148,7 +148,7 @@ def resample(
 
 def _count(duration: float, timestep: float) -> int:
     """Number of rows, a timestep apart, in a duration."""
-    # Times that are a whole number of timesteps apart may have lost their last bits.
+    # Times a whole number of timesteps apart may have lost their last bits.
     steps = duration / timestep + 1e-9
     if steps < 1:
         raise ValueError(f"timestep: {timestep} s is longer than the whole, {duration:.6g} s")
@@ -172,16 +172,16 @@ def _linear(times: np.ndarray, qpos: np.ndarray, wanted: np.ndarray) -> np.ndarr
 
 
 def velocities(qpos: np.ndarray, timestep: float) -> np.ndarray:
-    """The velocities that carry each row to the next one in a timestep, as `mj_integratePos` does.
+    """Velocities from each row to the next over a timestep, as `mj_integratePos` integrates.
 
-    The last row, which has no next one, has the velocity of the row before it.
+    The last row repeats the velocity of the row before it.
 
     Args:
-        qpos: (T, nq), of a model whose first joint is free and whose others are hinges or slides.
+        qpos: (T, nq), of a model with a free root joint and otherwise hinges or slides.
         timestep: s between rows.
 
     Returns:
-        (T, nq - 1): the root's in the world's axes, its rotation in its own, the joints.
+        (T, nq - 1): root velocity in world axes, root angular velocity in its frame, joints.
 
     Raises:
         ValueError: there are fewer than two rows, a number is not finite, a quaternion is not of
@@ -198,7 +198,7 @@ def velocities(qpos: np.ndarray, timestep: float) -> np.ndarray:
 
 
 def _without_jumps(quaternions: np.ndarray) -> np.ndarray:
-    """The same rotations, each with the sign that brings it nearest to the one before it."""
+    """Flip signs so that each quaternion is nearest to its predecessor."""
     turned = (quaternions[1:] * quaternions[:-1]).sum(axis=-1) < 0
     signs = np.cumprod(np.where(turned, -1.0, 1.0))
     return np.asarray(quaternions * np.concatenate([[1.0], signs])[:, None])

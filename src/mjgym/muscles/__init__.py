@@ -1,4 +1,4 @@
-"""Muscles and contacts as laws: parameters in frozen dataclasses, pure functions on arrays.
+"""Muscle and contact laws: parameters in frozen dataclasses, pure functions on arrays.
 
 They follow OpenSim's formulae. Arrays have any leading shape and belong to any array library;
 parameters broadcast against them.

@@ -7,10 +7,10 @@ from mjgym.arrays import Array, namespace
 
 @dataclass(frozen=True)
 class Activation:
-    """First-order activation dynamics of Thelen (2003), doi 10.1115/1.1531112, as OpenSim has it.
+    """First-order activation dynamics of Thelen (2003), doi 10.1115/1.1531112, as in OpenSim.
 
-    There the rate depends on the activation within [least, 1], while the state itself may leave
-    that range: at an excitation below the least activation it goes on falling.
+    The rate depends on the activation clipped to [least, 1], while the state may leave that range:
+    at an excitation below the least activation it keeps falling.
 
     Args:
         rise: time constant of activation, s.
@@ -23,17 +23,17 @@ class Activation:
     least: float = 0.01
 
     def value(self, state: Array) -> Array:
-        """The activation: the state within [least, 1]."""
+        """Activation: the state clipped to [least, 1]."""
         return namespace(state).clip(state, self.least, 1.0)
 
     def rate(self, state: Array, excitation: Array) -> Array:
-        """The state's rate of change, 1/s."""
+        """Rate of change of the state, 1/s."""
         activation = self.value(state)
         speed = 0.5 + 1.5 * activation
         gap = excitation - activation
         return gap * namespace(gap).where(gap > 0, 1 / (self.rise * speed), speed / self.fall)
 
     def after(self, state: Array, excitation: Array, dt: float) -> Array:
-        """The state after a short time (s), by the midpoint rule."""
+        """State after a short time (s), by the midpoint rule."""
         halfway = state + (0.5 * dt) * self.rate(state, excitation)
         return state + dt * self.rate(halfway, excitation)

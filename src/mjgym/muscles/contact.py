@@ -7,7 +7,7 @@ from mjgym.arrays import Array, namespace
 
 @dataclass(frozen=True)
 class SpheresOnPlane:
-    """The force of Hunt and Crossley (1975), with regularised Coulomb friction, as OpenSim has it.
+    """Contact force of Hunt and Crossley (1975) with regularised Coulomb friction, as in OpenSim.
 
     Args:
         stiffness: of both materials, N/m^2.
@@ -22,28 +22,28 @@ class SpheresOnPlane:
     slip: float
 
     def depth(self, height: Array, radius: Array) -> Array:
-        """Depth by which spheres with their centres at a height reach into the plane, m, or 0."""
+        """Penetration depth of spheres with centres at a height, m, or 0."""
         return namespace(height).clip(radius - height, 0.0, None)
 
     def load(self, depth: Array, radius: Array) -> Array:
-        """The normal force of spheres at rest, N."""
+        """Normal force of spheres at rest, N."""
         k = 0.5 * self.stiffness ** (2 / 3)
         return (4 / 3 * k) * depth * namespace(depth).sqrt((radius * k) * depth)
 
     def normal(self, load: Array, inward: Array) -> Array:
-        """The normal force, N.
+        """Normal force, N.
 
         Args:
-            load: the force at rest, N.
-            inward: speed into the plane of the point midway in the overlap, m/s.
+            load: force at rest, N.
+            inward: speed into the plane at the middle of the overlap, m/s.
         """
         return load * namespace(load).clip(1 + (1.5 * self.dissipation) * inward, 0.0, None)
 
     def drag(self, normal: Array, slip: Array) -> Array:
-        """Friction per slip speed, N s/m: the force is this times the velocity, against it.
+        """Friction per slip speed, N s/m: multiply by the velocity and reverse it for the force.
 
         Args:
-            normal: the normal force, N.
-            slip: speed along the plane of the point midway in the overlap, m/s.
+            normal: normal force, N.
+            slip: speed along the plane at the middle of the overlap, m/s.
         """
         return (self.friction * normal) / namespace(slip).clip(slip, self.slip, None)

@@ -1,4 +1,4 @@
-"""Torques that hold coordinates within their limits."""
+"""Torques that keep coordinates within their limits."""
 
 from dataclasses import dataclass
 
@@ -9,11 +9,11 @@ from mjgym.arrays import Array, alongside, namespace
 
 @dataclass(frozen=True, eq=False)
 class CoordinateLimits:
-    """Springs and dampers that come up smoothly beyond a range, as OpenSim's.
+    """Springs and dampers that engage smoothly beyond a range, as in OpenSim.
 
     Args:
         low, high: the range, rad.
-        transition: within which the spring comes up, rad.
+        transition: width of the engagement, rad.
         stiffness: N m/rad.
         damping: N m s/rad.
     """
@@ -25,10 +25,10 @@ class CoordinateLimits:
     damping: float
 
     def torque(self, q: Array, u: Array) -> tuple[Array, Array]:
-        """The torques (N m) at angles (rad) and speeds (rad/s), and the dampers (N m s/rad)."""
+        """Torques (N m) at angles (rad) and speeds (rad/s), and dampings (N m s/rad)."""
         xp = namespace(q, u)
         above, below = q - alongside(self.high, q), alongside(self.low, q) - q
-        # Step functions of the fifth order.
+        # Fifth-order step functions.
         up, down = (_step(xp.clip(x / self.transition, 0.0, 1.0)) for x in (above, below))
         damper = self.damping * (up + down)
         return self.stiffness * (down * below - up * above) - damper * u, damper

@@ -1,4 +1,4 @@
-"""The forces of a walker, packed for the compiled function that computes them between steps."""
+"""Forces of a walker packed for the compiled function that runs between physics steps."""
 
 import itertools
 from collections.abc import Mapping
@@ -11,18 +11,18 @@ from mjgym.sim.views import View
 
 
 class PackedWalker:
-    """The forces of a walker with muscles; see `mjgym.sim.compiled.CompiledLaw`.
+    """Packed forces of a musculoskeletal walker; see `mjgym.sim.compiled.CompiledLaw`.
 
     Args:
         sizes: counts, by the names in `walker_kernel.SIZES`.
-        constants: single numbers, by the names in `CONSTANTS`.
-        arrays: all else, by the names in `INTEGERS` and `NUMBERS`.
-        memory: the entries of the task's memory and their widths, in the function's order:
-            excitations, activations, lengths of fibres and of muscles, the joints' forces, the
-            count of physics steps. All but the first change.
+        constants: scalars, by the names in `CONSTANTS`.
+        arrays: the rest, by the names in `INTEGERS` and `NUMBERS`.
+        memory: entries of the task's memory and their widths, in the function's order: excitations,
+            activations, fibre and muscle lengths, joint forces, the count of physics steps. All but
+            the first change.
 
     Raises:
-        ValueError: the walker has more of something than there is room for.
+        ValueError: the walker exceeds a capacity.
     """
 
     work = kernel.WORK
@@ -62,17 +62,17 @@ class PackedWalker:
         return int(kernel.law.address)
 
     def begin(self, view: View) -> tuple[Array, np.ndarray]:
-        """Controls, all of which are the function's, and its memory, (n, k)."""
+        """Controls, all set by the function, and its memory, (n, k)."""
         n = view.lead[0] if view.lead else 1
         parts = [view.memory[name].reshape(n, -1) for name in self._places]
         control = np.zeros((*view.lead, self._joints))
         return control, np.concatenate(parts, axis=1, dtype=np.float64)
 
     def end(self, view: View, memory: np.ndarray) -> dict[str, Array]:
-        """The entries of the memory that physics steps change."""
+        """Memory entries that physics steps change."""
         _, *changed = self._places.items()
-        found = {}
+        entries = {}
         for name, (start, end) in changed:
             values = memory[:, start:end].reshape(*view.lead, end - start)
-            found[name] = values[..., 0] if name in self._single else values
-        return found
+            entries[name] = values[..., 0] if name in self._single else values
+        return entries

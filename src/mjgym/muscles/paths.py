@@ -1,4 +1,4 @@
-"""Paths of muscles over moving bodies, with points that come and go and points that move."""
+"""Muscle paths over moving bodies, with conditional and moving points."""
 
 import functools
 from collections.abc import Sequence
@@ -14,15 +14,15 @@ ALWAYS = (-np.inf, np.inf)
 
 @dataclass(frozen=True)
 class PathPoint:
-    """A point that a muscle's path goes through.
+    """A point on a muscle's path.
 
     Args:
-        body: number of its body.
-        at: its place in the body's axes, m.
-        coordinate: number of the coordinate that it depends on, if it does.
+        body: index of its body.
+        at: position in the body frame, m.
+        coordinate: index of the coordinate that it depends on, if any.
         within: range of the coordinate in which the point is part of the path.
-        moves: numbers of the functions of the coordinate that are added to the axes of `at`; -1
-            for none.
+        moves: indices of the functions of the coordinate added to each component of `at`; -1:
+            fixed.
     """
 
     body: int
@@ -33,7 +33,7 @@ class PathPoint:
 
     @property
     def moving(self) -> bool:
-        """Whether it moves in its body."""
+        """Whether it moves in its body frame."""
         return any(function >= 0 for function in self.moves)
 
 
@@ -42,13 +42,13 @@ Path = tuple[PathPoint, ...]
 
 
 class Piece(NamedTuple):
-    """A straight piece of a path.
+    """A straight segment of a path.
 
     Attributes:
-        muscle: number of the muscle.
-        ends: the points at its ends.
-        condition: the point on which it depends whether the piece is there; None if it always is.
-        with_it: whether the piece is there with that point, and not without it.
+        muscle: index of the muscle.
+        ends: its end points.
+        condition: point that its presence depends on; None if it is always present.
+        with_it: True: present along with that point; False: present without it.
     """
 
     muscle: int
@@ -64,19 +64,19 @@ class Piece(NamedTuple):
 
     @property
     def length(self) -> float:
-        """Its length where it is constant, m."""
+        """Constant length, m."""
         return float(np.linalg.norm(np.subtract(self.ends[0].at, self.ends[1].at)))
 
 
 class PathGeometry(NamedTuple):
-    """Lengths of paths, and the lines along which those pieces run that change theirs.
+    """Path lengths, and the lines of the segments that change length.
 
     Attributes:
         length: of each muscle's path, (..., m), m.
-        present: whether each piece is part of its path, (..., s) bool.
-        line: moment (m) and direction of each piece as a line, (..., 6, s).
-        drift: how fast each piece grows as its ends move in their bodies, (..., s), m for each
-            radian of the coordinate that they move with.
+        present: whether each segment is part of its path, (..., s) bool.
+        line: moment (m) and direction of each segment as a line, (..., 6, s).
+        drift: growth of each segment as its ends move in their bodies, (..., s), m per radian of
+            the coordinate that they move with.
     """
 
     length: Array
@@ -87,14 +87,14 @@ class PathGeometry(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Paths:
-    """Paths of m muscles, on each of several sides of a body that are alike but for places.
+    """Paths of m muscles on several sides of a body that differ in point positions alone.
 
     Args:
-        sides: the paths of each side, in the same order, of the same bodies and conditions.
+        sides: paths of each side, in the same order, with the same bodies and conditions.
         moved: which coordinate moves which bodies, (coordinates, bodies) bool.
 
     Raises:
-        ValueError: two points beside each other come and go, or the sides are not alike.
+        ValueError: two neighbouring points are both conditional, or the sides differ.
     """
 
     sides: Sequence[Sequence[Path]]
@@ -106,12 +106,11 @@ class Paths:
 
     @functools.cached_property
     def _changing(self) -> list[int]:
-        """The pieces that change their lengths."""
         return [i for i, piece in enumerate(self._pieces[0]) if not piece.constant]
 
     @functools.cached_property
     def _constants(self) -> tuple[np.ndarray, np.ndarray]:
-        """Lengths of what never changes, (sides, m), and of what comes and goes with a piece."""
+        """Lengths that never change, (sides, m), and those that are present with a segment."""
         always = np.zeros((len(self.sides), len(self.sides[0])))
         together = np.zeros((len(self.sides), len(self._changing)))
         for side, pieces in enumerate(self._pieces):
@@ -137,7 +136,7 @@ class Paths:
         ends = np.zeros((2, len(self._changing)), dtype=np.int64)
         found: list[list[PathPoint]] = [[] for _ in self.sides]
         pairs = [(k, i, end) for k, i in enumerate(self._changing) for end in (0, 1)]
-        # Those that move in their bodies come last.
+        # Points that move in their bodies come last.
         for k, i, end in sorted(pairs, key=lambda x: self._pieces[0][x[1]].ends[x[2]].moving):
             point = self._pieces[0][i].ends[end]
             if point not in order:
@@ -157,7 +156,7 @@ class Paths:
             spread[:, 4 * point.body + 1 : 4 * point.body + 4, k] = at[:, :, k]
         moves = np.array([point.moves for point in points[still:]], dtype=np.int64)
         moves = moves.reshape(-1, 3) + 1
-        # Pieces with an end that moves: which one, and whether it is the second.
+        # Segments with a moving end: the segment's index, and whether it is the second end.
         drifting = [(k, e) for k in range(ends.shape[1]) for e in (0, 1) if ends[e, k] >= still]
         drawn = np.array([k for k, _ in drifting], dtype=np.int64)
         if len(set(drawn.tolist())) < drawn.size:
@@ -184,7 +183,7 @@ class Paths:
 
     @functools.cached_property
     def _conditions(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        """For each piece: the coordinate, its bounds, and whether the piece applies within them."""
+        """The coordinate, its bounds and whether they include or exclude, for each segment."""
         pieces = [self._pieces[0][i] for i in self._changing]
         points = [piece.condition for piece in pieces]
         return (
@@ -196,15 +195,17 @@ class Paths:
 
     @functools.cached_property
     def _of_muscles(self) -> np.ndarray:
-        """The pieces of each muscle, (most, m), counted from 1; 0 for none."""
+        """Segments of each muscle, (most, m), counted from 1; 0: padding."""
         owners = [self._pieces[0][i].muscle for i in self._changing]
-        own = [[k + 1 for k, m in enumerate(owners) if m == j] for j in range(len(self.sides[0]))]
-        most = max(map(len, own))
-        return np.array([[*row, *[0] * (most - len(row))] for row in own]).T.copy()
+        segments = [
+            [k + 1 for k, m in enumerate(owners) if m == j] for j in range(len(self.sides[0]))
+        ]
+        most = max(map(len, segments))
+        return np.array([[*row, *[0] * (most - len(row))] for row in segments]).T.copy()
 
     @functools.cached_property
     def _sign(self) -> np.ndarray:
-        """1 where a coordinate moves the second end of a piece, -1 the first, (coordinates, s)."""
+        """1 where a coordinate moves a segment's second end, -1 its first, (coordinates, s)."""
         points = self._points
         first, second = (self.moved[:, points.bodies[end]] for end in points.ends)
         sign: np.ndarray = second.astype(float) - first
@@ -212,20 +213,20 @@ class Paths:
 
     @functools.cached_property
     def _owners(self) -> np.ndarray:
-        """The muscle of each piece, (s,)."""
+        """Muscle of each segment, (s,)."""
         return np.array([self._pieces[0][i].muscle for i in self._changing])
 
     def geometry(
         self, frames: Array, coordinates: Array, functions: Array, slopes: Array
     ) -> PathGeometry:
-        """Lengths and lines of the paths.
+        """Compute lengths and lines of the paths.
 
         Args:
-            frames: of the bodies, (..., sides, 3, 4 bodies): of each the origin's place (m) and
-                then the three axes, in columns.
+            frames: body frames, (..., sides, 3, 4 bodies): origin (m), then the three axes in
+                columns.
             coordinates: (..., sides, c), rad.
             functions: values of the functions that points move by, (..., sides, f), m.
-            slopes: of these, (..., sides, f), m/rad.
+            slopes: their derivatives, (..., sides, f), m/rad.
         """
         xp = namespace(frames)
         p = self._points
@@ -244,7 +245,7 @@ class Paths:
         length = _norm(way)
         way = way / length[..., None, :]
         line = xp.concat([cross_rows(one, way), way], axis=-2)
-        # Ends that move in their bodies make their pieces longer.
+        # Ends that move in their bodies lengthen their segments.
         towards = columns(way, p.drifting) * columns(_along(axes, speed), p.drifters)
         drift = (towards[..., 0, :] + towards[..., 1, :] + towards[..., 2, :]) * alongside(
             p.outward, frames
@@ -259,7 +260,7 @@ class Paths:
         return PathGeometry(self._by_muscle(each) + alongside(always, each), present, line, drift)
 
     def packed(self) -> dict[str, np.ndarray]:
-        """The paths by the names that they have in the compiled law, functions counted from 0."""
+        """Arrays of the compiled law by name, with functions counted from 0."""
         p = self._points
         sides, count = len(self.sides), p.bodies.size
         at = np.zeros((sides, count, 3))
@@ -287,14 +288,13 @@ class Paths:
         }
 
     def slopes(self, geometry: PathGeometry, motion: Array) -> Array:
-        """Slopes of the paths' lengths with the coordinates, (..., sides, c, m), m/rad.
-
-        They are the moment arms with the opposite sign.
+        """Derivatives of path length by coordinate: minus the moment arms, (..., sides, c, m),
+        m/rad.
 
         Args:
-            geometry: of the paths.
-            motion: how a body moves with each coordinate: angular velocity, and velocity of what
-                is at the origin, (..., sides, c, 6).
+            geometry: geometry of the paths.
+            motion: motion of a body with each coordinate: angular velocity, and velocity of the
+                point at the origin, (..., sides, c, 6).
         """
         xp = namespace(motion)
         slope = alongside(self._sign, motion) * xp.matmul(motion, geometry.line)
@@ -302,22 +302,22 @@ class Paths:
         return self._by_muscle(xp.where(geometry.present[..., None, :], slope, 0.0))
 
     def torques(self, geometry: PathGeometry, motion: Array, tension: Array) -> Array:
-        """The generalised forces of the muscles on the coordinates, (..., sides, c).
+        """Generalised forces of the muscles on the coordinates, (..., sides, c).
 
         Args:
-            geometry: of the paths.
+            geometry: geometry of the paths.
             motion: as for `slopes`.
-            tension: of the muscles, (..., sides, m), N.
+            tension: muscle tensions, (..., sides, m), N.
         """
         xp = namespace(motion)
         pull = xp.where(geometry.present, columns(tension, self._owners), 0.0)
-        # The wrench with which the pieces that a coordinate stretches resist it.
+        # The wrench of the segments that a coordinate stretches.
         wrench = xp.matmul(geometry.line * pull[..., None, :], alongside(self._sign.T, motion))
         drifting = alongside(self._points.rows, motion) * (geometry.drift * pull)[..., None, :]
         return -(total(motion * wrench.mT) + total(drifting))
 
     def _by_muscle(self, pieces: Array) -> Array:
-        """The sums over the pieces of each muscle, (..., s) to (..., m)."""
+        """Sum segments by muscle, (..., s) to (..., m)."""
         xp = namespace(pieces)
         padded = xp.concat([xp.zeros_like(pieces[..., :1]), pieces], axis=-1)
         first, *others = (columns(padded, row) for row in self._of_muscles)
@@ -327,20 +327,20 @@ class Paths:
 
 
 class _Points(NamedTuple):
-    """The ends of the pieces of a path that change their lengths; p points, s pieces.
+    """End points of the s segments that change length; p points.
 
     Attributes:
-        bodies: of all points, (p,); those that move in their bodies come last.
-        still: how many do not.
-        spread: by which frames give the points' places, (sides, 4 bodies, p).
-        axes: columns of frames that are the axes of those that move, (3, p - still).
-        moves: functions that are added, counted from 1, 0 for none, (3 (p - still),).
-        ends: points at both ends of each piece, (2, s).
-        drifting: pieces with an end that moves.
-        drifters: these ends.
-        outward: 1 where it is the second end, -1 where it is the first.
-        place: of each piece among the drifting, counted from 1, 0 for none, (s,).
-        rows: 1 where a coordinate moves an end of a piece in its body, (coordinates, s).
+        bodies: of all points, (p,); points that move in their bodies come last.
+        still: number of points fixed in their bodies.
+        spread: maps frames to point positions, (sides, 4 bodies, p).
+        axes: columns of frames that are the axes of moving points, (3, p - still).
+        moves: functions that are added, counted from 1, 0: no function, (3 (p - still),).
+        ends: points at both ends of each segment, (2, s).
+        drifting: segments with a moving end.
+        drifters: those ends.
+        outward: 1 for second ends, -1 for first ends.
+        place: index of each segment among the drifting, counted from 1, 0: not drifting, (s,).
+        rows: 1 where a coordinate moves an end of a segment in its body, (coordinates, s).
     """
 
     bodies: np.ndarray
@@ -357,7 +357,7 @@ class _Points(NamedTuple):
 
 
 def cross_rows(a: Array, b: Array) -> Array:
-    """The cross product of vectors along the last but one axis."""
+    """Cross product along the second-to-last axis."""
     ax, ay, az = a[..., 0, :], a[..., 1, :], a[..., 2, :]
     bx, by, bz = b[..., 0, :], b[..., 1, :], b[..., 2, :]
     rows = [ay * bz - az * by, az * bx - ax * bz, ax * by - ay * bx]
@@ -365,19 +365,19 @@ def cross_rows(a: Array, b: Array) -> Array:
 
 
 def _norm(vectors: Array) -> Array:
-    """The lengths of vectors along the last but one axis."""
+    """Length of vectors along the second-to-last axis."""
     x, y, z = vectors[..., 0, :], vectors[..., 1, :], vectors[..., 2, :]
     return namespace(vectors).sqrt(x * x + y * y + z * z)
 
 
 def _along(axes: list[Array], vector: Array) -> Array:
-    """Vectors given by their components along three axes, (..., 3, p)."""
+    """Vectors from components along three axes, (..., 3, p)."""
     x, y, z = axes
     return x * vector[..., 0:1, :] + y * vector[..., 1:2, :] + z * vector[..., 2:3, :]
 
 
 def _pieces(muscle: int, path: Path) -> list[Piece]:
-    """The straight pieces of a path, and those that stand in for points that are not there."""
+    """Segments of a path, including those that bridge absent points."""
     if path[0].within != ALWAYS or path[-1].within != ALWAYS:
         raise ValueError("the first and last point of a path are always part of it")
     found: list[Piece] = []

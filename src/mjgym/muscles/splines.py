@@ -1,4 +1,4 @@
-"""Cubic splines of one variable, of which many are evaluated at once."""
+"""Cubic splines of one variable, evaluated together."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,9 +13,9 @@ class Spline:
     """A piecewise cubic function, linear beyond its outermost knots.
 
     Args:
-        knots: where pieces meet, (k,), ascending.
-        origins: where each piece is expanded, (k + 1,).
-        coefficients: of the powers 0 to 3 of the distance from there, (k + 1, 4).
+        knots: boundaries of the pieces, (k,), ascending.
+        origins: expansion point of each piece, (k + 1,).
+        coefficients: of the powers 0 to 3 of the distance from the origin, (k + 1, 4).
     """
 
     knots: np.ndarray
@@ -23,30 +23,30 @@ class Spline:
     coefficients: np.ndarray
 
     def expanded(self, x: float) -> np.ndarray:
-        """The coefficients of the powers of the distance from x, of the piece to the right."""
+        """Coefficients of the piece right of x, expanded about x."""
         piece = int(np.searchsorted(self.knots, x, side="right"))
         return _moved(self.coefficients[piece], x - self.origins[piece])
 
 
 def cubic_spline(x: Sequence[float], y: Sequence[float]) -> Spline:
-    """The cubic spline of Forsythe, Malcolm and Moler (1977), as SIMM and OpenSim have it.
+    """Cubic spline of Forsythe, Malcolm and Moler (1977), as in SIMM and OpenSim.
 
     It is twice continuously differentiable. At each end its third derivative is that of the cubic
-    through the four outermost points; two points give a line. Beyond its ends it goes on straight.
+    through the four outermost points; two points give a line. It is linear beyond its ends.
 
     Args:
         x: the knots, ascending.
-        y: the values there.
+        y: values at the knots.
 
     Raises:
-        ValueError: the knots do not ascend, or there are fewer than two or as many as three.
+        ValueError: the knots do not ascend, or there are fewer than two or exactly three.
     """
     knots, values = np.asarray(x, dtype=float), np.asarray(y, dtype=float)
     n = knots.size
     if n != values.size or n < 2 or n == 3 or (np.diff(knots) <= 0).any():
         raise ValueError(f"a spline needs 2, 4 or more ascending knots, got {knots.tolist()}")
     width, slope = np.diff(knots), np.diff(values) / np.diff(knots)
-    bend: np.ndarray = np.zeros(n)  # the second derivative at each knot
+    bend: np.ndarray = np.zeros(n)  # second derivative at each knot
     if n > 3:
         second = np.diff(slope) / (knots[2:] - knots[:-2])
         third = np.diff(second) / (knots[3:] - knots[:-3])  # divided differences
@@ -70,7 +70,7 @@ def cubic_spline(x: Sequence[float], y: Sequence[float]) -> Spline:
 
 
 def _moved(coefficients: np.ndarray, by: float) -> np.ndarray:
-    """The coefficients of a cubic about a point further to the right."""
+    """Expand a cubic about a point further to the right."""
     a, b, c, d = coefficients
     return np.array(
         [a + by * (b + by * (c + by * d)), b + by * (2 * c + by * 3 * d), c + 3 * by * d, d]
@@ -79,13 +79,13 @@ def _moved(coefficients: np.ndarray, by: float) -> np.ndarray:
 
 @dataclass(frozen=True, eq=False)
 class Splines:
-    """Several splines of one variable, on the knots of all of them; `Splines.of` makes them.
+    """Several splines of one variable on their joint knots; see `Splines.of`.
 
     Args:
         knots: (k,), ascending.
-        origins: where each piece is expanded, (k + 1,).
-        table: coefficients of the values (4), of the slopes (3) and of the second derivatives (2)
-            of each piece and spline, (k + 1, 9, m).
+        origins: expansion point of each piece, (k + 1,).
+        table: coefficients of the values (4), slopes (3) and second derivatives (2) of each piece
+            and spline, (k + 1, 9, m).
     """
 
     knots: np.ndarray
@@ -96,12 +96,12 @@ class Splines:
     def of(
         cls, splines: Sequence[Spline], within: Sequence[tuple[float, float] | None] = ()
     ) -> "Splines":
-        """Splines that are evaluated together.
+        """Combine splines for evaluation together.
 
         Args:
             splines: in the order of their values.
-            within: a range in which the VALUE of a spline takes its variable, which beyond it stays
-                as it is, while the slope goes on; None for no such range.
+            within: range to which the variable is clipped for the VALUE of a spline, but not for
+                its slope; None for no range.
         """
         ranges = [*within, *[None] * (len(splines) - len(within))]
         ends = [x for each in ranges if each is not None for x in each]

@@ -1,4 +1,4 @@
-"""Muscles with elastic tendons: Thelen (2003), doi 10.1115/1.1531112, as OpenSim has them."""
+"""Muscles with elastic tendons: Thelen (2003), doi 10.1115/1.1531112, as in OpenSim."""
 
 import functools
 import math
@@ -10,18 +10,18 @@ import numpy as np
 from mjgym.arrays import Array, alongside, namespace
 
 TOE_SHAPE = 3.0  # exponent of the tendon's curve below TOE_FORCE
-TOE_FORCE = 0.33  # of the largest isometric force, where the tendon's curve becomes a line
-NEAR_LARGEST = 0.95  # of the largest force of a lengthening fibre, where its curve becomes a line
-LEAST_COS = 0.1  # of the largest pennation angle
-HALVINGS = 60  # of the range in which an equilibrium is looked for
+TOE_FORCE = 0.33  # fraction of the largest isometric force above which the tendon's curve is linear
+NEAR_LARGEST = 0.95  # fraction of the largest lengthening force above which its curve is linear
+LEAST_COS = 0.1  # cosine of the largest pennation angle
+HALVINGS = 60  # bisection steps of an equilibrium
 
 
 class Tendon(NamedTuple):
-    """A tendon's state.
+    """State of a tendon.
 
     Attributes:
-        force: over the largest isometric force.
-        slope: of the force with the strain.
+        force: fraction of the largest isometric force.
+        slope: derivative of the force by the strain.
         cos: cosine of the pennation angle.
     """
 
@@ -32,7 +32,7 @@ class Tendon(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Thelen:
-    """The parameters of muscles, in arrays that broadcast against those of their states.
+    """Muscle parameters, in arrays that broadcast against those of their states.
 
     Args:
         force: largest isometric force, N.
@@ -40,9 +40,9 @@ class Thelen:
         tendon: slack length of the tendon, m.
         pennation: angle at the optimal fibre length, rad; the muscle's thickness is constant.
         tendon_strain: at the largest isometric force.
-        passive_strain: of the fibre, where its passive force is the largest isometric one.
+        passive_strain: fibre strain at which the passive force is the largest isometric one.
         passive_shape: exponent of the passive curve.
-        max_velocity: largest speed of shortening, optimal fibre lengths a second.
+        max_velocity: largest speed of shortening, optimal fibre lengths per second.
         force_length_width: of the active curve.
         force_velocity_shape: Af.
         lengthening_force: largest force of a lengthening fibre over the isometric one.
@@ -62,14 +62,14 @@ class Thelen:
 
     @functools.cached_property
     def shortest(self) -> np.ndarray:
-        """The shortest fibre, m: it is as steep as it gets."""
+        """Shortest fibre, m: at the largest pennation angle, at least 1% of the optimal length."""
         steepest: np.ndarray = self._thickness / math.sqrt(1 - LEAST_COS**2)
-        found: np.ndarray = np.maximum(steepest, 0.01 * self.fibre)
-        return found
+        shortest: np.ndarray = np.maximum(steepest, 0.01 * self.fibre)
+        return shortest
 
     @functools.cached_property
     def fastest(self) -> np.ndarray:
-        """The largest speed of shortening, m/s."""
+        """Largest speed of shortening, m/s."""
         speed: np.ndarray = self.max_velocity * self.fibre
         return speed
 
@@ -80,7 +80,7 @@ class Thelen:
 
     @functools.cached_property
     def _toe(self) -> np.ndarray:
-        """The tendon's strain where its curve becomes a line."""
+        """Tendon strain at which its curve becomes linear."""
         t = math.exp(TOE_SHAPE)
         return 99 * self.tendon_strain * t / (166 * t - 67)
 
@@ -97,7 +97,7 @@ class Thelen:
         return 1 / self.fibre, rate, 1 / scale
 
     def packed(self) -> dict[str, np.ndarray]:
-        """The parameters by the names that they have in the compiled law."""
+        """Parameters by their names in the compiled law."""
         names = ("thickness2", "inverse_tendon", "toe", "exponent", "slope")
         more = ("inverse_fibre", "rate", "scale")
         return {
@@ -107,11 +107,11 @@ class Thelen:
         }
 
     def stretched(self, length: Array, fibre: Array) -> Tendon:
-        """The tendon's state.
+        """State of the tendon.
 
         Args:
-            length: of the whole path, m.
-            fibre: its length, m.
+            length: length of the whole path, m.
+            fibre: fibre length, m.
         """
         xp = namespace(fibre)
         thickness2, inverse, toe, exponent, slope = (alongside(x, fibre) for x in self._constants)
@@ -125,37 +125,37 @@ class Thelen:
         return Tendon(force, xp.where(strain > 0, steep, 0.0), along / fibre)
 
     def passive_force(self, fibre: Array) -> Array:
-        """The force of a stretched fibre, over the largest isometric force."""
+        """Passive force of a fibre, over the largest isometric force."""
         inverse, rate, scale = (alongside(x, fibre) for x in self._passive)
         return scale * namespace(fibre).expm1(
             rate * namespace(fibre).clip(fibre * inverse - 1.0, 0.0, None)
         )
 
     def active_force(self, fibre: Array) -> Array:
-        """The isometric force of a fibre at full activation, over the largest one."""
+        """Isometric force of a fibre at full activation, over the largest one."""
         strain = fibre * alongside(self._passive[0], fibre) - 1.0
         return namespace(fibre).exp((-1 / self.force_length_width) * (strain * strain))
 
     def velocity(self, activation: Array, length: Array, fibre: Array) -> Array:
-        """The fibre's velocity, m/s, positive where it lengthens.
+        """Fibre velocity, m/s, positive when lengthening.
 
         Args:
-            activation: of the muscle.
-            length: of the whole path, m.
-            fibre: its length, m.
+            activation: muscle activation.
+            length: length of the whole path, m.
+            fibre: fibre length, m.
         """
         return self._velocity(activation, length, fibre)[0]
 
     def after(self, activation: Array, length: Array, fibre: Array, dt: float) -> Array:
-        """The fibre's length after a short time, m.
+        """Fibre length after a short time, m, by the linearly implicit midpoint rule.
 
-        By the linearly implicit midpoint rule: of second order, and stable however stiff.
+        The rule is of second order, and stable for any stiffness.
 
         Args:
-            activation: of the muscle, halfway.
-            length: of the whole path, halfway, m.
-            fibre: its length at the start, m.
-            dt: the time, s.
+            activation: muscle activation at the midpoint.
+            length: length of the whole path at the midpoint, m.
+            fibre: initial fibre length, m.
+            dt: s.
         """
         velocity, slope = self._velocity(activation, length, fibre)
         longer = fibre + dt * velocity / (1.0 - (0.5 * dt) * slope)
@@ -163,17 +163,17 @@ class Thelen:
         return xp.maximum(longer, alongside(self.shortest, fibre))
 
     def equilibrium(self, activation: Array, length: Array) -> Array:
-        """The fibre's length at which it stands still, m.
+        """Fibre length at equilibrium, m.
 
         Args:
-            activation: of the muscle.
-            length: of the whole path at rest, m.
+            activation: muscle activation.
+            length: length of the whole path at rest, m.
         """
         xp = namespace(length)
         low = xp.zeros_like(length) + alongside(self.shortest, length)
         slack = length - alongside(self.tendon, length)
         thickness2 = alongside(self._constants[0], length)
-        # Beyond this the tendon is slack, and the fibre pulls.
+        # Beyond this the tendon is slack and the fibre pulls.
         high = xp.maximum(low, xp.sqrt(xp.clip(slack, 0.0, None) ** 2 + thickness2))
         for _ in range(HALVINGS):
             middle = 0.5 * (low + high)
@@ -184,7 +184,7 @@ class Thelen:
         return 0.5 * (low + high)
 
     def _velocity(self, activation: Array, length: Array, fibre: Array) -> tuple[Array, Array]:
-        """The fibre's velocity, m/s, and its slope with the fibre's length, 1/s."""
+        """Fibre velocity, m/s, and its derivative by the fibre length, 1/s."""
         xp = namespace(fibre)
         tendon = self.stretched(length, fibre)
         inverse, rate, scale = (alongside(x, fibre) for x in self._passive)
@@ -193,8 +193,8 @@ class Thelen:
         width = 1 / self.force_length_width
         x = activation * xp.exp(-width * (strain * strain))
         pull = tendon.force / tendon.cos
-        y = pull - scale * (stretch - 1.0)  # what is left to the active fibre
-        # The curve between force and velocity, which goes on straight on both sides.
+        y = pull - scale * (stretch - 1.0)  # left to the active fibre
+        # Force-velocity curve, extended linearly at both ends.
         af, flen = self.force_velocity_shape, self.lengthening_force
         y0 = xp.clip(y, xp.zeros_like(x), (NEAR_LARGEST * flen) * x)
         shortens = y0 <= x
@@ -207,7 +207,7 @@ class Thelen:
         vy = k * (1.0 - over * by)
         velocity = k * (y0 - x) + vy * (y - y0)
         vx = k * (-1.0 - over * bx)
-        # How y and x change with the fibre's length.
+        # Derivatives of y and x by the fibre length.
         cos = tendon.cos
         leaning = pull * (1.0 - cos * cos) / fibre
         dy = (leaning + tendon.slope * alongside(self._constants[1], fibre)) / (-cos * cos)

@@ -1,8 +1,8 @@
-"""The forces of a walker with muscles for one simulation, compiled: the arithmetic of its hooks.
+"""Compiled forces of a musculoskeletal walker for one simulation.
 
-Between two physics steps they are what `Musculoskeletal.substep` of the task computes for many
-simulations at once, by `Thelen`, `Activation`, `Paths`, `CoordinateLimits` and `SpheresOnPlane`,
-where each number is explained. Sums are in another order, so results differ by rounding.
+Between two physics steps they equal, up to the rounding of reordered sums, those of the task's
+`Musculoskeletal.substep` for many simulations at once by `Thelen`, `Activation`, `Paths`,
+`CoordinateLimits` and `SpheresOnPlane`, which explain each number.
 """
 
 import math
@@ -97,7 +97,7 @@ MOST_JOINTS, MOST_POINTS, MOST_PIECES, MOST_MUSCLES, MOST_FUNCTIONS = 24, 64, 64
 """For which there is room to compute in."""
 _MATRIX = MOST_JOINTS * MOST_JOINTS
 _SPATIAL = 6
-# Where things stand in the numbers to compute in.
+# Offsets in the working memory.
 _JOINT_INERTIA = 0
 _TOTAL = _JOINT_INERTIA + _MATRIX
 _DAMPING = _TOTAL + _MATRIX
@@ -125,13 +125,13 @@ WORK = _FOOT + _SPATIAL * MOST_JOINTS
 
 @inlined
 def _places(integers, which):
-    """Integers by their number in `INTEGERS`."""
+    """Integers by index in `INTEGERS`."""
     return integers[integers[len(SIZES) + which] :]
 
 
 @inlined
 def _numbers(integers, numbers, which):
-    """Numbers by their number in `NUMBERS`."""
+    """Numbers by index in `NUMBERS`."""
     return numbers[integers[len(SIZES) + len(INTEGERS) + which] :]
 
 
@@ -142,7 +142,7 @@ def _field(fields, which, size):
 
 @compiled
 def _splines(x, integers, numbers, out):
-    """Values, slopes, second and third derivatives of the functions of a knee's angle, (4, f)."""
+    """Values and first three derivatives of the functions of a knee's angle, (4, f)."""
     count, knots = integers[FUNCTIONS], _numbers(integers, numbers, KNOTS_AT)
     piece = 0
     while piece < integers[KNOTS] and x >= knots[piece]:
@@ -163,7 +163,7 @@ def _splines(x, integers, numbers, out):
 
 @compiled
 def _points(side, integers, numbers, fields, com, knee, work):
-    """Places of the ends of a side's pieces, and how fast those move that move in their bodies."""
+    """Positions of a side's segment ends, and velocities of those that move in their bodies."""
     count, still = integers[POINTS], integers[STILL]
     bodies = _places(integers, BODIES)[side * count :]
     moves = _places(integers, MOVES)
@@ -198,7 +198,7 @@ def _points(side, integers, numbers, fields, com, knee, work):
 
 @compiled
 def _paths(side, integers, numbers, coordinates, work):
-    """Lengths of a side's muscles, and the lines of their pieces; see `Paths.geometry`."""
+    """Muscle lengths of a side, and the lines of their segments; see `Paths.geometry`."""
     pieces, muscles = integers[PIECES], integers[MUSCLES]
     point, moving = work[_POINT:], work[_MOVING:]
     ends, owner = _places(integers, ENDS), _places(integers, OWNER)
@@ -237,7 +237,7 @@ def _paths(side, integers, numbers, coordinates, work):
 
 @inlined
 def _tendon(m, length, fibre, integers, numbers):
-    """The tendon's force, its slope with the strain, and the pennation; see `Thelen.stretched`."""
+    """Tendon force, its derivative by the strain, and pennation; see `Thelen.stretched`."""
     thickness2 = _numbers(integers, numbers, THICKNESS2)[m]
     toe = _numbers(integers, numbers, TOE)[m]
     along = math.sqrt(fibre * fibre - thickness2)
@@ -254,7 +254,7 @@ def _tendon(m, length, fibre, integers, numbers):
 
 @inlined
 def _fibre_after(m, activation, length, fibre, dt, integers, numbers, constants):
-    """The fibre's length after a physics step; see `Thelen.after`."""
+    """Fibre length after a physics step; see `Thelen.after`."""
     force, steepness, cos = _tendon(m, length, fibre, integers, numbers)
     inverse = _numbers(integers, numbers, INVERSE_FIBRE)[m]
     rate, scale = _numbers(integers, numbers, RATE)[m], _numbers(integers, numbers, SCALE)[m]
@@ -305,7 +305,7 @@ def _step(t):
 
 @compiled
 def _legs(side, integers, numbers, coordinates, rates, constants, work):
-    """Add what a leg's muscles and limits do: forces on its coordinates, and their dampers."""
+    """Add forces and damping of a leg's muscles and limits on its coordinates."""
     count, free = integers[LEG], integers[FREE]
     legs = _places(integers, LEGS)[side * count :]
     owner, pieces = _places(integers, OWNER), integers[PIECES]
@@ -322,10 +322,10 @@ def _legs(side, integers, numbers, coordinates, rates, constants, work):
             turn = sign[c * pieces + s]
             longer = rows[c * pieces + s] * drift[s]
             if turn != 0.0:
-                own = line[_SPATIAL * s :]
+                segment = line[_SPATIAL * s :]
                 along = 0.0
                 for i in range(_SPATIAL):
-                    along += motion[i] * own[i]
+                    along += motion[i] * segment[i]
                 longer += turn * along
             torque -= tension[owner[s]] * longer
         above, below = coordinates[c] - high[c], low[c] - coordinates[c]
@@ -338,7 +338,7 @@ def _legs(side, integers, numbers, coordinates, rates, constants, work):
 
 @compiled
 def _sphere(x, y, z, radius, place, axes, moving, com, constants, work):
-    """Add the ground's force on a sphere of a foot, and how it changes with the foot's velocity.
+    """Add the ground's force on a sphere of a foot, and its derivative by the foot's velocity.
 
     Returns:
         Whether it touches the ground.
@@ -361,7 +361,7 @@ def _sphere(x, y, z, radius, place, axes, moving, com, constants, work):
     along = drag * (1.0 + stiffness) / (2.0 + stiffness)
     inwards = (0.75 * constants[DISSIPATION]) * load if normal > 0 else 0.0
     aslant = constants[FRICTION] * inwards / slip
-    # Rows of how the point moves with the body's angular velocity and velocity.
+    # Derivatives of the point's velocity by the body's angular velocity and velocity.
     lever, rows = work[_LEVER:], work[_SPHERE:]
     for i in range(3 * _SPATIAL):
         lever[i] = 0.0
@@ -383,7 +383,7 @@ def _sphere(x, y, z, radius, place, axes, moving, com, constants, work):
 
 @compiled
 def _foot(side, integers, numbers, fields, com, constants, work):
-    """Add what the ground does to a foot: forces, and how they change with velocities."""
+    """Add the ground's forces on a foot and their derivatives by velocity."""
     body, spheres = _places(integers, TALUS)[side], integers[SPHERES]
     place = _field(fields, XPOS, 3 * body + 3)[3 * body :]
     axes = _field(fields, XMAT, 9 * body + 9)[9 * body :]
@@ -406,7 +406,7 @@ def _foot(side, integers, numbers, fields, com, constants, work):
 
 @compiled
 def _standing(side, integers, wrench, damped, work):
-    """Add a foot's wrench and its slopes with velocities to what the coordinates feel."""
+    """Project a foot's wrench and its velocity derivatives on the coordinates."""
     count, free = integers[FOOT], integers[FREE]
     feet = _places(integers, FEET)[side * count :]
     half = work[_FOOT:]
@@ -419,18 +419,18 @@ def _standing(side, integers, wrench, damped, work):
                 gained += motion[j] * damped[6 * j + i]
             half[_SPATIAL * c + i] = gained
     for c in range(count):
-        own = half[_SPATIAL * c :]
+        row = half[_SPATIAL * c :]
         for d in range(count):
             motion = work[_MOTION + _SPATIAL * feet[d] :]
             change = 0.0
             for i in range(_SPATIAL):
-                change += own[i] * motion[i]
+                change += row[i] * motion[i]
             work[_DAMPING + feet[c] * free + feet[d]] += change
 
 
 @compiled
 def _solve(n, matrix, right):
-    """Overwrite the right side with the solution, and the matrix by the elimination."""
+    """Solve a system by elimination, overwriting both sides."""
     for k in range(n):
         best = k
         for i in range(k + 1, n):
@@ -501,19 +501,19 @@ def _equations(integers, fields, qvel, work):
 
 @compiled
 def _drive(integers, numbers, fields, qpos, qvel, constants, counts, work, out):
-    """The joints' forces in the next physics step, from the gained rates' equations."""
+    """Joint forces of the next physics step, from the accelerations."""
     joints, free = integers[JOINTS], integers[FREE]
-    kept, slides, knees = (
+    coordinates, slides, knees = (
         _places(integers, KEPT), _places(integers, SLIDES), _places(integers, KNEES),
     )  # fmt: skip
     dt = constants[TIMESTEP]
     right, wanted = work[_RIGHT:], work[_WANTED:]
     _solve(free, work[_TOTAL:], right)
     for c in range(free):
-        wanted[kept[c]] = counts * right[c]
+        wanted[coordinates[c]] = counts * right[c]
     for side in range(SIDES):
         knee = work[_KNEE + side * 4 * MOST_FUNCTIONS :]
-        place = kept[knees[side]]
+        place = coordinates[knees[side]]
         speed = qvel[place] + dt * wanted[place]
         turn = speed * dt
         for axis in range(2):
@@ -537,7 +537,7 @@ def _after_step(integers, numbers, fields, memory, work):
     joints, free, leg = integers[JOINTS], integers[FREE], integers[LEG]
     muscles, both = integers[MUSCLES], SIDES * integers[MUSCLES]
     constants = _numbers(integers, numbers, CONSTANTS_AT)
-    kept, slides, knees = (
+    free_places, slides, knees = (
         _places(integers, KEPT), _places(integers, SLIDES), _places(integers, KNEES),
     )  # fmt: skip
     qpos, qvel = _field(fields, QPOS, joints), _field(fields, QVEL, joints)
@@ -549,10 +549,10 @@ def _after_step(integers, numbers, fields, memory, work):
     motion = work[_MOTION:]
     for c in range(free):
         for i in range(_SPATIAL):
-            motion[_SPATIAL * c + i] = cdof[_SPATIAL * kept[c] + i]
+            motion[_SPATIAL * c + i] = cdof[_SPATIAL * free_places[c] + i]
     for side in range(SIDES):
         knee, place = work[_KNEE + side * 4 * MOST_FUNCTIONS :], knees[side]
-        _splines(qpos[kept[place]], integers, numbers, knee)
+        _splines(qpos[free_places[place]], integers, numbers, knee)
         for axis in range(2):
             slide = slides[SIDES * axis + side]
             for i in range(_SPATIAL):
@@ -569,7 +569,7 @@ def _after_step(integers, numbers, fields, memory, work):
     for side in range(SIDES):
         legs = _places(integers, LEGS)[side * leg :]
         for c in range(leg):
-            coordinates[c], rates[c] = qpos[kept[legs[c]]], qvel[kept[legs[c]]]
+            coordinates[c], rates[c] = qpos[free_places[legs[c]]], qvel[free_places[legs[c]]]
         knee = work[_KNEE + side * 4 * MOST_FUNCTIONS :]
         _points(side, integers, numbers, fields, com, knee, work)
         _paths(side, integers, numbers, coordinates, work)
@@ -597,7 +597,7 @@ def _after_step(integers, numbers, fields, memory, work):
 
 @law_function
 def law(phase, fields_at, numbers_at, integers_at_, memory_at, work_at, blas_at):
-    """The forces of a simulation, see `mjgym.sim.compiled.CompiledLaw`."""
+    """Forces of a simulation, see `mjgym.sim.compiled.CompiledLaw`."""
     fields, integers = (
         carray(integers_at(fields_at), len(LAW_FIELDS)),
         carray(integers_at(integers_at_), 1 << 20),

@@ -1,4 +1,4 @@
-"""Arms, hands and bases: parts that the tasks of several families are built from."""
+"""Arms, hands and bases shared by several task families."""
 
 from mjgym.robots import menagerie, tabletop_arms, tabletop_grippers  # noqa: F401  (they register parts)
 from mjgym.robots.grasping import grasped, touching, watch_grasp

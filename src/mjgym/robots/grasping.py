@@ -1,6 +1,6 @@
-"""Whether a hand holds something: contacts of all of its fingers, seen by sensors.
+"""Grasp detection: contact sensors on all fingers of a hand.
 
-A batch of simulations cannot list its contacts; contact sensors count them in either.
+Contact sensors work in a batch, where contacts cannot be listed.
 """
 
 from collections.abc import Sequence
@@ -10,7 +10,7 @@ from mjgym.mjcf import Spec, add
 from mjgym.robots.parts import Hand
 from mjgym.sim.views import View
 
-HOW_MANY = (1, 0, 1)  # of a contact sensor: count the contacts, as they are, in one number
+HOW_MANY = (1, 0, 1)  # contact sensor setting: one number, the count of contacts
 
 Target = str | Sequence[str]
 """What is held: the name of a body, with all that hangs on it, or names of geoms."""
@@ -20,14 +20,13 @@ def watch_grasp(scene: Spec, hand: Hand, prefix: str, target: Target) -> None:
     """Add the sensors that `grasped` reads.
 
     Args:
-        scene: the hand has been attached to it.
-        hand: its fingers' geoms are watched.
-        prefix: what the hand's names begin with in the scene.
-        target: what may be held.
+        scene: a scene with the hand attached.
+        hand: hand with the finger geoms to watch.
+        prefix: prefix of the hand's names in the scene.
+        target: body or geom that may be held.
 
     Raises:
-        ValueError: the scene has no such body or geom, or no such finger's geom; nothing has been
-            added then.
+        ValueError: the scene lacks the target or a finger geom; the scene is unchanged.
     """
     kind = "body" if isinstance(target, str) else "geom"
     wanted = [(kind, name) for name in _targets(target)]
@@ -46,16 +45,13 @@ def watch_grasp(scene: Spec, hand: Hand, prefix: str, target: Target) -> None:
 
 
 def grasped(v: View, hand: Hand, prefix: str, target: Target) -> Array:
-    """Whether every finger of a hand touches something; one call for one simulation or a batch.
+    """Whether every finger of a hand touches the target, (...) bool, in one simulation or a batch.
 
     Args:
-        v: of a model whose `watch_grasp` had the same hand, prefix and target.
-        hand: one without fingers holds nothing.
-        prefix: what the hand's names begin with.
-        target: what may be held.
-
-    Returns:
-        Booleans, (...).
+        v: view of a model on which `watch_grasp` was called with the same arguments.
+        hand: a hand without fingers never grasps.
+        prefix: prefix of the hand's names.
+        target: body or geom that may be held.
     """
     start = v.xp.ones if hand.fingers else v.xp.zeros
     held = start(v.lead, dtype=v.xp.bool)
@@ -65,11 +61,7 @@ def grasped(v: View, hand: Hand, prefix: str, target: Target) -> Array:
 
 
 def touching(v: View, hand: Hand, prefix: str, target: Target) -> list[Array]:
-    """Whether each finger of a hand touches something, with the arguments of `grasped`.
-
-    Returns:
-        Booleans, (...), for each finger.
-    """
+    """Whether each finger touches the target, (...) bool per finger; arguments as for `grasped`."""
     names = [
         [_sensor(prefix + pad, name) for pad in finger for name in _targets(target)]
         for finger in hand.fingers

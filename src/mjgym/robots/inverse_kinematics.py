@@ -1,4 +1,4 @@
-"""Inverse kinematics: positions of joints that bring a site to a pose.
+"""Inverse kinematics: joint positions that bring a site to a pose.
 
 Damped least squares after Wampler, "Manipulator inverse kinematic solutions based on vector
 formulations and damped least-squares methods" (IEEE Transactions on Systems, Man and Cybernetics,
@@ -16,12 +16,12 @@ from mjgym.arrays import Array
 from mjgym.sim.single import SingleView
 from mjgym.util.suggestions import did_you_mean
 
-TOLERANCE = 1e-14  # m, of the error of a solution; an error of rotation (rad) counts twice
+TOLERANCE = 1e-14  # m, error of a solution; a rotation error (rad) counts twice
 ROTATION_WEIGHT = 2.0  # m/rad
 DAMPING = 0.03  # added to the diagonal of J^T J while the error is above DAMPED_ABOVE
 DAMPED_ABOVE = 0.1  # m
-LONGEST_STEP = 2.0  # rad, the norm of a step
-SLOWEST = 20.0  # m/rad: more error than this for a step's length is no progress
+LONGEST_STEP = 2.0  # rad, norm of a step
+SLOWEST = 20.0  # m/rad: a higher ratio of error to step length is no progress
 MAX_STEPS = 100
 TURN = 2 * np.pi  # rad
 SLIDE, HINGE = 2, 3  # mjtJoint
@@ -29,13 +29,13 @@ SLIDE, HINGE = 2, 3  # mjtJoint
 
 @dataclass(frozen=True)
 class Solution:
-    """The result of an inverse kinematics search.
+    """Result of an inverse kinematics search.
 
     Args:
-        success: whether the site is where it should be, and all joints are within their ranges.
-        error: norm of the position's error (m) plus twice that of the rotation's (rad).
-        steps: how many were made.
-        qpos: of the joints, (k,) rad or m, where the search ended.
+        success: whether the site reached its pose with all joints within their ranges.
+        error: norm of the position error (m) plus twice that of the rotation error (rad).
+        steps: number of steps.
+        qpos: final joint positions, (k,) rad or m.
     """
 
     success: bool
@@ -55,24 +55,23 @@ def solve(
 ) -> Solution:
     """Solve for joint positions that bring a site to a pose, from the current positions.
 
-    Each step solves (J^T J + l I) dq = J^T e, where e is the error of the position and the vector
-    of the error of the rotation, J the site's Jacobian, and l a damping while the error is large;
-    when it is small, J dq = e by least squares. Hinges of a solution are shifted by whole turns
-    into their range, those without limits into [0, 2 pi); a solution with a joint outside its
-    range is a failure.
+    Each step solves (J^T J + l I) dq = J^T e, with the position and rotation errors e, the site's
+    Jacobian J, and a damping l while the error is large; then J dq = e by least squares. Hinges of
+    a solution are shifted by whole turns into their range, unlimited ones into [0, 2 pi); a
+    solution with a joint outside its range is a failure.
 
     Args:
-        view: a scratch simulation. On success it is left at the solution, with places of bodies
-            and sites computed; on failure as it was.
+        view: a scratch simulation. On success it is left at the solution, with body and site
+            positions computed; on failure as it was.
         site: its name.
-        position: where the site should be in the world, (3,) m.
-        orientation: the quaternion (4,) that it should have there, or None for any.
-        joints: names of the hinges and slides that are moved.
-        max_steps: before giving up.
+        position: target in the world, (3,) m.
+        orientation: target quaternion (4,), or None for any.
+        joints: names of the hinges and slides that may move.
+        max_steps: steps before giving up.
 
     Raises:
         KeyError: there is no such site or joint; the message names the nearest ones.
-        ValueError: a target is not finite or of a wrong shape, or a joint is a ball or free.
+        ValueError: a target is not finite or has a wrong shape, or a joint is a ball or free.
     """
     target = _checked("position", position, 3)
     turn = None if orientation is None else _checked("orientation", orientation, 4)
@@ -95,17 +94,17 @@ def solve(
         view.qpos[chain.places] += step * min(1.0, LONGEST_STEP / length)
         view.kinematics()
         steps += 1
-    found = view.qpos[chain.places].copy()
+    solution = view.qpos[chain.places].copy()
     if not solved:
         view.qpos[:] = before
     view.kinematics()
-    return Solution(solved, size, steps, found)
+    return Solution(solved, size, steps, solution)
 
 
 def ranges(view: SingleView, joints: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
     """Lower and upper limits of hinges and slides, (k,) each, in rad or m.
 
-    They are 0 and 2 pi for hinges without limits, and infinite for slides without them.
+    Unlimited hinges get 0 and 2 pi, unlimited slides infinite limits.
 
     Raises:
         KeyError: there is no such joint; the message names the nearest ones.
@@ -150,13 +149,7 @@ def _step(jacobian: np.ndarray, error: np.ndarray, size: float) -> np.ndarray:
 
 
 class _Chain:
-    """A site and the joints that move it, in one simulation.
-
-    Args:
-        view: the simulation.
-        site: its name.
-        joints: names of hinges and slides.
-    """
+    """A site and the joints that move it, in one simulation."""
 
     def __init__(self, view: SingleView, site: str, joints: tuple[str, ...]) -> None:
         known = view.names("site")
@@ -170,7 +163,7 @@ class _Chain:
         self.low, self.high = ranges(view, joints)
 
     def error(self, position: np.ndarray, orientation: np.ndarray | None) -> np.ndarray:
-        """Error of position (m) and, with an orientation, rotation (rad), (3,) or (6,)."""
+        """Position error (m) and, with an orientation, rotation error (rad), (3,) or (6,)."""
         off = position - self.view.site_xpos[self.site]
         if orientation is None:
             return np.asarray(off)
@@ -182,11 +175,11 @@ class _Chain:
         return np.concatenate([off, turn])
 
     def jacobian(self) -> np.ndarray:
-        """Velocity and angular velocity of the site for each joint's, (6, k)."""
+        """Site velocity and angular velocity per joint velocity, (6, k)."""
         return np.asarray(self.view.jacobian("site", self.name, self.joints))
 
     def shift_into_range(self) -> bool:
-        """Shift hinges by whole turns to the first place in their range; whether all are in it."""
+        """Shift hinges by whole turns into their range; return whether all joints are in range."""
         q = self.view.qpos[self.places]
         turns = np.floor((q - np.where(self.hinge, self.low, q)) / TURN)
         q = q - turns * TURN

@@ -1,4 +1,4 @@
-"""Kinova's Jaco arm with six joints, and its hand with a thumb and two fingers."""
+"""Kinova's six-joint Jaco arm, and its hand with a thumb and two fingers."""
 
 from dataclasses import dataclass
 
@@ -12,7 +12,7 @@ FINGERS = tuple(f"finger_{i}" for i in range(1, 4))
 @register(arms, "jaco_6_joints")
 @dataclass(frozen=True)
 class JacoArm(Arm):
-    """The arm, moved by servos that hold velocities (rad/s)."""
+    """Jaco arm with velocity servos (rad/s)."""
 
     joints: tuple[str, ...] = JOINTS
     actuators: tuple[str, ...] = JOINTS
@@ -21,14 +21,14 @@ class JacoArm(Arm):
     torques: tuple[str, ...] = tuple(f"{joint}_torque" for joint in JOINTS)
 
     def model(self) -> Spec:
-        """The arm on the plane z = 0."""
+        """Build the arm on the plane z = 0."""
         return load("robots/jaco/arm.xml")
 
 
 @register(hands, "jaco_3_fingers")
 @dataclass(frozen=True)
 class JacoHand(Hand):
-    """The hand, moved by servos that hold velocities (rad/s)."""
+    """Jaco hand with velocity servos (rad/s)."""
 
     joints: tuple[str, ...] = FINGERS
     actuators: tuple[str, ...] = FINGERS
@@ -38,5 +38,5 @@ class JacoHand(Hand):
     )
 
     def model(self) -> Spec:
-        """The hand, its frame on the wrist."""
+        """Build the hand, with its frame on the wrist."""
         return load("robots/jaco/hand.xml")

@@ -1,4 +1,4 @@
-"""Forward and inverse kinematics of an arm from the numbers of its model, for many arms at once.
+"""Vectorised forward and inverse kinematics of an arm, from the constants of its model.
 
 Unlike `inverse_kinematics`, which searches in a simulation, these are formulae on arrays of joint
 positions with any leading shape.
@@ -21,22 +21,22 @@ from mjgym.rotations import (
     transposed,
 )
 
-DAMPING = 0.01  # m/rad, of the least squares: gives up some of the way near singularities
-ARM = 0.05  # m/rad, of an error of rotation where one of position is 1: it is given up first
-LONGEST_STEP = 0.5  # rad, of a joint in one step of the search
+DAMPING = 0.01  # m/rad, least-squares damping: trades accuracy for stability near singularities
+ARM = 0.05  # m/rad, weight of rotation error relative to position error
+LONGEST_STEP = 0.5  # rad, largest change of a joint in one step of the search
 WEIGHTS = np.array([1.0, 1.0, 1.0, ARM, ARM, ARM])
 
 
 @dataclass(frozen=True)
 class Link:
-    """A body of the chain, in the frame of the one before it.
+    """A body of the chain, relative to its parent's frame.
 
     Args:
         position: (3,) m.
         rotation: (9,).
-        joint: the number of the joint that turns it, or None.
-        axis: the joint's, (3,), in the body's own frame.
-        anchor: a point of that axis, (3,) m, in the body's own frame.
+        joint: index of the joint that turns it, or None.
+        axis: joint axis, (3,), in the body frame.
+        anchor: a point on that axis, (3,) m, in the body frame.
     """
 
     position: np.ndarray
@@ -47,11 +47,11 @@ class Link:
 
 
 class Kinematics:
-    """The chain of hinges from the world to a site.
+    """Chain of hinges from the world to a site.
 
     Args:
         model: the compiled model.
-        joints: names of the hinges that move the site, in their order from the world.
+        joints: names of the hinges that move the site, from the world outwards.
         site: its name.
 
     Raises:
@@ -62,14 +62,14 @@ class Kinematics:
         ids = [int(model.joint(name).id) for name in joints]
         at = model.site(site)
         links = [Link(np.array(at.pos), _matrix(at.quat))]
-        found = []
+        numbers = []
         body = int(at.bodyid[0])
         while body:
             first, count = int(model.body_jntadr[body]), int(model.body_jntnum[body])
             place = np.array(model.body_pos[body]), _matrix(model.body_quat[body])
             if count == 1 and first in ids:
                 number = ids.index(first)
-                found.append(number)
+                numbers.append(number)
                 axis, anchor = np.array(model.jnt_axis[first]), np.array(model.jnt_pos[first])
                 links.append(Link(*place, number, axis, anchor))
             elif count == 0:
@@ -77,18 +77,18 @@ class Kinematics:
             else:
                 raise ValueError(f"site {site!r}: joints other than {', '.join(joints)} move it")
             body = int(model.body_parentid[body])
-        if found[::-1] != list(range(len(joints))):
+        if numbers[::-1] != list(range(len(joints))):
             raise ValueError(
                 f"site {site!r}: not all of {', '.join(joints)} move it, in this order"
             )
         self._links = tuple(reversed(links))
 
     def pose(self, q: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """The site's pose and Jacobian at joint positions (..., n) rad.
+        """Compute the site's pose and Jacobian at joint positions (..., n) rad.
 
         Returns:
-            Position (..., 3) m, rotation (..., 9), and Jacobian (..., 6, n): three rows for the
-            velocity and three for the angular velocity, in world axes.
+            Position (..., 3) m, rotation (..., 9), and Jacobian (..., 6, n): velocity, then angular
+            velocity, in world axes.
         """
         lead = q.shape[:-1]
         position = np.zeros((*lead, 3))
@@ -114,13 +114,13 @@ class Kinematics:
     def solve(
         self, q: np.ndarray, position: np.ndarray, rotation: np.ndarray, steps: int = 6
     ) -> np.ndarray:
-        """Joint positions that bring the site to a pose, by damped least squares.
+        """Solve for joint positions that bring the site to a pose, by damped least squares.
 
         Args:
-            q: where the search starts, (..., n) rad.
-            position: of the site, (..., 3) m.
-            rotation: of the site, (..., 9).
-            steps: of the search, each of at most half a radian.
+            q: initial guess, (..., n) rad.
+            position: site position, (..., 3) m.
+            rotation: site rotation, (..., 9).
+            steps: number of steps, each of at most half a radian.
         """
         for _ in range(steps):
             here, turned, jacobian = self.pose(q)

@@ -1,8 +1,8 @@
 """Arms of MuJoCo Menagerie, driven by torques: "menagerie:franka_emika_panda".
 
-Needs the package `mujoco-menagerie` (the extra `menagerie`), which downloads a model
-when it is first used; its variables MENAGERIE_CACHE_DIR and MENAGERIE_ROOT say where models lie.
-Each has a licence of its own: `mujoco_menagerie.get(name).license`.
+Needs the package `mujoco-menagerie` (the extra `menagerie`), which downloads a model on first use;
+its variables MENAGERIE_CACHE_DIR and MENAGERIE_ROOT set the location. Licences differ:
+`mujoco_menagerie.get(name).license`.
 """
 
 from dataclasses import dataclass
@@ -14,19 +14,19 @@ from mjgym.mjcf import Spec
 from mjgym.robots.parts import Arm, arms
 from mjgym.util.packaged import install
 
-TOOL_SITE = "attachment_site"  # what Menagerie calls the site that a hand is attached to
-HOME = "home"  # the keyframe that most of its models begin at
+TOOL_SITE = "attachment_site"  # Menagerie's name of the site for a hand
+HOME = "home"  # initial keyframe of most of its models
 AXIAL = (mujoco.mjtJoint.mjJNT_HINGE, mujoco.mjtJoint.mjJNT_SLIDE)
 
 
 @dataclass(frozen=True)
 class MenagerieArm(Arm):
-    """An arm of MuJoCo Menagerie whose joints are driven by motors.
+    """An arm of MuJoCo Menagerie, driven by motors.
 
     Args:
         robot: its name there.
-        entry: which of its models; empty for the one without a hand, if there is one.
-        torque_limits: of the joints (N m or N), where not the model's own; empty for those.
+        entry: its model; empty for the one without a hand, if there is one.
+        torque_limits: of the joints (N m or N); empty for the model's.
     """
 
     robot: str = ""
@@ -34,21 +34,21 @@ class MenagerieArm(Arm):
     torque_limits: tuple[float, ...] = ()
 
     def model(self) -> Spec:
-        """The arm as published, but with a motor at each joint, and the site `wrist`."""
+        """Build the published arm, with a motor on each joint and the site `wrist`."""
         spec = read(self.robot, self.entry)
         for i, joint in enumerate(self.joints):
-            given = self.torque_limits[i] if self.torque_limits else None
-            drive(spec, spec.joint(joint), self.actuators[i], given)
+            limit = self.torque_limits[i] if self.torque_limits else None
+            drive(spec, spec.joint(joint), self.actuators[i], limit)
         if spec.site(self.wrist) is None:
             spec.body(self.link).add_site(name=self.wrist)
-        for key in list(spec.keys):  # of the whole model as published
+        for key in list(spec.keys):  # keyframes of the whole published model
             spec.delete(key)
         spec.option.integrator = mujoco.mjtIntegrator.mjINT_EULER  # the scene's options count
         return spec
 
 
 def read(robot: str, entry: str) -> Any:
-    """The model of a robot of Menagerie; without an entry the one without a hand, if there is one.
+    """Load a Menagerie model; without an entry the one without a hand, if there is one.
 
     Raises:
         ModuleNotFoundError: the package is not installed.
@@ -74,13 +74,13 @@ def moves(body: Any) -> bool:
 
 
 def chain(spec: Any) -> tuple[list[Any], Any]:
-    """The joints from the base outward up to where the model branches, as at fingers, or ends.
+    """Joints from the base outward up to where the model branches (as at fingers) or ends.
 
     Returns:
         The joints and the body that the last of them moves.
 
     Raises:
-        ValueError: there are none, or one is neither a hinge nor a slide.
+        ValueError: there are no joints, or one is neither a hinge nor a slide.
     """
     body, links, joints = spec.worldbody, [], []
     while len(moving := [child for child in body.bodies if moves(child)]) == 1:
@@ -100,19 +100,19 @@ def chain(spec: Any) -> tuple[list[Any], Any]:
 
 
 def limits(span: Any, limited: Any) -> tuple[float, float] | None:
-    """A force range, or None if it is unlimited."""
+    """Force range, or None if unlimited."""
     low, high = (float(x) for x in span)
     return (low, high) if limited != mujoco.mjtLimited.mjLIMITED_FALSE and low < high else None
 
 
 def drive(spec: Any, joint: Any, name: str, given: float | None) -> None:
-    """Make the actuator of a joint a motor of gear 1 whose control is the torque.
+    """Make a joint's actuator a motor of gear 1 with torque control.
 
-    Its range is, of these, the first that the model tells: the one given, the actuator's range of
-    forces, the joint's, the control range of a motor.
+    Its range is the first available of: the argument, the actuator's force range, the joint's, the
+    control range of a motor.
 
     Raises:
-        ValueError: the model tells none.
+        ValueError: the model has no range.
     """
     actuator = spec.actuator(name)
     if actuator is None:
@@ -142,7 +142,7 @@ def drive(spec: Any, joint: Any, name: str, given: float | None) -> None:
 
 
 def scaled(span: tuple[float, float] | None, by: float) -> tuple[float, float] | None:
-    """A range times a factor of either sign."""
+    """Scale a range by a factor of either sign."""
     if span is None:
         return None
     low, high = sorted(x * by for x in span)
@@ -163,16 +163,16 @@ def home(spec: Any, joints: list[str]) -> tuple[float, ...]:
 
 
 def menagerie_arm(name: str, torque_limits: tuple[float, ...] = ()) -> MenagerieArm:
-    """An arm of Menagerie, its joints, its last link and its start found from its model.
+    """Build an arm of Menagerie; joints, last link and start come from its model.
 
     Args:
-        name: of the robot, or of the robot and one of its models, "franka_emika_panda/panda"; by
-            itself the model without a hand, if there is one.
-        torque_limits: of its joints (N m or N) from the base outward; empty for the model's own.
+        name: robot or robot/model, as "franka_emika_panda/panda"; a robot alone means its model
+            without a hand, if there is one.
+        torque_limits: of its joints (N m or N) from the base outward; empty for the model's.
 
     Raises:
         ModuleNotFoundError: the package `mujoco-menagerie` is not installed.
-        ValueError: there is no such robot or model, it is no arm, or it tells no torque limits.
+        ValueError: there is no such robot or model, it is no arm, or it has no torque limits.
     """
     robot, _, entry = name.partition("/")
     spec = read(robot, entry)
@@ -196,7 +196,7 @@ def menagerie_arm(name: str, torque_limits: tuple[float, ...] = ()) -> Menagerie
         entry=entry,
         torque_limits=torque_limits,
     )
-    arm.model()  # which refuses what cannot be driven
+    arm.model()  # raises if the arm cannot be driven
     return arm
 
 

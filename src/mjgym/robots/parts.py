@@ -1,4 +1,4 @@
-"""The interfaces of arms, hands and bases, and lookup by name."""
+"""Interfaces of arms, hands and bases, and lookup by name."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -15,13 +15,13 @@ from mjgym.util.suggestions import did_you_mean
 
 @dataclass(frozen=True)
 class Part:
-    """A part of a robot: a frozen dataclass without state, whose names are its own MJCF's.
+    """A robot part: a stateless frozen dataclass that names elements of its MJCF.
 
     In a scene the names begin with the prefix that the part was attached under.
     """
 
     def model(self) -> Spec:
-        """The part by itself; its world body is the frame that it is attached by."""
+        """Build the part alone; its world body is its mounting frame."""
         raise NotImplementedError(f"{type(self).__name__} must define model()")
 
 
@@ -38,15 +38,15 @@ class Base(Part):
 
 @dataclass(frozen=True)
 class Limb:
-    """A chain of joints from a base to a wrist: an arm, or one of the arms of a robot with two.
+    """A chain of joints from a base to a wrist: an arm, or one arm of a two-armed robot.
 
     Args:
-        joints: in their order from the base.
-        actuators: one for each joint, in the same order.
+        joints: from the base outwards.
+        actuators: one per joint, in the same order.
         wrist: the site that a hand's frame is attached to.
         link: the body that carries the wrist.
-        start: the joints' positions (rad or m) that tasks begin at; empty for zeros.
-        origin: the site in whose frame a task moves the hand; empty for the arm's own frame.
+        start: initial joint positions (rad or m); empty for zeros.
+        origin: the site that defines the task frame of the hand; empty for the arm frame.
     """
 
     joints: tuple[str, ...] = ()
@@ -59,18 +59,18 @@ class Limb:
 
 @dataclass(frozen=True)
 class Arm(Limb, Part):
-    """A robot that reaches: by itself a limb, or a trunk with several.
+    """A robot that reaches: a single limb, or a trunk with several.
 
-    Of a robot with several limbs, `joints`, `actuators` and `start` are those of all of them, one
-    limb after the other as in `limbs`; `wrist`, `link` and `origin` are the first one's.
+    With several limbs, `joints`, `actuators` and `start` concatenate theirs in the order of
+    `limbs`; `wrist`, `link` and `origin` are the first one's.
 
     Args:
-        base: the name in `bases` of what it stands on unless a task is told otherwise.
-        hand: the name in `hands` of what it holds with unless a task is told otherwise.
+        base: default base, a name in `bases`.
+        hand: default hand, a name in `hands`.
         table_distance: from the near edge of a table to the arm's frame (m).
         centre_distance: from the middle of a scene without a table to the arm's frame (m).
-        torques: sensors of the torque (N m) in each joint, with three numbers each, in a frame
-            whose z axis the joint turns about; empty if there are none.
+        torques: torque sensors (N m) of the joints, three numbers each, in a frame with the joint
+            axis as z; empty without sensors.
     """
 
     base: str = ""
@@ -81,7 +81,7 @@ class Arm(Limb, Part):
 
     @property
     def limbs(self) -> dict[str, Limb]:
-        """Its limbs by side, in the order of their joints: one is the "right" one."""
+        """Limbs by side, in joint order; one is "right"."""
         return {"right": self}
 
 
@@ -92,11 +92,10 @@ class Hand(Part):
     Args:
         joints: of the fingers.
         actuators: of the fingers.
-        tool_centre: the site between the fingers whose pose a task controls.
-        fingers: the geoms of each finger that hold an object, finger by finger; all of them have to
-            touch it to grasp it.
-        start: the joints' positions (rad or m) that tasks begin at; empty for zeros.
-        law: how an action moves the actuators; None if it is their controls themselves.
+        tool_centre: the site between the fingers that tasks control.
+        fingers: contact geoms of each finger; all fingers must touch an object to grasp it.
+        start: initial joint positions (rad or m); empty for zeros.
+        law: maps actions to the actuators; None: actions are the controls.
     """
 
     joints: tuple[str, ...] = ()
@@ -119,8 +118,8 @@ def register(catalogue: Catalogue[Any], name: str, **fields: Any) -> Callable[[P
 
     Args:
         catalogue: `arms`, `hands` or `bases`.
-        name: for the argument.
-        **fields: the values of the class's fields that make this part.
+        name: value of the argument.
+        **fields: field values of this part.
     """
 
     def decorate(part: PartType) -> PartType:
@@ -131,13 +130,13 @@ def register(catalogue: Catalogue[Any], name: str, **fields: Any) -> Callable[[P
 
 
 def attach(scene: Spec, part: Part, prefix: str, site: str | mujoco.MjsSite) -> None:
-    """Attach a part to a scene at a site, under a prefix.
+    """Attach a part to a scene at a site.
 
     Args:
-        scene: what it is attached to.
+        scene: scene to extend.
         part: an arm, a hand or a base.
-        prefix: of all of the part's names, e.g. "arm/".
-        site: of the scene, or its name.
+        prefix: prefix of all of the part's names, e.g. "arm/".
+        site: a site of the scene, or its name.
 
     Raises:
         ValueError: the scene has no such site.
@@ -147,7 +146,7 @@ def attach(scene: Spec, part: Part, prefix: str, site: str | mujoco.MjsSite) -> 
 
 
 def assembled(arm: Arm, hand: Hand) -> Spec:
-    """An arm with a hand on its wrist.
+    """Attach a hand to an arm's wrist.
 
     The hand is an entity of the arm, see `mjgym.mjcf.attach`: its names begin with its model's name
     and a slash.

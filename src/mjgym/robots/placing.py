@@ -1,4 +1,4 @@
-"""Random places of a robot's tool at the start of an episode."""
+"""Random tool positions at the start of an episode."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -28,25 +28,25 @@ def place_tool(
 ) -> None:
     """Move a tool to a position drawn uniformly from a box.
 
-    Inverse kinematics starts from the joints' present positions; where it fails, from positions
-    that are drawn uniformly from their ranges, those of hinges without limits from [0, 2 pi). A
-    place that cannot be reached, or that is rejected for a contact, is drawn anew.
+    Inverse kinematics starts from the current joint positions, then from positions drawn uniformly
+    from the joint ranges ([0, 2 pi) for unlimited hinges). Positions out of reach or in contact are
+    redrawn.
 
     Args:
         view: the scratch simulation. It is left with the tool in place and contacts computed, or as
             it was if there is no such place.
-        rng: the generator.
-        site: name of the tool's.
-        joints: names of the arm's.
-        low: corner of the box in the world, (3,) m; equal ones give a single place.
+        rng: random generator.
+        site: name of the tool's site.
+        joints: names of the arm's joints.
+        low: corner of the box in the world, (3,) m; equal corners give a single place.
         high: the opposite corner, (3,) m.
-        orientation: the quaternion (4,) that the site should have in the world.
-        contacts: finds the contacts that a place is rejected for, e.g. `robot_contacts`.
-        draws: of places, before giving up.
-        attempts: at one place, before drawing another.
+        orientation: target quaternion (4,) of the site in the world.
+        contacts: returns contacts that rule a place out, e.g. `robot_contacts`.
+        draws: positions to try before giving up.
+        attempts: attempts at one position before drawing another.
 
     Raises:
-        RuntimeError: there is no such place; the message says where, and what was wrong with it.
+        RuntimeError: no position fits; the message says where, and why the last one failed.
     """
     rows = view.rows("qpos", joints)
     first = view.qpos[rows].copy()
@@ -64,10 +64,10 @@ def place_tool(
             unreached += 1
             continue
         view.detect_contacts()
-        found = contacts(view)
-        if not found:
+        pairs = contacts(view)
+        if not pairs:
             return
-        touching.append(" and ".join(found[0]))
+        touching.append(" and ".join(pairs[0]))
     view.qpos[rows] = first
     view.detect_contacts()
     reasons = [f"{unreached} could not be reached"] if unreached else []
@@ -81,13 +81,13 @@ def place_tool(
 def robot_contacts(view: SingleView, arm: str, hand: str) -> Contacts:
     """Contacts that a robot must not have at the start of an episode, as geom names.
 
-    They are those of the arm with itself or with its hand, and of either with anything that is not
-    free to move away. The hand may touch itself, and arm and hand may touch free objects.
+    They are contacts of the arm with itself or its hand, and of either with anything but free
+    objects. The hand may touch itself.
 
     Args:
         view: the scratch simulation, after `place`.
-        arm: what the names of the arm's bodies begin with, e.g. "jaco_arm/".
-        hand: what the names of the hand's bodies begin with, e.g. "jaco_arm/jaco_hand/".
+        arm: prefix of the arm's bodies, e.g. "jaco_arm/".
+        hand: prefix of the hand's bodies, e.g. "jaco_arm/jaco_hand/".
     """
     if not view.ncon:
         return []
@@ -103,7 +103,7 @@ def robot_contacts(view: SingleView, arm: str, hand: str) -> Contacts:
 
 
 def _part(view: SingleView, bodies: Sequence[str], body: int, arm: str, hand: str) -> str:
-    """Whether a body is of the "arm", of the "hand", or "free" or "fixed" in the scene."""
+    """Part that a body belongs to: "arm", "hand", or "free" or "fixed" in the scene."""
     if bodies[body].startswith(hand):
         return "hand"
     if bodies[body].startswith(arm):

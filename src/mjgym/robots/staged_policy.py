@@ -1,7 +1,7 @@
 """A policy of stages: each moves tools to poses computed from the observation.
 
-The next stage begins when every tool is there. An episode that loses what it held, or that a stage
-takes too long for, goes back to where the present part of the task begins.
+The next stage begins when every tool has arrived. An episode that drops its object or exceeds a
+stage's patience goes back to the start of the current part of the task.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -14,8 +14,8 @@ from mjgym.rotations import norm
 
 Observation = Mapping[str, np.ndarray]
 
-OPEN, CLOSE = -1.0, 1.0  # of fingers
-PATIENCE = 120  # control steps that a stage may take
+OPEN, CLOSE = -1.0, 1.0  # finger commands
+PATIENCE = 120  # control steps allowed per stage
 
 
 @dataclass(frozen=True)
@@ -23,16 +23,16 @@ class Stage:
     """One move of one tool.
 
     Args:
-        target: the tool's target position, (..., 3) m, as a function of the observation.
+        target: target position of the tool, (..., 3) m, as a function of the observation.
         fingers: `OPEN`, `CLOSE`, or between.
-        turn: the rotation that the tool still has to make, a rotation vector in world axes, in
-            rad, (..., 3); None: no rotation.
+        turn: remaining rotation of the tool, a rotation vector in world axes, (..., 3) rad; None:
+            no rotation.
         near: the next stage begins within this distance of the target, m,
-        straight: within this angle of the target's orientation, rad,
+        straight: within this angle of the target orientation, rad,
         steps: after at least this number of control steps,
         until: and where this condition on the observation, bool, holds.
-        lost: the condition, bool, for the episode to go back to the stage that begins the part.
-        speed: the largest share of the tool's greatest displacement and rotation in a control step.
+        lost: where this condition, bool, holds, the episode goes back to the start of the part.
+        speed: largest fraction of the tool's maximum displacement and rotation per control step.
     """
 
     target: Callable[[Observation], np.ndarray]
@@ -48,13 +48,13 @@ class Stage:
 
 @dataclass(frozen=True)
 class Motion:
-    """The rest of a tool's move, of each episode.
+    """Remaining motion of a tool, per episode.
 
     Args:
         way: displacement, (..., 3) m in world axes.
         turn: rotation vector, (..., 3) rad in world axes.
         fingers: from `OPEN` to `CLOSE`, (...).
-        speed: the largest share of the greatest displacement and rotation in a control step, (...).
+        speed: largest fraction of the maximum displacement and rotation per control step, (...).
     """
 
     way: np.ndarray
@@ -64,31 +64,31 @@ class Motion:
 
 
 class Body(Protocol):
-    """The tools that a policy moves, as observations show them and as actions move them."""
+    """Tools of a policy, as observed and as moved by actions."""
 
     @property
     def count(self) -> int:
-        """The number of tools."""
+        """Number of tools."""
         ...
 
     def position(self, observation: Observation, tool: int) -> np.ndarray:
-        """A tool's position, (..., 3) m."""
+        """Position of a tool, (..., 3) m."""
         ...
 
     def action(self, observation: Observation, motions: Sequence[Motion]) -> np.ndarray:
-        """The action, (..., numbers) float32, for what is left of each tool's move."""
+        """Action, (..., numbers) float32, for the remaining motion of each tool."""
         ...
 
 
 class StagedPolicy:
-    """A sequence of stages; each episode of a batch goes through them at its own pace.
+    """A sequence of stages; each episode of a batch proceeds at its pace.
 
     Args:
-        body: what it moves.
-        sequences: the stages of each tool, of equal numbers; the tools' n-th stages begin together.
-            The last ones end after `patience` steps, as if something had been lost.
-        patience: control steps that a stage may take.
-        parts: numbers of the stages that begin parts of the task, in order, besides 0.
+        body: tools to move.
+        sequences: stages of each tool, of equal lengths; the n-th stages begin together. The last
+            ones time out after `patience` steps, as if the object had been lost.
+        patience: control steps allowed per stage.
+        parts: indices of the stages that begin parts of the task, in order, besides 0.
     """
 
     def __init__(
@@ -115,7 +115,7 @@ class StagedPolicy:
             self._stage, self._steps = (np.where(where, 0, x) for x in (self._stage, self._steps))
 
     def __call__(self, observation: Observation) -> np.ndarray:
-        """The action, (..., numbers) float32, for an observation's entries."""
+        """Action, (..., numbers) float32, for an observation."""
         places = [self._body.position(observation, i) for i in range(self._body.count)]
         lead = places[0].shape[:-1]
         if self._stage is None:
@@ -148,10 +148,10 @@ class StagedPolicy:
 
 
 class SideBySide:
-    """Policies of parts of a robot that work at the same time, each at its own pace.
+    """Policies for parts of a robot that run at the same time, each at its pace.
 
     Args:
-        policies: each moves other numbers of the action, and leaves the rest at 0.
+        policies: each sets different numbers of the action and leaves the rest at 0.
     """
 
     def __init__(self, policies: Sequence[StagedPolicy]) -> None:
@@ -163,5 +163,5 @@ class SideBySide:
             policy.restart(where)
 
     def __call__(self, observation: Observation) -> np.ndarray:
-        """The action, (..., numbers) float32, for an observation's entries."""
+        """Action, (..., numbers) float32, for an observation."""
         return np.asarray(sum(policy(observation) for policy in self._policies))

@@ -1,4 +1,4 @@
-"""The arms of the tabletop tasks, under their published names, with the mounts they stand on.
+"""Arms of the tabletop tasks, under their published names, with their mounts.
 
 Motors drive the joints by torque (N m); their control ranges are the torque limits. Every arm has
 the cameras `robotview` and `eye_in_hand` (Baxter: `right_eye_in_hand` and `left_eye_in_hand`).
@@ -17,7 +17,7 @@ from mjgym.robots.parts import Arm, Base, Limb, arms, bases, register
 @register(bases, "RethinkMount", file="rethink_mount")  # of all others
 @dataclass(frozen=True)
 class Mount(Base):
-    """A pedestal that stands on the floor and never moves, or none.
+    """A fixed pedestal on the floor, possibly empty.
 
     Args:
         file: the name of its MJCF.
@@ -26,12 +26,12 @@ class Mount(Base):
     file: str = "rethink_mount"
 
     def model(self) -> Spec:
-        """The pedestal; its frame lies on the floor."""
+        """Build the pedestal, with its frame on the floor."""
         return load(f"robots/bases/{self.file}.xml")
 
 
 def numbered(name: str, count: int, first: int = 1) -> tuple[str, ...]:
-    """The names of `count` things that a number tells apart, "{}" in `name`."""
+    """Names of `count` numbered elements; "{}" in `name` is the number."""
     return tuple(name.format(i) for i in range(first, first + count))
 
 
@@ -121,14 +121,14 @@ class TabletopArm(Arm):
     origin: str = "right_center"
 
     def model(self) -> Spec:
-        """The arm; its frame is that of its foot."""
+        """Build the arm in its foot's frame."""
         return load(f"robots/{self.file}/{self.file}.xml")
 
 
 def baxter_limb(side: str, mirror: int) -> Limb:
-    """An arm of Baxter, whose start is the other one's in a mirror (+1 right, -1 left)."""
+    """An arm of Baxter; the start poses mirror each other (+1 right, -1 left)."""
     joints = tuple(f"{side}_{joint}" for joint in ("s0", "s1", "e0", "e1", "w0", "w1", "w2"))
-    outward = (0.403, -0.636, 0.114, 1.432, 0.735, 1.205, -0.269)  # rad, of the right arm
+    outward = (0.403, -0.636, 0.114, 1.432, 0.735, 1.205, -0.269)  # rad, right arm
     return Limb(
         joints=joints,
         actuators=numbered(f"torq_{side}_j{{}}", 7, first=0),
@@ -158,12 +158,12 @@ BAXTER_LEFT = baxter_limb("left", -1)
 )
 @dataclass(frozen=True)
 class Baxter(TabletopArm):
-    """Two arms on a torso, the right one first. An arm moves in the frame of its own shoulder."""
+    """Two arms on a torso, the right one first. Each moves in its shoulder's frame."""
 
     right: Limb = BAXTER_RIGHT
     left: Limb = BAXTER_LEFT
 
     @property
     def limbs(self) -> dict[str, Limb]:
-        """Its two arms by side."""
+        """The two arms by side."""
         return {"right": self.right, "left": self.left}

@@ -1,8 +1,8 @@
-"""The grippers of the tabletop family, under their published names.
+"""Grippers of the tabletop family, under their published names.
 
-A positive action closes, a negative one opens. All of them are attached to the arm's hand frame and
-have the sites "grip_site" (the tool's centre) and "ft_frame" with the sensors "force_ee" and
-"torque_ee". Their numbers are measured; assets/PROVENANCE.md says what differs.
+A positive action closes, a negative one opens. All are attached to the arm's hand frame and have
+the sites "grip_site" (the tool centre) and "ft_frame" with the sensors "force_ee" and "torque_ee".
+Their numbers are measured; assets/PROVENANCE.md lists differences.
 """
 
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from mjgym.controllers.gripper import GripperLaw
 from mjgym.mjcf import Spec, load
 from mjgym.robots.parts import Hand, hands, register
 
-# What the variants of a gripper share.
+# Shared by the variants of a gripper.
 LINKAGE: dict[str, Any] = {
     "joints": (
         "finger_joint",
@@ -60,7 +60,7 @@ JACO: dict[str, Any] = {
 
 
 def _fourier(side: str) -> dict[str, Any]:
-    """A hand of Fourier: the thumb against four fingers, each with motors of its own."""
+    """A hand of Fourier: a thumb against four fingers, individually driven."""
     letter = side[0].upper()
     fingers = ("index", "middle", "ring", "pinky")
     thumb = ("thumb_proximal_yaw", "thumb_proximal_pitch", "thumb_distal")
@@ -81,7 +81,7 @@ def _fourier(side: str) -> dict[str, Any]:
 
 
 def _inspire(side: str) -> dict[str, Any]:
-    """A hand of Inspire Robots: the thumb against four fingers, each with motors of its own."""
+    """A hand of Inspire Robots: a thumb against four fingers, individually driven."""
     letter = side[0]
     fingers = ("index", "middle", "ring", "pinky")
     thumb = ("thumb_proximal_1", "thumb_proximal_2", "thumb_middle", "thumb_distal")
@@ -100,7 +100,7 @@ def _inspire(side: str) -> dict[str, Any]:
     }
 
 
-JACO_SPEED = 0.01  # of half a stroke in a control step: 200 of them from end to end
+JACO_SPEED = 0.01  # fraction of half a stroke per control step: 200 steps from end to end
 
 
 @register(
@@ -211,5 +211,5 @@ class Gripper(Hand):
     file: str = ""
 
     def model(self) -> Spec:
-        """The gripper by itself; its world body is the arm's hand frame."""
+        """Build the gripper; its world body is the arm's hand frame."""
         return load(f"robots/grippers/{self.file}.xml")

@@ -12,7 +12,7 @@ from mjgym.sim import View
 from mjgym.sim.single import SingleView
 from mjgym.task import Array, Arrays, Task, register
 
-MARGIN = 1.0  # m from the target's edge, where the smooth reward has fallen to 0.1
+MARGIN = 1.0  # m, from the target's edge to where the smooth reward is 0.1
 
 ARMS = slice(1, None)  # bodies: the world, the upper arm, the lower arm
 
@@ -73,5 +73,4 @@ class Acrobot(Task):
         return self._distance(v) <= v.site("target").size[..., 0]
 
     def _distance(self, v: View) -> Array:
-        """From the tip to the centre of the target (m)."""
         return norm(v.site("target").xpos - v.site("tip").xpos)

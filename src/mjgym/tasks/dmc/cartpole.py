@@ -12,13 +12,13 @@ from mjgym.sim import View
 from mjgym.sim.single import SingleView
 from mjgym.task import Arrays, Task, register
 
-UPRIGHT_COSINE = 0.995  # of the angle to the vertical, within which a pole counts as upright
+UPRIGHT_COSINE = 0.995  # cosine of the angle to the vertical within which a pole is upright
 CENTRE = 0.25  # m, distance from the middle of the rail that counts as centred
 SLIDER_MARGIN = 2.0  # m
 HINGE_VELOCITY_MARGIN = 5.0  # rad/s
 
 POLE_LENGTH = 1.0  # m
-FLOOR_CLEARANCE = 0.05  # m, under the lowest point of a hanging chain of two or more poles
+FLOOR_CLEARANCE = 0.05  # m, below the lowest point of a hanging chain of two or more poles
 
 POLES = slice(2, None)  # bodies: the world, the cart, then the poles from the cart outwards
 
@@ -88,16 +88,16 @@ class Cartpole(Task):
         body = spec.body("pole_1")
         for k in range(2, self.poles + 1):
             body = mjcf.add(body, "body", name=f"pole_{k}", pos=end, default=pole)
-            mjcf.add(body, "joint", name=f"hinge_{k}")  # the body's joint and geom take it over
+            mjcf.add(body, "joint", name=f"hinge_{k}")  # uses the body's defaults
             mjcf.add(body, "geom", name=f"pole_{k}")
-        if self.poles > 1:  # room for the chain to hang, and for the cameras to see it
+        if self.poles > 1:  # room for the hanging chain and the cameras
             spec.geom("floor").pos[2] = 1 - self.poles * POLE_LENGTH - FLOOR_CLEARANCE
             spec.camera("fixed").pos = [0, -1 - 2 * self.poles, 1]
             spec.camera("lookatcart").pos = [0, -2 * self.poles, 2]
         return spec
 
     def initialize(self, v: SingleView, rng: Any) -> None:
-        if self.swingup:  # the cart, the first hinge, the others
+        if self.swingup:  # cart, first hinge, other hinges
             v.qpos[:2] = 0.01 * rng.normal(size=2) + (0, pi)
             v.qpos[2:] = 0.1 * rng.normal(size=self.poles - 1)
         else:

@@ -47,12 +47,12 @@ class Cheetah(Task):
         v.forward()
         low, high = v.jnt_range[LEGS].T
         v.qpos[LEGS] = rng.uniform(low, high)
-        v.step(SETTLING_STEPS)  # as published, the first still sees the forces of the default pose
+        v.step(SETTLING_STEPS)  # as published, the first uses forces of the default pose
         v.time = 0
 
     def observation(self, v: View) -> Arrays:
         return {
-            "position": v.qpos[..., 1:],  # where along the track does not matter
+            "position": v.qpos[..., 1:],  # position along the track does not matter
             "velocity": v.qvel,
         }
 

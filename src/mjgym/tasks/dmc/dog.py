@@ -20,29 +20,29 @@ RUN_SPEED = 9.0  # m/s
 
 TORSO_HEIGHT = 0.9 * 0.41522  # m, nine tenths of the height in the default pose
 PELVIS_HEIGHT = 0.9 * 0.4761649  # m, likewise
-UPRIGHT_COSINE = cos(radians(30))  # of the largest tilt that still counts as upright
+UPRIGHT_COSINE = cos(radians(30))  # cosine of the largest tilt that counts as upright
 GRAVITY = 9.81  # m/s^2
 WEIGHT = GRAVITY * 10.240944392384  # N, of the whole dog
 
-START_SPEED = 2.0  # standard deviation of the first velocities, m/s and rad/s
+START_SPEED = 2.0  # standard deviation of the initial velocities, m/s and rad/s
 
 FETCH_FLOOR = 10.0  # m, half the side of the floor; the walls stand at its ends
 TARGET_RADIUS = 0.1  # m
-BITE_RADIUS = 0.005  # m, of each jaw's place for biting
-BITE_MARGIN = 2.0  # m from there to the ball, where its reward has fallen to 0.1
+BITE_RADIUS = 0.005  # m, of the bite site of each jaw
+BITE_MARGIN = 2.0  # m from there to the ball, where the reward is 0.1
 THROW_DISTANCE = 0.75 * FETCH_FLOOR  # m, from the target
 THROW_FROM = 0.05  # m above the floor
 THROW_TO = 3.0  # m above that, at most
 THROW_SPEED = 5.0  # m/s towards the target, at most
-THROW_SPREAD = 0.05  # of that speed, standard deviation along x and y
+THROW_SPREAD = 0.05  # fraction of that speed, standard deviation along x and y
 
 WALLS = ("wall_px", "wall_py", "wall_nx", "wall_ny")
 
-# Parts of qpos and qvel: the torso's, the 73 hinges' (of loin, left and right hind leg, tail, neck
-# and head, left and right fore leg), then, when fetching, the ball's.
+# Slices of qpos and qvel: the torso, the 73 hinges (of loin, left and right hind leg, tail, neck
+# and head, left and right fore leg), then, when fetching, the ball.
 ROOT_QUATERNION, ANGLES, BALL_PLACE = slice(3, 7), slice(7, 80), slice(80, 83)
 ROOT_X_Y_YAW, RATES, BALL_VELOCITY = [0, 1, 5], slice(6, 79), slice(79, 82)
-# Parts of the sensor readings.
+# Slices of the sensor readings.
 INERTIAL, VELOCIMETER, TORSO_VELOCITY = slice(0, 9), slice(3, 6), slice(9, 12)
 TOUCH, FORCES = slice(15, 19), slice(19, 31)
 
@@ -234,7 +234,7 @@ class Fetch(Dog):
         head, ball = v.site("head"), v.geom("ball").xpos
         place = to_local(head.xmat, ball - head.xpos)
         velocity = to_local(head.xmat, v.qvel[..., BALL_VELOCITY])
-        own_velocity = v.sensordata[..., VELOCIMETER]  # the head's, in its axes
+        own_velocity = v.sensordata[..., VELOCIMETER]  # in the head's axes
         return {
             "ball_state": v.xp.concat([place, velocity - own_velocity], axis=-1),
             "target_position": to_local(head.xmat, v.geom("target").xpos - head.xpos),
@@ -258,7 +258,7 @@ class Fetch(Dog):
 
 
 def _to_target(v: View) -> Array:
-    """Distance of the ball's centre from the target's (m)."""
+    """Distance between the centres of ball and target (m)."""
     return norm(v.geom("ball").xpos - v.geom("target").xpos)
 
 

@@ -20,7 +20,7 @@ SPINNER_RADIUS = 0.13  # m, from the spinner's hinge to its tip
 START_ATTEMPTS = 1000
 
 SPINNER = 2  # joints: proximal, distal, then the spinner's hinge
-TOUCH = slice(14, 16)  # sensor readings: the top and the bottom of the fingertip
+TOUCH = slice(14, 16)  # sensor readings at the top and the bottom of the fingertip
 X_AND_Z = slice(None, None, 2)
 
 
@@ -62,7 +62,7 @@ class Spin(Finger):
     def model(self) -> mjcf.Spec:
         spec = mjcf.load("dmc/finger.xml")
         spec.joint("hinge").damping[0] = SPIN_DAMPING
-        for site in ("target", "tip"):  # there is nothing to aim at: make them transparent
+        for site in ("target", "tip"):  # no target: make them transparent
             spec.site(site).rgba[3] = 0
         return spec
 

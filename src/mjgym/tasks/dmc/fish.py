@@ -63,7 +63,7 @@ class Upright(Fish):
 
     def model(self) -> mjcf.Spec:
         spec = mjcf.load("dmc/fish.xml")
-        spec.geom("target").rgba[3] = 0  # there is nothing to swim to: make it transparent
+        spec.geom("target").rgba[3] = 0  # no target: make it transparent
         return spec
 
     def terms(self, v: View) -> Arrays:

@@ -10,10 +10,10 @@ from mjgym.sim import View
 from mjgym.sim.single import SingleView
 from mjgym.task import Arrays, Task, register
 
-STAND_HEIGHT = (0.6, 2.0)  # m, of the torso's centre of mass above the foot's
+STAND_HEIGHT = (0.6, 2.0)  # m, torso's centre of mass above the foot's
 HOP_SPEED = 2.0  # m/s
 
-TOUCH = slice(3, 5)  # of the sensors: what the toe and the heel feel
+TOUCH = slice(3, 5)  # sensor readings of the toe and the heel
 
 
 @register(
@@ -58,7 +58,7 @@ class Hopper(Task):
 
     def observation(self, v: View) -> Arrays:
         return {
-            "position": v.qpos[..., 1:],  # where along the track does not matter
+            "position": v.qpos[..., 1:],  # position along the track does not matter
             "velocity": v.qvel,
             "touch": v.xp.log1p(v.sensordata[..., TOUCH]),
         }

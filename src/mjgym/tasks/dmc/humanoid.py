@@ -11,7 +11,7 @@ from mjgym.sim.single import SingleView
 from mjgym.task import Array, Arrays, Task, register
 from mjgym.tasks.dmc.common import upright
 
-JOINTS = slice(7, None)  # of qpos: all but the root's place and rotation
+JOINTS = slice(7, None)  # of qpos: all but the root pose
 EXTREMITIES = ("left_hand", "left_foot", "right_hand", "right_foot")
 
 

@@ -12,8 +12,8 @@ from mjgym.sim import View
 from mjgym.sim.single import SingleView
 from mjgym.task import Array, Arrays, Task, register
 
-STIFFNESS = 15.0, 25.0  # N/m, range of the springs'
-DAMPING = 0.0, 0.0  # N s/m, range of the springs'
+STIFFNESS = 15.0, 25.0  # N/m, range of spring stiffnesses
+DAMPING = 0.0, 0.0  # N s/m, range of spring dampings
 SPACING = 0.25  # m, between neighbours along the chain
 HEIGHT = 0.1  # m, of the chain above the floor
 
@@ -75,7 +75,7 @@ class LQR(Task):
         # A stiffness and a damping for each ball in turn, from the published suite's generator.
         rng = np.random.RandomState(self.stiffness_seed)
         spec = mjcf.load("dmc/lqr.xml")
-        chain = spec.find_default("chain")  # the joints, geoms and sites of its bodies take it over
+        chain = spec.find_default("chain")  # defaults of its bodies' elements
         ball = spec.worldbody
         for i in range(self.masses):
             place = [SPACING, 0, HEIGHT if i == 0 else 0]
@@ -89,7 +89,7 @@ class LQR(Task):
             )
             mjcf.add(ball, "geom", name=f"geom_{i}")
             mjcf.add(ball, "site", name=f"site_{i}")
-        for i in range(self.masses - 1):  # drawn, without any force
+        for i in range(self.masses - 1):  # visual only
             tendon = mjcf.add(spec, "tendon", name=f"tendon_{i}", default=chain)
             tendon.wrap_site(f"site_{i}")
             tendon.wrap_site(f"site_{i + 1}")

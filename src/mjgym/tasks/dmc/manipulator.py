@@ -21,20 +21,20 @@ from mjgym.tasks.dmc.common.planar_arm import (
     planar_pose,
 )
 
-CLOSE = 0.01  # m, distance within which two points count as together
-IN_HAND = 0.1  # share of drawn starts with the object in the hand
-IN_TARGET = 0.1  # share of drawn starts with the object in its target
+CLOSE = 0.01  # m, distance at which two points coincide
+IN_HAND = 0.1  # probability of starting with the object in the hand
+IN_TARGET = 0.1  # probability of starting with the object in its target
 
 RECEPTACLES = {"ball": "cup", "peg": "slot"}
 
 
 def distance(v: View, first: str, second: str) -> Array:
-    """Between two sites, in m."""
+    """Distance between two sites, m."""
     return norm(v.site(first).xpos - v.site(second).xpos)
 
 
 def together(v: View, first: str, second: str) -> Array:
-    """1 while two sites are within 0.01 m of each other, falling off over the next 0.02 m."""
+    """1 within 0.01 m between two sites, falling off over the next 0.02 m."""
     return tolerance(distance(v, first, second), (0, CLOSE), margin=2 * CLOSE)
 
 

@@ -14,7 +14,7 @@ from mjgym.sim import View
 from mjgym.sim.single import SingleView
 from mjgym.task import Array, Arrays, Task, register
 
-UPRIGHT_COSINE = cos(radians(8))  # of the angle to the vertical; within it, the goal
+UPRIGHT_COSINE = cos(radians(8))  # cosine of the angle to the vertical within the goal
 
 
 @register("dmc/pendulum-swingup-v0", tags=("benchmarking", "reward_viz"))

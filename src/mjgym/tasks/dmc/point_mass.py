@@ -12,7 +12,7 @@ from mjgym.sim.single import SingleView
 from mjgym.task import Array, Arrays, GoalTask, register
 
 TARGET_RADIUS = 0.015  # m
-LARGEST_COSINE = 0.9  # between the two drawn directions: they must not be nearly parallel
+LARGEST_COSINE = 0.9  # of the two drawn directions, which must not be nearly parallel
 
 
 @register("dmc/point_mass-easy-v0", tags=("benchmarking", "easy", "reward_viz"))
@@ -80,7 +80,7 @@ class UnknownDirections(PointMass):
         second = unit_vector(rng, 2)
         while abs(first @ second) > LARGEST_COSINE:
             second = unit_vector(rng, 2)
-        # The coefficients of the tendons that the motors pull: x and y of one, then of the other.
+        # Coefficients of the tendons that the motors pull: x and y of one, then of the other.
         v.wrap_prm[:2] = first
         v.wrap_prm[2:] = second
 

@@ -17,13 +17,13 @@ from mjgym.tasks.dmc.common.terrain import bumpy_bowl
 
 WALK_SPEED = 0.5  # m/s
 RUN_SPEED = 5.0  # m/s
-LOWEST_HEIGHT = 0.19  # m, below which the torso is in the floor however it is turned
-HEIGHT_STEP = 0.01  # m, in which the height of the start is searched for
+LOWEST_HEIGHT = 0.19  # m, below which the torso is in the floor at any orientation
+HEIGHT_STEP = 0.01  # m, step of the search for the initial height
 HEIGHT_ATTEMPTS = 10_000
 
 TERRAIN_SIZE = 30.0  # m, half the side of the terrain
 TERRAIN_POINTS = 201  # of its elevations in each direction
-TERRAIN_SPACING = 2 * TERRAIN_SIZE / (TERRAIN_POINTS - 1)  # m, between two of them
+TERRAIN_SPACING = 2 * TERRAIN_SIZE / (TERRAIN_POINTS - 1)  # m, between two points
 ESCAPE_FLOOR = 40.0  # m, half the side of the floor around the terrain
 ESCAPE_TILT = 20.0  # degrees, up to which the torso counts as upright on slopes
 
@@ -39,13 +39,13 @@ BALL_SPEED = 5.0  # m/s, standard deviation along x and y at the start
 WALLS = ("wall_px", "wall_py", "wall_nx", "wall_ny")
 RANGEFINDERS = tuple(f"rf_{row}{column}" for row in range(4) for column in range(5))
 
-# Parts of qpos and qvel: the torso's, the 16 hinges' (a leg's yaw, pitch, knee and ankle after
-# another's), then, when fetching, the ball's.
+# Slices of qpos and qvel: the torso, the 16 hinges (yaw, pitch, knee and ankle, leg by leg), then,
+# when fetching, the ball.
 ROOT_PLACE, ROOT_QUATERNION, HINGES = slice(0, 3), slice(3, 7), slice(7, 23)
 ROOT_VELOCITY, HINGE_RATES = slice(0, 3), slice(6, 22)
 BALL_PLACE = slice(23, 26)
 BALL_VELOCITY, BALL_SPIN = slice(22, 25), slice(25, 28)
-# Parts of the sensor readings.
+# Slices of the sensor readings.
 IMU, VELOCIMETER, FORCE_TORQUE, RANGES = slice(0, 6), slice(6, 9), slice(9, 33), slice(36, 56)
 FORCE_TORQUE_SENSORS = slice(3, 11)  # by number
 
@@ -218,7 +218,7 @@ class Fetch(Quadruped):
 
     def observation(self, v: View) -> Arrays:
         torso = v.body("torso")
-        seen = v.xp.stack(
+        ball = v.xp.stack(
             [
                 v.body("ball").xpos - torso.xpos,
                 v.qvel[..., BALL_VELOCITY] - v.qvel[..., ROOT_VELOCITY],
@@ -227,11 +227,11 @@ class Fetch(Quadruped):
             ],
             axis=-2,
         )
-        seen = v.xp.reshape(to_local(torso.xmat[..., None, :], seen), (*v.lead, 12))
+        ball = v.xp.reshape(to_local(torso.xmat[..., None, :], ball), (*v.lead, 12))
         return {
             **super().observation(v),
-            "ball_state": seen[..., :9],
-            "target_position": seen[..., 9:],
+            "ball_state": ball[..., :9],
+            "target_position": ball[..., 9:],
         }
 
     def terms(self, v: View) -> Arrays:
@@ -269,7 +269,7 @@ def _flat_empty_world() -> mjcf.Spec:
 
 
 def _place(v: SingleView, x: float, y: float, quaternion: np.ndarray) -> None:
-    """Put the torso at the lowest height at which nothing in the scene touches anything."""
+    """Put the torso at the lowest height without any contact in the scene."""
     v.qpos[ROOT_QUATERNION] = quaternion
     height = 0.0
     for _ in range(HEIGHT_ATTEMPTS):
@@ -290,7 +290,7 @@ def _upright(v: View, tilt: float = 0.0) -> Array:
 
 
 def _near(offset: Array, radius: float) -> Array:
-    """1 within a horizontal distance, falling to 0 at the diagonal of the arena beyond it."""
+    """1 within a horizontal distance, falling to 0 at a further arena diagonal."""
     return tolerance(
         norm(offset[..., :2]),
         (0, radius),

@@ -25,7 +25,7 @@ MOST_BOXES = 4
 HALF_SIZE = 0.022  # m, of the boxes and of the target
 HAND_CLEARANCE = 0.1  # m, from target to grasp site, beyond which the hand is out of the way
 HAND_MARGIN = 0.01  # m
-CLOSE = 0.01  # m, distance of box and target within which the box counts as placed (success only)
+CLOSE = 0.01  # m, distance of box and target at which the box counts as placed (success only)
 
 
 @register(

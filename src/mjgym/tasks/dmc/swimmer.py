@@ -13,19 +13,19 @@ from mjgym.task import Array, Arrays, Task, register
 TARGET_RADIUS = 0.1  # m
 DISTANCE_MARGIN = 5 * TARGET_RADIUS  # m, from the target's surface
 
-NEAR_PROBABILITY = 0.2  # that the target starts near
+NEAR_PROBABILITY = 0.2  # of a target near the swimmer at the start
 NEAR, FAR = 0.3, 2.0  # m, half sides of the squares in which the target starts
 
 LINK_LENGTH = 0.1  # m
-CIRCLE = 360.0  # deg; a joint bends by at most a link's share of it, so the chain cannot close
-CAMERA_LINKS = 6  # for which the file's tracking cameras are placed
+CIRCLE = 360.0  # deg; limits joint angles so that the chain cannot close
+CAMERA_LINKS = 6  # links for which the file's tracking cameras are placed
 
-# How the sensors lie: four vectors of three, the nose, the target, the head's x axis and its y
-# axis, all in world axes; then for each link, from the head to the tail, a velocimeter's three
-# readings and a gyro's three, in the link's axes. What leaves the plane is zero, and not read.
+# Sensor layout: four vectors of three, the nose, the target, the head's x axis and its y axis, all
+# in world axes; then per link, from head to tail, a velocimeter's and a gyro's three readings, in
+# the link's axes. Out-of-plane components are zero and not read.
 NOSE, TARGET = slice(0, 2), slice(3, 5)  # x and y
 AXES_X, AXES_Y = slice(6, 12, 3), slice(7, 12, 3)  # the x of both axes, and the y of both
-LINKS = 12  # where the links begin
+LINKS = 12  # start of the links
 PER_LINK = 6
 
 
@@ -68,7 +68,7 @@ class Swimmer(Task):
 
     def model(self) -> mjcf.Spec:
         spec = mjcf.load("dmc/swimmer.xml")
-        segment = spec.find_default("segment")  # its body's joint and site take it over
+        segment = spec.find_default("segment")  # its body's joint and site use these defaults
         visual, inertial = spec.find_default("visual"), spec.find_default("inertial")
         bend = CIRCLE / self.links
         link = spec.body("head")
@@ -129,6 +129,6 @@ class Swimmer(Task):
 
 
 def _distance(v: View) -> Array:
-    """From the nose to the target's centre, in the plane (m)."""
+    """Distance from the nose to the target's centre, in the plane (m)."""
     offset = v.sensordata[..., TARGET] - v.sensordata[..., NOSE]
     return v.xp.hypot(offset[..., 0], offset[..., 1])

@@ -12,12 +12,12 @@ from mjgym.sim import View
 from mjgym.sim.single import SingleView
 from mjgym.task import Array, Arrays, Task, register
 
-STAND_HEIGHT = 1.2  # m, of the torso's centre, above which the walker counts as standing
+STAND_HEIGHT = 1.2  # m, height of the torso's centre above which the walker counts as standing
 WALK_SPEED = 1.0  # m/s
 RUN_SPEED = 8.0  # m/s
 
 BODIES = slice(1, None)  # all but the world: the torso, then each leg from thigh to foot
-X_AXIS = slice(XX, XZ + 1, 2)  # of a rotation: the world's x as seen along the body's x and z
+X_AXIS = slice(XX, XZ + 1, 2)  # of a rotation: the world's x axis in the body's x and z
 
 TAGS = ("benchmarking", "reward_viz")
 

@@ -1,6 +1,6 @@
-"""The free coordinates among the model's joints, and equations of motion in them.
+"""Free coordinates of the model's joints, and the equations of motion in them.
 
-A tibia slides in its femur as its knee's angle says, by splines. MuJoCo has joints for the slides;
+Splines of the knee angle define how a tibia slides in its femur. MuJoCo has joints for the slides;
 here they are eliminated: with T the derivative of all joints by the free coordinates, inertia and
 bias forces are T' M T and T' (bias + M dT/dt u).
 """
@@ -15,11 +15,11 @@ from mjgym.sim.views import View
 from mjgym.tasks.l2m import skeleton
 from mjgym.tasks.l2m.skeleton import COORDINATES, SIDES, SLIDES
 
-MENDED = 0.02  # in a physics step, of what a tibia is out of its place
+MENDED = 0.02  # fraction of a tibia's slide error corrected per physics step
 
 
 class Knees(NamedTuple):
-    """Functions of the knees' angles and their derivatives, see `skeleton.knee`, (..., 2, k)."""
+    """Functions of the knee angles and their derivatives, see `skeleton.knee`, (..., 2, k)."""
 
     values: Array
     slopes: Array
@@ -42,16 +42,16 @@ class Equations(NamedTuple):
 
 
 class Coordinates:
-    """The free coordinates of a model, in the order of its joints.
+    """Free coordinates of a model, in the order of its joints.
 
     Args:
         free: their names.
 
     Attributes:
-        joints: the names of the model's joints.
-        free: the names of the free coordinates, in their order.
-        legs: the places among them of each leg's, (2, c).
-        feet: the places of those that move each foot: the root's, then its leg's, (2, w).
+        joints: names of the model's joints.
+        free: names of the free coordinates, in order.
+        legs: indices among them of each leg's, (2, c).
+        feet: indices of those that move each foot: the root's, then its leg's, (2, w).
     """
 
     def __init__(self, free: tuple[str, ...]) -> None:
@@ -66,18 +66,18 @@ class Coordinates:
         self._knees = self.legs[:, self._knee]
         self._kept = np.array([joints.index(name) for name in own])
         slides = [[joints.index(skeleton.slide(axis, s)) for s in SIDES] for axis in SLIDES]
-        self._slides = np.array(slides).reshape(-1)  # both of x, then both of y
+        self._slides = np.array(slides).reshape(-1)  # both x, then both y
         n, legs = len(own), len(SIDES)
-        # Places in arrays with a zero in front.
+        # Indices in arrays with a leading zero.
         self._of_knees = _places(n, self._knees)
         self._of_legs = _places(n, self.legs.reshape(-1))
         self._everywhere = np.argsort([*self._kept, *self._slides])
         self._pairs = (self._kept[:, None] * len(joints) + self._kept).reshape(-1)
-        more = np.zeros((n, n), dtype=np.int64)  # what a knee's row and column gain
+        more = np.zeros((n, n), dtype=np.int64)  # added to a knee's row and column
         for side, knee in enumerate(self._knees):
             more[knee, :] = more[:, knee] = 1 + side * n + np.arange(n)
         for side, knee in enumerate(self._knees):
-            more[knee, self._knees] = 0  # the legs do not feel each other
+            more[knee, self._knees] = 0  # the legs are independent
             more[knee, knee] = 1 + legs * n + side
         self._more = more.reshape(-1)
         at = [joints.index(name) if name in joints else -1 for name in COORDINATES]
@@ -97,7 +97,7 @@ class Coordinates:
         )
 
     def packed(self) -> dict[str, np.ndarray]:
-        """Places by the names that they have in the compiled law."""
+        """Indices by their names in the compiled law."""
         return {
             "kept": self._kept,
             "slides": self._slides,
@@ -106,49 +106,49 @@ class Coordinates:
             "knees": self._knees,
         }
 
-    # Of values of the joints.
+    # Joint values.
 
     def taken(self, joints: Array) -> Array:
-        """The free coordinates' among values of the joints, (..., c)."""
+        """Free coordinates among joint values, (..., c)."""
         return columns(joints, self._kept)
 
     def slides(self, joints: Array) -> Array:
-        """The slides' among values of the joints, (..., 4): both of x, then both of y."""
+        """Slides among joint values, (..., 4): both x, then both y."""
         return columns(joints, self._slides)
 
     def joined(self, free: Array, slides: Array) -> Array:
-        """Values of all joints, (..., j)."""
+        """Values of all joints, (..., j), from free coordinates and slides."""
         return columns(namespace(free).concat([free, slides], axis=-1), self._everywhere)
 
     def named(self, joints: Array, held: np.ndarray) -> Array:
-        """Values of all of OpenSim's coordinates, in its order; what is not free has a constant."""
-        found = columns(joints, np.maximum(self._all, 0))
-        return namespace(found).where(
-            alongside(self._all >= 0, found), found, alongside(held, found)
+        """Values of all of OpenSim's coordinates, in its order; held ones are constant."""
+        values = columns(joints, np.maximum(self._all, 0))
+        return namespace(values).where(
+            alongside(self._all >= 0, values), values, alongside(held, values)
         )
 
     def shown(self, free: Array) -> Array:
-        """Values of the free coordinates in OpenSim's order, 0 for the others."""
+        """Free coordinates in OpenSim's order, 0 for the others."""
         return columns(_padded(free), self._shown)
 
-    # Of values of the free coordinates.
+    # Free coordinate values.
 
     def by_leg(self, free: Array) -> Array:
-        """Those of each leg, (..., 2, c)."""
-        found = columns(free, self.legs.reshape(-1))
-        return reshaped(found, (*found.shape[:-1], *self.legs.shape))
+        """Coordinates of each leg, (..., 2, c)."""
+        values = columns(free, self.legs.reshape(-1))
+        return reshaped(values, (*values.shape[:-1], *self.legs.shape))
 
     def from_legs(self, legs: Array) -> Array:
-        """Values of all, from those of the legs; 0 elsewhere."""
+        """Scatter the legs' values to all coordinates; 0 elsewhere."""
         return columns(_padded(reshaped(legs, (*legs.shape[:-2], -1))), self._of_legs)
 
     def from_feet(self, feet: Array) -> Array:
-        """Sums of what each foot gives the coordinates that move it, (..., 2, w) to (..., c)."""
+        """Sum the feet's values by the coordinates that move them, (..., 2, w) to (..., c)."""
         padded = _padded(reshaped(feet, (*feet.shape[:-2], -1)))
         return columns(padded, self._of_feet[0]) + columns(padded, self._of_feet[1])
 
     def matrix_from_feet(self, feet: Array) -> Array:
-        """The same of matrices, (..., 2, w, w) to (..., c, c)."""
+        """Sum the feet's matrices likewise, (..., 2, w, w) to (..., c, c)."""
         n = len(self.free)
         padded = _padded(reshaped(feet, (*feet.shape[:-3], -1)))
         both = columns(padded, self._blocks[0]) + columns(padded, self._blocks[1])
@@ -157,25 +157,24 @@ class Coordinates:
     # Knees.
 
     def knees(self, free: Array) -> Knees:
-        """Functions of the knees' angles."""
+        """Evaluate the functions of the knee angles."""
         return Knees(*skeleton.knee()(columns(free, self._knees)))
 
     def placed(self, free: Array, rates: Array) -> tuple[Array, Array]:
-        """Places of the slides at the knees' angles (m), and their velocities (m/s), (..., 4)."""
+        """Slide positions at the knee angles (m), and velocities (m/s), (..., 4)."""
         knees = self.knees(free)
         speed = columns(rates, self._knees)
         twice = namespace(speed).concat([speed, speed], axis=-1)
         return _by_axis(knees.values), _by_axis(knees.slopes) * twice
 
     def sliding(self, knees: Knees, slides: Array, rates: Array, time: float) -> Array:
-        """The velocities at which the slides follow the knees for a time, (..., 4), m/s.
+        """Velocities of the slides that follow the knees over a time, (..., 4), m/s.
 
-        What they are out of place is made good little by little: at once, rounding would become
-        forces.
+        Position errors are corrected gradually: at once, rounding would become forces.
 
         Args:
-            knees: functions of the knees' angles at the start.
-            slides: where they are, (..., 4), m.
+            knees: functions of the initial knee angles.
+            slides: positions, (..., 4), m.
             rates: of the free coordinates meanwhile, (..., c).
             time: s.
         """
@@ -199,18 +198,18 @@ class Coordinates:
         return columns(cdof, self._kept, -2) + columns(padded, self._of_knees, -2)
 
     def equations(self, v: View, knees: Knees, rates: Array) -> Equations:
-        """Inertia and bias forces at the present state.
+        """Inertia and bias forces in the current state.
 
         Args:
-            v: the simulations.
-            knees: functions of the knees' angles.
+            v: view.
+            knees: functions of the knee angles.
             rates: of the free coordinates, (..., c).
         """
         xp, n = v.xp, len(self.free)
         joints = v.inertia(self.joints)
         rows = columns(joints, self._slides, -2)
         x, y = knees.slopes[..., 0:1], knees.slopes[..., 1:2]
-        # How the slides' velocities would change at a constant rate of the knees.
+        # Velocity change of the slides at a constant knee rate.
         speed = columns(rates, self._knees)
         speed = speed * speed
         turning = _by_axis(knees.bends) * xp.concat([speed, speed], axis=-1)
@@ -221,17 +220,17 @@ class Coordinates:
         of_slides = columns(bias, self._slides)
         gain = x[..., 0] * of_slides[..., :2] + y[..., 0] * of_slides[..., 2:]
         bias = columns(bias, self._kept) + columns(_padded(gain), self._of_knees)
-        # A knee's row and column gain those of its slides.
+        # Add the slides' rows and columns to a knee's.
         rows = columns(rows, self._kept)
         more = x * rows[..., :2, :] + y * rows[..., 2:, :]
         flat = reshaped(joints, (*joints.shape[:-2], -1))
-        own = columns(flat, self._corners)
+        slide_inertia = columns(flat, self._corners)
         sx, sy = x[..., 0], y[..., 0]
         corner = (
             2.0 * columns(reshaped(more, (*more.shape[:-2], -1)), self._diagonal)
-            + sx * sx * own[..., 0:2]
-            + (2.0 * sx) * sy * own[..., 2:4]
-            + sy * sy * own[..., 4:6]
+            + sx * sx * slide_inertia[..., 0:2]
+            + (2.0 * sx) * sy * slide_inertia[..., 2:4]
+            + sy * sy * slide_inertia[..., 4:6]
         )
         gained = xp.concat(
             [xp.zeros_like(flat[..., :1]), reshaped(more, (*more.shape[:-2], -1)), corner], axis=-1
@@ -241,30 +240,28 @@ class Coordinates:
 
     @functools.cached_property
     def _diagonal(self) -> np.ndarray:
-        """Each knee in its row of what is gained."""
-        own: np.ndarray = np.arange(len(SIDES)) * len(self.free) + self._knees
-        return own
+        diagonal: np.ndarray = np.arange(len(SIDES)) * len(self.free) + self._knees
+        return diagonal
 
     @functools.cached_property
     def _corners(self) -> np.ndarray:
-        """The slides' own inertias, xx, xy and yy of both sides, in the flat matrix of joints."""
+        """Slide inertias, xx, xy and yy of both sides, in the flat matrix of joints."""
         x, y = self._slides.reshape(2, -1)
         return np.concatenate([a * len(self.joints) + b for a, b in ((x, x), (x, y), (y, y))])
 
 
 def _places(n: int, where: np.ndarray) -> np.ndarray:
-    """For each of n, its place among some, counted from 1; 0 where it is none of them."""
-    found = np.zeros(n, dtype=np.int64)
-    found[where] = 1 + np.arange(where.size)
-    return found
+    """Index of each of n among `where`, counted from 1; 0 if absent."""
+    places = np.zeros(n, dtype=np.int64)
+    places[where] = 1 + np.arange(where.size)
+    return places
 
 
 def _padded(values: Array) -> Array:
-    """Values with a zero in front."""
     xp = namespace(values)
     return xp.concat([xp.zeros_like(values[..., :1]), values], axis=-1)
 
 
 def _by_axis(functions: Array) -> Array:
-    """The first two functions of both knees, (..., 2, k) to (..., 4): both of x, then both of y."""
+    """First two functions of both knees, (..., 2, k) to (..., 4): both x, then both y."""
     return namespace(functions).concat([functions[..., 0], functions[..., 1]], axis=-1)

@@ -1,15 +1,15 @@
-"""The walker with MuJoCo's own muscles, contacts and constraints, for speed.
+"""The walker with MuJoCo's muscles, contacts and constraints, for speed.
 
-Bones and joints are those of `mjgym.tasks.l2m.skeleton`. What differs is in `assets/l2m/fast.toml`,
-which `scripts/fit_fast_walker.py` writes:
+Bones and joints are those of `mjgym.tasks.l2m.skeleton`. `assets/l2m/fast.toml`, written by
+`scripts/fit_fast_walker.py`, holds the differences:
 
-| OpenSim's | here |
+| OpenSim | here |
 |---|---|
-| the tibia slides by splines of the knee's angle | polynomials, kept by equality constraints |
-| path points come and go with an angle | cylinders that the path wraps around |
-| path points move with the knee | a kneecap that slides by polynomials of the knee's angle |
+| the tibia slides by splines of the knee angle | polynomials, kept by equality constraints |
+| conditional path points | wrapping cylinders |
+| path points move with the knee | a kneecap that slides by polynomials of the knee angle |
 | Thelen's muscle on an elastic tendon | MuJoCo's muscle on a stiff one, fitted to static forces |
-| limits: a smooth onset of spring and damper | two springs with dampers that push one way only |
+| limits: a smooth onset of spring and damper | two one-sided springs with dampers |
 | Hunt and Crossley's contact | MuJoCo's soft contact, fitted to recorded reactions |
 """
 
@@ -35,25 +35,25 @@ from mjgym.tasks.l2m.musculoskeletal import START_ACTIVATION, MuscleState
 from mjgym.tasks.l2m.skeleton import COORDINATES, DEFAULTS, MUSCLES, SIDES, SLIDES
 
 KNEECAP = "patella"
-RANGE = (0.5, 1.5)  # of normalized lengths that MuJoCo's muscle maps its range of lengths to
-NET_FORCE = (2, 3, 1)  # of a contact sensor: the force, summed over all contacts, in one row
-BIG = 1e6  # N m, no bound of a torque
-LEAST_LENGTH = 0.01  # of the optimal fibre length, along the tendon
+RANGE = (0.5, 1.5)  # range of normalized lengths in MuJoCo's muscle
+NET_FORCE = (2, 3, 1)  # contact sensor setting: the total force of all contacts, in one row
+BIG = 1e6  # N m, effectively unbounded torque
+LEAST_LENGTH = 0.01  # fraction of the optimal fibre length, along the tendon
 
 
 @functools.cache
 def fitted() -> dict[str, Any]:
-    """The numbers that stand in the place of OpenSim's, as the file has them."""
+    """Fitted replacements of OpenSim's numbers, from the file."""
     return tomllib.loads(mjcf.asset_path("l2m/fast.toml").read_text(encoding="utf-8"))
 
 
 def kneecap_slide(axis: str, side: str) -> str:
-    """The name of the joint by which a kneecap slides on its tibia."""
+    """Name of the joint by which a kneecap slides on its tibia."""
     return f"{KNEECAP}_{axis}_{side}"
 
 
 def _slides(side: str) -> dict[str, list[float]]:
-    """The joints of a leg that follow the knee's angle, with their polynomials."""
+    """Joints of a leg that follow the knee angle, with their polynomials."""
     table = fitted()
     return {
         **{skeleton.slide(axis, side): table["knee"][axis] for axis in SLIDES},
@@ -61,16 +61,16 @@ def _slides(side: str) -> dict[str, list[float]]:
     }
 
 
-# What there is.
+# Model.
 
 
 def compose(free: Sequence[str]) -> Spec:
-    """The walker on its ground, driven by 22 muscles.
+    """Build the walker on its ground, driven by 22 muscles.
 
     Actuators are the muscles, in the order of `MUSCLES`, then the springs of the limits.
 
     Args:
-        free: coordinates that have a joint; the others are held at their defaults.
+        free: coordinates with a joint; the others are held at their defaults.
     """
     table = fitted()
     spec = skeleton.compose(free, table["timestep"])
@@ -91,7 +91,7 @@ def compose(free: Sequence[str]) -> Spec:
 
 
 def _add_kneecap(spec: Spec, side: str) -> None:
-    """A kneecap, and what makes it and the tibia slide with the knee's angle."""
+    """Add a kneecap, and the constraints that slide it and the tibia with the knee angle."""
     table = fitted()["kneecap"]
     body = mjcf.add(
         spec.body(f"tibia_{side}"), "body", name=f"{KNEECAP}_{side}", mass=table["mass"],
@@ -117,7 +117,7 @@ def _add_kneecap(spec: Spec, side: str) -> None:
 
 
 def _add_contacts(spec: Spec, side: str) -> None:
-    """The spheres of a foot, and the sensor of the ground's force on it."""
+    """Add the spheres of a foot, and the sensor of the ground reaction force."""
     rows, law = skeleton.numbers()["contact"], fitted()["contact"]
     for name, row in rows["spheres"].items():
         mjcf.add(
@@ -133,7 +133,7 @@ def _add_contacts(spec: Spec, side: str) -> None:
 
 
 def _add_muscle(spec: Spec, name: str, side: str) -> None:
-    """A muscle with its path, and its curves as MuJoCo has them."""
+    """Add a muscle with its path and MuJoCo's muscle curves."""
     row, common = skeleton.numbers()["muscles"][name], skeleton.numbers()["muscle"]
     curve = fitted()["curves"][name]
     muscle = f"{name}_{side}"
@@ -158,7 +158,7 @@ def _add_muscle(spec: Spec, name: str, side: str) -> None:
 
 
 def _add_point(spec: Spec, tendon: Any, name: str, point: Mapping[str, Any], side: str) -> None:
-    """A point of a path, or a cylinder that the path wraps around on one side."""
+    """Add a path point, or a cylinder around which the path wraps on one side."""
     body = spec.body(_on(point["body"], side))
     at = skeleton.upright(point["at"], side)
     if "radius" not in point:
@@ -179,7 +179,7 @@ def _on(body: str, side: str) -> str:
 
 
 def _add_limits(spec: Spec, name: str, side: str) -> None:
-    """Springs with dampers beyond both ends of a coordinate's range, each pushing back alone."""
+    """Add one-sided springs with dampers at both ends of a coordinate's range."""
     table, law = skeleton.numbers()["limits"], fitted()["limits"]
     low, high = np.deg2rad(table["range"][name])
     onset = np.deg2rad(table["transition"])
@@ -201,43 +201,38 @@ def _add_limits(spec: Spec, name: str, side: str) -> None:
 
 @dataclass(frozen=True)
 class FastMusculoskeletal:
-    """The body of the walker with MuJoCo's own muscles, as a task's hooks use it.
+    """Walker body with MuJoCo's muscles, for use in task hooks.
 
     Args:
-        planar: whether it moves in the plane of walking alone: 9 coordinates instead of 14.
+        planar: restrict motion to the sagittal plane: 9 coordinates instead of 14.
     """
 
     planar: bool = False
 
     @property
     def free(self) -> tuple[str, ...]:
-        """The coordinates that move."""
         return skeleton.free_coordinates(self.planar)
 
     @property
     def law(self) -> Thelen:
-        """The muscles of a leg, of which strengths and lengths are."""
+        """Muscles of a leg, the source of strengths and lengths."""
         return _muscles()
 
     @property
     def strength(self) -> np.ndarray:
-        """The largest isometric force of each muscle, (22,), N."""
+        """Largest isometric force of each muscle, (22,), N."""
         return np.tile(self.law.force, 2)
 
     @property
     def optimal_length(self) -> np.ndarray:
-        """The optimal fibre length of each muscle, (22,), m."""
+        """Optimal fibre length of each muscle, (22,), m."""
         return np.tile(self.law.fibre, 2)
 
     def model(self) -> Spec:
-        """The walker on its ground."""
         return compose(self.free)
 
     def place(self, v: SingleView, q: np.ndarray, u: np.ndarray | None = None) -> None:
-        """Write a pose, and velocities or 0, in the order of `COORDINATES`, (17,) each.
-
-        Coordinates that are held stay where they are.
-        """
+        """Write a pose, and velocities or 0, as in `COORDINATES`, (17,) each, except held ones."""
         u = np.zeros(len(COORDINATES)) if u is None else u
         for name in self.free:
             i = COORDINATES.index(name)
@@ -251,38 +246,38 @@ class FastMusculoskeletal:
         v.act = START_ACTIVATION
 
     def memory(self, v: View) -> Arrays:
-        """Nothing: MuJoCo remembers activations by itself."""
+        """Empty: MuJoCo keeps the activations."""
         return {}
 
     def control(self, v: View, excitation: Array) -> Array:
-        """The controls for excitations (..., 22) in the order of `MUSCLES`."""
+        """Controls for excitations (..., 22) in the order of `MUSCLES`."""
         xp = v.xp
         least = skeleton.numbers()["muscle"]["least_activation"]
-        kept = xp.clip(excitation, least, 1.0)
-        springs = xp.zeros((*v.lead, v.ctrl.shape[-1] - len(MUSCLES)), dtype=kept.dtype)
-        return xp.concat([kept, springs], axis=-1)
+        clipped = xp.clip(excitation, least, 1.0)
+        springs = xp.zeros((*v.lead, v.ctrl.shape[-1] - len(MUSCLES)), dtype=clipped.dtype)
+        return xp.concat([clipped, springs], axis=-1)
 
-    # What can be read at any time.
+    # Readings.
 
     def positions(self, v: View) -> Array:
-        """All coordinates, held ones too, in the order of `COORDINATES`, (..., 17)."""
+        """All coordinates, including held ones, in the order of `COORDINATES`, (..., 17)."""
         return self._all(v, v.qpos, "qpos", DEFAULTS)
 
     def speeds(self, v: View) -> Array:
-        """The rates of all coordinates, in the order of `COORDINATES`, (..., 17)."""
+        """Rates of all coordinates, in the order of `COORDINATES`, (..., 17)."""
         return self._all(v, v.qvel, "qvel", np.zeros(len(COORDINATES)))
 
     def _all(self, v: View, values: Array, field: str, held: np.ndarray) -> Array:
         known = v.names("joint")
         moves = np.array([name in known for name in COORDINATES])
-        # All joints have one number each.
+        # All joints have one degree of freedom.
         places = np.array([known.index(n) if n in known else 0 for n in COORDINATES])
         return v.xp.where(
             alongside(moves, values), columns(values, places), alongside(held, values)
         )
 
     def muscles(self, v: View) -> MuscleState:
-        """The state of the muscles; their fibres are those of Thelen's muscle at the same force."""
+        """Muscle states; fibres are those of Thelen's muscle at the same force."""
         xp, law = v.xp, self.law
         count = len(MUSCLES)
         activation = v.act[..., :count]
@@ -306,13 +301,13 @@ class FastMusculoskeletal:
         )
 
     def reactions(self, v: View) -> Array:
-        """The ground's forces on the right and the left foot, world axes, (..., 2, 3), N."""
+        """Ground reaction forces on the right and the left foot, world axes, (..., 2, 3), N."""
         names = [f"foot_{side}" for side in SIDES]
         return reshaped(v.take("sensordata", names), (*v.lead, 2, 3))
 
 
 def _strain(law: Thelen, force: Array) -> Array:
-    """The strain at which an elastic tendon pulls with a force, over the muscle's greatest one."""
+    """Strain of an elastic tendon at a force, relative to the muscle's greatest."""
     xp = namespace(force)
     t = math.exp(TOE_SHAPE)
     toe = alongside(99 * law.tendon_strain * t / (166 * t - 67), force)

@@ -1,15 +1,16 @@
-"""The walker's forces as OpenSim has them, on MuJoCo's rigid bodies.
+"""OpenSim's forces for the walker, on MuJoCo's rigid bodies.
 
-At each instant the generalised forces of muscles, limits and contacts give the accelerations of the
-free coordinates, by the inertia and the bias forces that MuJoCo has computed. Motors drive every
-joint, the tibias' slides too, so that MuJoCo's next step ends with the velocities that follow and
-with the slides where the knees' angles want them (to 1e-8 m).
+The generalised forces of muscles, limits and contacts give the accelerations of the free
+coordinates, by the inertia and bias forces that MuJoCo has computed. Motors drive every joint,
+including the tibia slides, so that MuJoCo's next step ends with the resulting velocities and with
+the slides at the positions set by the knee angles (to 1e-8 m).
 
-The scheme is that of the leapfrog: each step's velocity is that of its middle. A control step's
-first physics step therefore counts accelerations for half a step, and its last one for one and a
-half, so that between control steps velocities are of the same instant as positions. Forces that
-depend on velocities are taken as in the middle of what they change, by their derivatives; friction,
-whose derivative is stiff, later than that. Fibres and activations move on after each physics step.
+The integrator is a leapfrog scheme: the velocity of each step is that of its middle. A control
+step's first physics step therefore applies accelerations for half a step, and its last one for one
+and a half, so that between control steps velocities and positions are simultaneous.
+Velocity-dependent forces are taken at the midpoint of the interval that they act on, by their
+derivatives; friction, with its stiff derivative, later. Fibres and activations are integrated after
+each physics step.
 """
 
 import functools
@@ -54,16 +55,16 @@ ACTION_TO_MODEL = np.array([ACTION_ORDER.index(name) for name in MUSCLES])
 
 KILO = 1e3
 START_ACTIVATION = 0.05
-LIGHT = 0.7  # kg, about what a sphere of a foot has to move: how stiff friction is to it
-ANY_INERTIA = 1e-13  # kg m^2, with which equations can be solved before anything is computed
+LIGHT = 0.7  # kg, effective mass of a foot sphere in stiff friction
+ANY_INERTIA = 1e-13  # kg m^2, keeps equations regular before anything is computed
 
 
 class MuscleState(NamedTuple):
-    """The state of all muscles, (..., 22) each in the order of `MUSCLES`.
+    """State of all muscles, (..., 22) each in the order of `MUSCLES`.
 
     Attributes:
         activation: 0.01 to 1.
-        length: of the path from origin to insertion, m.
+        length: length of the path from origin to insertion, m.
         lengthening: its rate, m/s.
         fibre_length: m.
         fibre_velocity: m/s.
@@ -81,7 +82,7 @@ class MuscleState(NamedTuple):
 
 
 class _Pose(NamedTuple):
-    """Consequences of the positions: knees, motion (..., c, 6), the legs' part of it, paths."""
+    """Quantities derived from positions: knees, motion (..., c, 6), its leg part, paths."""
 
     knees: Knees
     motion: Array
@@ -90,16 +91,16 @@ class _Pose(NamedTuple):
 
 
 class _Feet(NamedTuple):
-    """The spheres of the feet, (..., 2, 3, s) or (..., 2, s).
+    """Spheres of the feet, (..., 2, 3, s) or (..., 2, s).
 
     Attributes:
-        point: of contact, m.
+        point: contact point, m.
         arm: from the subtree's centre to it, m.
-        velocity: of the body there, m/s.
+        velocity: body velocity there, m/s.
         load: normal force at rest, N.
         normal: normal force, N.
-        drag: of friction, N s/m.
-        force: on the foot, N.
+        drag: friction coefficient per slip speed, N s/m.
+        force: force on the foot, N.
     """
 
     point: Array
@@ -113,16 +114,16 @@ class _Feet(NamedTuple):
 
 @dataclass(frozen=True)
 class Musculoskeletal:
-    """The body of the walker: its model, and its forces as hooks of a task.
+    """Walker body: its model, and its forces as task hooks.
 
     A task calls `memory`, `before_step`, `control` and `substep` in its hooks of the same names,
     with `control_every_substep`.
 
     Args:
-        planar: whether it moves in the plane of walking alone: 9 coordinates instead of 14.
+        planar: restrict motion to the sagittal plane: 9 coordinates instead of 14.
         control_timestep: s.
-        longest_step: of the physics, s, of which there are at least two in a control step.
-        held: whether the coordinates that OpenSim locks are held at their values.
+        longest_step: upper limit of the physics step, s; a control step has at least two.
+        held: whether coordinates that OpenSim locks are held at their values.
     """
 
     planar: bool = False
@@ -130,11 +131,10 @@ class Musculoskeletal:
     longest_step: float = 0.0004
     held: bool = True
 
-    # What there is.
+    # Model.
 
     @property
     def free(self) -> tuple[str, ...]:
-        """The coordinates that move."""
         return skeleton.free_coordinates(self.planar) if self.held else COORDINATES
 
     @property
@@ -144,32 +144,30 @@ class Musculoskeletal:
 
     @property
     def timestep(self) -> float:
-        """Timestep of the physics, s."""
         return self.control_timestep / self.substeps
 
     @property
     def strength(self) -> np.ndarray:
-        """The largest isometric force of each muscle, (22,), N."""
+        """Largest isometric force of each muscle, (22,), N."""
         return np.tile(self._parts.law.force, 2)
 
     @property
     def optimal_length(self) -> np.ndarray:
-        """The optimal fibre length of each muscle, (22,), m."""
+        """Optimal fibre length of each muscle, (22,), m."""
         return np.tile(self._parts.law.fibre, 2)
 
     @property
     def fastest(self) -> np.ndarray:
-        """The largest speed of shortening of each muscle's fibre, (22,), m/s."""
+        """Largest speed of shortening of each muscle's fibre, (22,), m/s."""
         return np.tile(self._parts.law.fastest, 2)
 
     def model(self) -> Spec:
-        """The walker on its ground."""
         spec = skeleton.compose(self.free, self.timestep)
         skeleton.draw_muscles(spec)
         return spec
 
     def colours(self, v: View) -> Arrays:
-        """The muscles' colours, which show their activations, for a task's hook of that name."""
+        """Muscle colours by activation, for a task's hook of that name."""
         activation = self.activation(v)
         return {
             f"material muscle {name}": skeleton.muscle_colour(activation[..., i])
@@ -177,14 +175,14 @@ class Musculoskeletal:
         }
 
     def place(self, v: SingleView, q: np.ndarray, u: np.ndarray | None = None) -> None:
-        """Write a pose, and velocities or 0, in the order of `COORDINATES`, (17,) each.
-
-        Coordinates that are held stay where they are.
-        """
+        """Write a pose, and velocities or 0, as in `COORDINATES`, (17,) each, except held ones."""
         coordinates = self._parts.coordinates
         at = {name: i for i, name in enumerate(COORDINATES)}
-        own = [at[name] for name in coordinates.free]
-        angles, rates = np.asarray(q)[own], np.zeros(len(own)) if u is None else np.asarray(u)[own]
+        numbers = [at[name] for name in coordinates.free]
+        angles, rates = (
+            np.asarray(q)[numbers],
+            np.zeros(len(numbers)) if u is None else np.asarray(u)[numbers],
+        )
         at, sliding = coordinates.placed(angles, rates)
         v.qpos, v.qvel = coordinates.joined(angles, at), coordinates.joined(rates, sliding)
 
@@ -206,7 +204,7 @@ class Musculoskeletal:
         }
 
     def before_step(self, v: View, excitation: Array) -> Arrays:
-        """Take over a control step's excitations, (..., 22) in the order of `MUSCLES`."""
+        """Store a control step's excitations, (..., 22) in the order of `MUSCLES`."""
         pose = self._pose(v)
         fibre = _legs(v.memory["muscle_fibre_length"])
         return {
@@ -217,11 +215,11 @@ class Musculoskeletal:
         }
 
     def control(self, v: View) -> Array:
-        """The joints' generalised forces in the next physics step, (..., nu)."""
+        """Generalised joint forces of the next physics step, (..., nu)."""
         return KILO * v.memory["joint_force"]
 
     def substep(self, v: View) -> Arrays:
-        """The muscles after a physics step, and the joints' forces in the next one."""
+        """Muscles after a physics step, and joint forces of the next one."""
         parts, memory, dt = self._parts, v.memory, self.timestep
         pose = self._pose(v)
         length = pose.paths.length
@@ -245,9 +243,9 @@ class Musculoskeletal:
         }
 
     def compiled_law(self, model: Model) -> CompiledLaw | str:
-        """`control` and `substep` in one compiled function, whose numbers differ by rounding.
+        """`control` and `substep` in one compiled function, equal up to rounding.
 
-        A sentence says why it cannot be compiled.
+        Returns a reason if it cannot be compiled.
         """
         packed = loaded(_packed_walker)
         if isinstance(packed, str):
@@ -257,14 +255,14 @@ class Musculoskeletal:
         coordinates, splines = parts.coordinates, skeleton.knee()
         paths, muscles = parts.paths.packed(), parts.law.packed()
         index, there = inertia_index(model, np.arange(model.nv))
-        own = parts.bodies.reshape(len(SIDES), -1)
+        side_bodies = parts.bodies.reshape(len(SIDES), -1)
         arrays = {
             **coordinates.packed(),
             **paths,
             **muscles,
             "inertia": np.where(there, index, -1),
-            "point_bodies": own[:, paths["point_bodies"]],
-            # Behind the offsets of the tibia.
+            "point_bodies": side_bodies[:, paths["point_bodies"]],
+            # After the offsets of the tibia.
             "moves": np.where(paths["moves"] < 0, -1, paths["moves"] + len(SLIDES)),
             "foot_body": parts.feet,
             "knots": splines.knots,
@@ -320,29 +318,28 @@ class Musculoskeletal:
         compiled: CompiledLaw = packed.PackedWalker(sizes, constants, arrays, memory)
         return compiled
 
-    # What can be read at any time.
+    # Readings.
 
     def positions(self, v: View) -> Array:
-        """All coordinates, held ones too, in the order of `COORDINATES`, (..., 17)."""
+        """All coordinates, including held ones, in the order of `COORDINATES`, (..., 17)."""
         return self._parts.coordinates.named(v.qpos, DEFAULTS)
 
     def speeds(self, v: View) -> Array:
-        """The rates of all coordinates, in the order of `COORDINATES`, (..., 17)."""
+        """Rates of all coordinates, in the order of `COORDINATES`, (..., 17)."""
         return self._parts.coordinates.named(v.qvel, np.zeros(len(COORDINATES)))
 
     def accelerations(self, v: View) -> Array:
-        """The accelerations of all coordinates, in the order of `COORDINATES`, (..., 17)."""
+        """Accelerations of all coordinates, in the order of `COORDINATES`, (..., 17)."""
         coordinates = self._parts.coordinates
         fibre = _legs(v.memory["muscle_fibre_length"])
         inertia, _, force = self._forces(v, self._pose(v), fibre, self._each(v, 0.0))
         return coordinates.shown(v.xp.linalg.solve(inertia, force[..., None])[..., 0])
 
     def activation(self, v: View) -> Array:
-        """The muscles' activations, (..., 22), in the order of `MUSCLES`."""
+        """Muscle activations, (..., 22), in the order of `MUSCLES`."""
         return self._parts.activation.value(v.memory["muscle_activation"])
 
     def muscles(self, v: View) -> MuscleState:
-        """The state of the muscles."""
         parts = self._parts
         pose = self._pose(v)
         length = pose.paths.length
@@ -365,22 +362,22 @@ class Musculoskeletal:
         return -self._parts.paths.slopes(pose.paths, pose.of_legs)
 
     def limit_torques(self, v: View) -> Array:
-        """Torques at the limits of the legs' coordinates, (..., 2, c), N m."""
+        """Torques of the legs' coordinate limits, (..., 2, c), N m."""
         coordinates = self._parts.coordinates
         q, u = (coordinates.by_leg(coordinates.taken(x)) for x in (v.qpos, v.qvel))
         return self._parts.limits.torque(q, u)[0]
 
     def reactions(self, v: View) -> Array:
-        """The ground's forces on the right and the left foot, world axes, (..., 2, 3), N."""
+        """Ground reaction forces on the right and the left foot, world axes, (..., 2, 3), N."""
         return total(self._feet(v).force)
 
     def reaction_wrenches(self, v: View) -> Array:
-        """The same, with their moments about the world's origin (N m) behind, (..., 2, 6)."""
+        """Reactions with their moments about the world's origin (N m), (..., 2, 6)."""
         feet = self._feet(v)
         moment = total(cross_rows(feet.point, feet.force))
         return v.xp.concat([total(feet.force), moment], axis=-1)
 
-    # How it is computed.
+    # Computation.
 
     @property
     def _parts(self) -> "_Parts":
@@ -388,7 +385,6 @@ class Musculoskeletal:
 
     @staticmethod
     def _each(v: View, number: float) -> Array:
-        """A number for each simulation, (..., 1)."""
         return v.xp.full((*v.lead, 1), number, dtype=v.xp.float64)
 
     def _pose(self, v: View) -> _Pose:
@@ -411,13 +407,13 @@ class Musculoskeletal:
         return _Pose(knees, motion, of_legs, paths)
 
     def _drive(self, v: View, pose: _Pose, fibre: Array, counts: Array) -> Array:
-        """The joints' forces for the next physics step, (..., j), kN or kN m.
+        """Joint forces for the next physics step, (..., j), kN or kN m.
 
         Args:
-            v: the simulations.
-            pose: of the present.
-            fibre: lengths, (..., 2, 11), m.
-            counts: for how many steps the accelerations count, (..., 1).
+            v: view.
+            pose: current pose.
+            fibre: fibre lengths, (..., 2, 11), m.
+            counts: number of steps for which accelerations apply, (..., 1).
         """
         coordinates, dt = self._parts.coordinates, self.timestep
         inertia, joints, force = self._forces(v, pose, fibre, counts * dt)
@@ -433,7 +429,7 @@ class Musculoskeletal:
     ) -> tuple[Array, Array, Array]:
         """Inertia of the free coordinates and of all joints, and forces.
 
-        The first inertia is larger by what velocities change of the forces within a time (..., 1).
+        The first inertia includes the damping of the forces over a time (..., 1).
         """
         parts, xp = self._parts, v.xp
         coordinates = parts.coordinates
@@ -444,16 +440,16 @@ class Musculoskeletal:
         torque = parts.paths.torques(pose.paths, pose.of_legs, tension)
         limit, damper = parts.limits.torque(coordinates.by_leg(q), coordinates.by_leg(u))
         force = coordinates.from_legs(torque + limit) - equations.bias
-        # The ground, by the Jacobians of the points of contact: (..., 2, 3 s, w).
+        # Ground forces, by the Jacobians of the contact points: (..., 2, 3 s, w).
         feet = self._feet(v)
-        own = columns(pose.motion, coordinates.feet.reshape(-1), -2)
-        own = reshaped(own, (*own.shape[:-2], *coordinates.feet.shape, 6))
+        foot_motion = columns(pose.motion, coordinates.feet.reshape(-1), -2)
+        foot_motion = reshaped(foot_motion, (*foot_motion.shape[:-2], *coordinates.feet.shape, 6))
         arm = reshaped(feet.arm, (*feet.arm.shape[:-2], -1))
         numbers = xp.concat([xp.zeros_like(arm[..., :1]), arm, -arm], axis=-1)
         numbers = xp.concat([numbers, xp.ones_like(arm[..., :1])], axis=-1)
         lever = columns(numbers, parts.lever)
         lever = reshaped(lever, (*lever.shape[:-1], -1, 6))
-        jacobian = xp.matmul(lever, own.mT)
+        jacobian = xp.matmul(lever, foot_motion.mT)
         along, aslant, normal = self._damping(v, feet)
         x, y = feet.velocity[..., 0, :], feet.velocity[..., 1, :]
         s = parts.radii.size
@@ -477,14 +473,15 @@ class Musculoskeletal:
         return inertia, equations.joints, force
 
     def _damping(self, v: View, feet: _Feet) -> tuple[Array, Array, Array]:
-        """Slopes of the ground's forces with velocities, as far as a step should look ahead.
+        """Velocity derivatives of the ground forces, over the look-ahead of a step.
 
         Returns:
-            Of friction with the slip, of friction with the speed inwards over the slip (N s^2/m^2),
-            and of the normal force with the speed inwards, (..., 2, s), N s/m.
+            Of friction by slip, of friction by inward speed over slip (N s^2/m^2), and of the
+            normal
+            force by inward speed, (..., 2, s), N s/m.
         """
         law = self._parts.contact
-        # A stiff force is taken at the end of the step, another one in its middle.
+        # A stiff force is taken at the end of the step, others at its middle.
         stiffness = (self.timestep / LIGHT) * feet.drag
         along = feet.drag * (1.0 + stiffness) / (2.0 + stiffness)
         normal = (0.75 * law.dissipation) * v.xp.where(feet.normal > 0, feet.load, 0.0)
@@ -502,7 +499,7 @@ class Musculoskeletal:
         point = place + axes[..., 0::3, :] * x + axes[..., 1::3, :] * y + axes[..., 2::3, :] * z
         law, radius = parts.contact, alongside(parts.radii, axes)
         depth = law.depth(point[..., 2, :], radius)
-        # Midway in the overlap, below the ground.
+        # Middle of the overlap, below the ground.
         point = xp.stack([point[..., 0, :], point[..., 1, :], -0.5 * depth], axis=-2)
         arm = point - v.subtree_com[..., 1, None, :, None]
         motion = columns(v.cvel, talus, -2)[..., None]
@@ -515,18 +512,18 @@ class Musculoskeletal:
         return _Feet(point, arm, velocity, load, normal, drag, force)
 
 
-# Of a body's place and rotation matrix in a row, the rows of its frame: x, y and z of the place and
-# of the three axes.
+# In a row of a body's position and rotation matrix, the rows of its frame: x, y and z of the
+# position and of the three axes.
 _FRAME = np.array([[0, 3, 4, 5], [1, 6, 7, 8], [2, 9, 10, 11]])[:, None, :]
 
 
 def _lever(spheres: int) -> np.ndarray:
-    """Places in [0, arms, -arms, 1] of the matrices (3 s, 6) by which points move with a body."""
+    """Indices in [0, arms, -arms, 1] of the matrices (3 s, 6) by which points move with a body."""
     place = np.zeros((3, spheres, 6), dtype=np.int64)
     arms = 1 + np.arange(3 * spheres).reshape(3, spheres)
     for i in range(3):
         j, k = (i + 1) % 3, (i + 2) % 3
-        place[i, :, j] = arms[k]  # of the turning's cross product with the arm
+        place[i, :, j] = arms[k]  # cross product of rotation and arm
         place[i, :, k] = arms[j] + 3 * spheres
         place[i, :, 3 + i] = 1 + 6 * spheres
     return place.reshape(-1)
@@ -534,7 +531,7 @@ def _lever(spheres: int) -> np.ndarray:
 
 @dataclass(frozen=True, eq=False)
 class _Parts:
-    """The laws of a model with their parameters, and where things are in its arrays."""
+    """Parameterised laws of a model, and its array indices."""
 
     coordinates: Coordinates
     law: Thelen
@@ -561,7 +558,7 @@ def _parts(planar: bool, held: bool) -> _Parts:
         for side in SIDES
         for body in skeleton.LEG_BODIES
     ]
-    bodies = np.array([skeleton.BODIES.index(name) + 1 for name in names])  # behind the world
+    bodies = np.array([skeleton.BODIES.index(name) + 1 for name in names])  # without the world
     return _Parts(
         Coordinates(free),
         law,

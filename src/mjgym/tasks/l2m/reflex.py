@@ -1,15 +1,14 @@
-"""A walker by reflexes alone: each muscle's stimulation is a function of what the body senses.
+"""Reflex controller: muscle stimulations as functions of sensed states.
 
     env = gymnasium.make("l2m/walk_planar-v0", init_pose=START)
     script = Reflexes.of(env.unwrapped.task)
     observation, info = env.reset()
-    while True:
-        observation, _, terminated, _, _ = env.step(script(observation))
+    while True: observation, _, terminated, _, _ = env.step(script(observation))
 
 S. Song and H. Geyer, "A neural circuitry that emphasizes spinal feedback generates diverse
-behaviours of human locomotion", The Journal of Physiology 593 (2015), doi 10.1113/JP270228, as
-osim-rl's example controller computes it. One controller drives one environment or, with the
-observations of a vector environment, all of them.
+behaviours of human locomotion", The Journal of Physiology 593 (2015), doi 10.1113/JP270228, as in
+osim-rl's example controller. One controller drives one environment or, with the observations of a
+vector environment, all of them.
 """
 
 import functools
@@ -23,25 +22,25 @@ from mjgym import mjcf
 from mjgym.task import Task
 from mjgym.tasks.l2m.skeleton import SIDES
 
-# Where the recorded walks begin, for `init_pose`.
+# Start of the recorded walks, for `init_pose`.
 START = (
     1.7, 0.5, 0.9023245653983965, 0.2012303881285583,
     0.0, -0.6952390849304798, -0.3231075259785814, 0.1709011708233401,
     0.0, -0.052823239143419, -0.8041966456860847, -0.1745329251994329,
 )  # fmt: skip
 
-CONTACT = 0.1  # of the body weight on a foot, above which it stands
+CONTACT = 0.1  # fraction of body weight on a foot in stance
 LEAST = 0.01  # stimulation
 HAD_PER_HAB = 3931.8 / 4460.290481  # of the planar walker's constant stimulations: equal forces
 HIP_ABDUCTION = 0.1  # stimulation of the planar walker
 ANKLE_ZERO = np.pi / 2  # rad, of the ankle at a right angle; hip and knee are straight at pi
 
-# The numbers of a leg in the published order of observations: ground reaction forces, angles, their
-# rates, and force, length and velocity of each muscle.
+# Slices of a leg's published observations: ground reaction forces, angles, rates, and force, length
+# and velocity of each muscle.
 FIELD, PELVIS, FORCES, ANGLES, OF_A_MUSCLE = 2 * 11 * 11, 9, 3, 4, 3
 MUSCLES_OF_A_LEG = ("HAB", "HAD", "HFL", "GLU", "HAM", "RF", "VAS", "BFSH", "GAS", "SOL", "TA")
 OF_A_LEG = FORCES + 2 * ANGLES + OF_A_MUSCLE * len(MUSCLES_OF_A_LEG)
-# The entries behind the field.
+# Entries after the field.
 ENTRIES = (
     *(f"pelvis/{name}" for name in ("height", "pitch", "roll", "vel")),
     *(
@@ -51,7 +50,7 @@ ENTRIES = (
     ),
 )
 
-# Scale and offset of the parameters, degrees where they are angles; 1 and 0 for the others.
+# Scale and offset of the parameters, degrees for angles; 1 and 0 for the others.
 SCALES = {
     "c0": (20.0, 55.0), "cv": (2.0, 0.0), "theta_tgt": (10.0, 0.0), "alpha_delta": (5.0, 0.0),
     "knee_sw_tgt": (20.0, 120.0), "knee_tgt": (15.0, 160.0), "knee_off_st": (10.0, 165.0),
@@ -74,7 +73,7 @@ IN_DEGREES = (
 
 
 class Seen(NamedTuple):
-    """Input of the reflexes, (...) of the trunk and (..., 2) of the legs, right and left.
+    """Input of the reflexes, (...) for the trunk and (..., 2) for the right and left legs.
 
     Attributes:
         pitch: forward, rad.
@@ -82,8 +81,8 @@ class Seen(NamedTuple):
         velocity: forward, leftward, up (m/s), then the rates of pitch, roll and yaw, (..., 6).
         load: vertical force on the foot over the body weight.
         angles: hip abduction, and extensions of hip, knee and ankle, (..., 2, 4), rad.
-        rates: of the angles, rad/s.
-        force: of the fibres over their largest isometric force, (..., 2), by the muscle's name.
+        rates: rates of the angles, rad/s.
+        force: fibre forces over the largest isometric force, (..., 2), by muscle.
     """
 
     pitch: np.ndarray
@@ -97,10 +96,10 @@ class Seen(NamedTuple):
 
 @functools.cache
 def parameters(which: str) -> Mapping[str, float]:
-    """The parameters of "planar", "planar-fast" or "spatial", unscaled, by name.
+    """Unscaled parameters of "planar", "planar-fast" or "spatial", by name.
 
-    "planar" walks with OpenSim's forces and "planar-fast" with MuJoCo's own muscles; "spatial" does
-    not walk: it is where an optimisation may start.
+    "planar" walks with OpenSim's forces and "planar-fast" with MuJoCo's muscles; "spatial" does not
+    walk: it is a starting point for optimisation.
     """
     path = mjcf.asset_path("l2m/reflex_fast.toml" if which.endswith("-fast") else "l2m/reflex.toml")
     table: dict[str, dict[str, float]] = tomllib.loads(path.read_text(encoding="utf-8"))
@@ -108,11 +107,11 @@ def parameters(which: str) -> Mapping[str, float]:
 
 
 class Reflexes:
-    """The reflexes of both legs, with their phases; each environment has its own.
+    """Reflexes of both legs and their phases, per environment.
 
     Args:
-        parameters: unscaled, by name, as `parameters` gives them; those of the frontal plane may be
-            missing: the walker is planar then.
+        parameters: unscaled, by name, as returned by `parameters`; without those of the frontal
+            plane the walker is planar.
     """
 
     def __init__(self, parameters: Mapping[str, float]) -> None:
@@ -129,7 +128,7 @@ class Reflexes:
         """The reflexes that walk in a task.
 
         Raises:
-            ValueError: the task is none of walking.
+            ValueError: the task is not one of walking.
         """
         policy = task.scripted_policy()
         if not isinstance(policy, cls):
@@ -147,7 +146,7 @@ class Reflexes:
         }
 
     def __call__(self, observation: np.ndarray | Mapping[str, np.ndarray]) -> np.ndarray:
-        """The action, (..., 22), for an observation, flat or by entries."""
+        """Action, (..., 22), for a flat or dict observation."""
         seen = looked_at(observation)
         p = self._p
         if self._phases is None:
@@ -162,7 +161,7 @@ class Reflexes:
 
         alpha_target = p["c0"] - p["cv"] * seen.velocity[..., 0:1] - theta
         hip_target = alpha_target + 0.5 * p["knee_tgt"]
-        # Of two feet on the ground the one further behind begins its swing; the left one if equal.
+        # In double support the foot further behind begins its swing; the left one if equal.
         late = alpha - alpha_target
         right = late[..., 0] > late[..., 1]
         both = np.logical_and.reduce(contact, axis=-1)
@@ -229,14 +228,14 @@ class Reflexes:
         return legs.reshape(*legs.shape[:-2], -1)
 
     def _sideways(self, seen: Seen, standing: np.ndarray, swinging: np.ndarray) -> dict[str, Any]:
-        """Stimulations of the hip's abductor and adductor."""
+        """Stimulations of the hip abductor and adductor."""
         if self.planar:
             constant = np.full(standing.shape, HIP_ABDUCTION)
             return {"HAB": constant, "HAD": HAD_PER_HAB * constant}
         p = self._p
         sign = np.array([1.0, -1.0])
         lean, lean_rate = sign * seen.roll[..., None], sign * seen.velocity[..., 4:5]
-        # The rate of abduction, where one expects the angle: so it is there.
+        # The rate of abduction, not the angle: as in the original.
         alpha = ANKLE_ZERO - seen.rates[..., 0]
         target = p["c0_f"] + sign * p["cv_f"] * seen.velocity[..., 1:2] - lean
         off, fallen = alpha - target, lean - p["theta_tgt_f"]
@@ -255,7 +254,7 @@ class Reflexes:
         alpha_rate: np.ndarray,
         alpha_target: np.ndarray,
     ) -> dict[str, np.ndarray]:
-        """The phases of the swing, (..., 2) bool each, after one more observation."""
+        """Advance the swing phases, (..., 2) bool each, by one observation."""
         assert self._phases is not None
         old, p = self._phases, self._p
         left_ground = old["contact"] & ~contact
@@ -277,7 +276,7 @@ class Reflexes:
 
 
 def looked_at(observation: np.ndarray | Mapping[str, np.ndarray]) -> Seen:
-    """Input of the reflexes from an observation, flat (..., 339) or by entries."""
+    """Extract the input of the reflexes from an observation, flat (..., 339) or by entries."""
     if isinstance(observation, Mapping):
         body = np.concatenate([observation[name] for name in ENTRIES], axis=-1, dtype=float)
     else:
@@ -298,12 +297,12 @@ def looked_at(observation: np.ndarray | Mapping[str, np.ndarray]) -> Seen:
 
 
 def _first_phases(lead: tuple[int, ...]) -> dict[str, np.ndarray]:
-    """The right foot on the ground, the left leg in the air and bending."""
+    """Initial phases: right foot in stance, left leg swinging and bending."""
     right, left, none = ([True, False], [False, True], [False, False])
     first = {"contact": right, "flex": left, "hold_knee": none, "stop": none, "hold_leg": none}
     return {name: np.broadcast_to(np.array(x), (*lead, 2)) for name, x in first.items()}
 
 
 def _positive(x: np.ndarray) -> np.ndarray:
-    found: np.ndarray = np.maximum(x, 0.0)
-    return found
+    positive: np.ndarray = np.maximum(x, 0.0)
+    return positive

@@ -1,6 +1,6 @@
-"""The walker's bones, joints and muscle paths, from the numbers of `assets/l2m/walker.toml`.
+"""Bones, joints and muscle paths of the walker, from `assets/l2m/walker.toml`.
 
-The model is gait14dof22musc, as OpenSim and osim-rl have it. Whoever uses it cites
+The model is gait14dof22musc of OpenSim and osim-rl. Its users cite
 
     S. L. Delp, J. P. Loan, M. G. Hoy, F. E. Zajac, E. L. Topp and J. M. Rosen, "An interactive
     graphics-based model of the lower extremity to study orthopaedic surgical procedures", IEEE
@@ -9,8 +9,8 @@ The model is gait14dof22musc, as OpenSim and osim-rl have it. Whoever uses it ci
     plantarflexor muscle weakness and contracture using physics-based musculoskeletal simulations",
     PLOS Computational Biology 15 (2019), doi 10.1371/journal.pcbi.1006993.
 
-There x is forward, y up and z to the right. Here x is forward, y to the left and z up, in the world
-and in the axes of each bone; the joints keep their names and the signs of their angles.
+OpenSim has x forward, y up and z to the right. Here x is forward, y left and z up, in the world and
+in each bone; joints keep their names and the signs of their angles.
 """
 
 import functools
@@ -37,12 +37,12 @@ from mjgym.muscles import (
 Vector = tuple[float, float, float]
 
 SIDES = ("r", "l")
-LEG_BODIES = ("pelvis", "femur", "tibia", "talus")  # between which muscles run
-# How the tibia slides in the femur, in OpenSim's axes.
+LEG_BODIES = ("pelvis", "femur", "tibia", "talus")  # spanned by the muscles
+# Slides of the tibia in the femur, in OpenSim's axes.
 SLIDES = {"x": (1.0, 0.0, 0.0), "y": (0.0, 1.0, 0.0)}
 
-# Bones are drawn by capsules between two points (OpenSim's axes of their bodies, right side) and
-# ellipsoids (middle, half axes), m.
+# Bones are drawn as capsules between two points (OpenSim's body axes, right side) and ellipsoids
+# (centre, half axes), m.
 CAPSULES: dict[str, list[tuple[Vector, Vector, float]]] = {
     "pelvis": [
         ((-0.13, 0.02, 0.0), (-0.04, -0.06, 0.0), 0.022),
@@ -86,29 +86,29 @@ ELLIPSOIDS: dict[str, list[tuple[Vector, Vector]]] = {
     "calcn": [((0.015, 0.018, 0.0), (0.035, 0.03, 0.028))],
 }
 NO_LIMIT = (-1e6, 1e6)  # degrees
-SIDED_DRAWINGS = ("pelvis", "torso")  # bodies in the middle, whose drawings have a left side
+SIDED_DRAWINGS = ("pelvis", "torso")  # bodies in the middle, drawn on both sides
 
 
 @functools.cache
 def numbers() -> dict[str, Any]:
-    """The model's numbers, as the file has them."""
+    """Numbers of the model, from the file."""
     path = mjcf.asset_path("l2m/walker.toml")
-    found: dict[str, Any] = tomllib.loads(path.read_text(encoding="utf-8"))
-    return found
+    content: dict[str, Any] = tomllib.loads(path.read_text(encoding="utf-8"))
+    return content
 
 
 def _names(table: Mapping[str, Any]) -> tuple[str, ...]:
-    """The names of a table of the right side with those of the left behind each row of them."""
-    found: list[str] = []
+    """Names in a table of the right side, each followed by its left counterpart."""
+    names: list[str] = []
     sided: list[str] = []
     for name, row in [*table.items(), ("", {})]:
         if row.get("sided"):
             sided.append(name)
             continue
-        found += [f"{each}_{side}" for side in SIDES for each in sided]
+        names += [f"{each}_{side}" for side in SIDES for each in sided]
         sided = []
-        found += [name] if name else []
-    return tuple(found)
+        names += [name] if name else []
+    return tuple(names)
 
 
 COORDINATES = _names(numbers()["coordinates"])
@@ -125,7 +125,7 @@ PLANAR = ("pelvis_list", "pelvis_rotation", "pelvis_tz", "hip_adduction_r", "hip
 
 
 def free_coordinates(planar: bool = False) -> tuple[str, ...]:
-    """The coordinates that move, in the order of the model's joints."""
+    """Free coordinates, in the order of the model's joints."""
     held = PLANAR if planar else ()
     return tuple(
         name for name in COORDINATES if not of(name).get("locked", False) and name not in held
@@ -133,7 +133,7 @@ def free_coordinates(planar: bool = False) -> tuple[str, ...]:
 
 
 def of(coordinate: str) -> dict[str, Any]:
-    """The numbers of a coordinate of either side."""
+    """Numbers of a coordinate of either side."""
     table: dict[str, dict[str, Any]] = numbers()["coordinates"]
     return table[coordinate] if coordinate in table else table[coordinate[:-2]]
 
@@ -143,20 +143,20 @@ DEFAULTS = np.array([of(name).get("value", 0.0) for name in COORDINATES])
 
 
 def upright(vector: Sequence[float], side: str = "r") -> Vector:
-    """A vector in OpenSim's axes (y up) and of the right side, in the axes here, of either side."""
+    """Convert a vector of the right side in OpenSim's axes (y up) to a side in axes here."""
     x, y, z = vector
     return (x, -z if side == "r" else z, y)
 
 
 def turning(axis: Sequence[float], side: str = "r") -> Vector:
-    """An axis of turning, which a mirror leaves as it is along z and turns round otherwise."""
+    """Convert a rotation axis; mirroring keeps its z component alone."""
     x, y, z = upright(axis)
     return (x, y, z) if side == "r" else (-x, y, -z)
 
 
 @functools.cache
 def knee() -> Splines:
-    """Offsets of the tibia in the femur along OpenSim's x and y (m), then those of moving points.
+    """Offsets of the tibia in the femur along OpenSim's x and y (m), then of moving points.
 
     The points' functions follow in the order of `moving_functions`.
     """
@@ -176,17 +176,17 @@ def _moving_points() -> list[tuple[str, dict[str, Any]]]:
 
 
 def leg_coordinates(free: Sequence[str]) -> tuple[str, ...]:
-    """The coordinates of a leg among those that are free, without their sides."""
+    """Free coordinates of a leg, without sides."""
     return tuple(name[:-2] for name in free if name.endswith("_r"))
 
 
 def paths(free: Sequence[str]) -> Paths:
-    """The muscles' paths on both sides; bodies as in `LEG_BODIES`, coordinates of the leg.
+    """Muscle paths on both sides; bodies as in `LEG_BODIES`, coordinates of the leg.
 
-    The functions that points move by are those of `knee` behind the first two.
+    Points move by the functions of `knee` after the first two.
     """
     names = leg_coordinates(free)
-    owners = {"calcn": "talus"}  # they are one piece
+    owners = {"calcn": "talus"}  # rigidly connected
     moved = np.zeros((len(names), len(LEG_BODIES)), dtype=bool)
     for i, name in enumerate(names):
         moved[i, LEG_BODIES.index(of(f"{name}_r")["body"]) :] = True
@@ -214,7 +214,7 @@ def paths(free: Sequence[str]) -> Paths:
 
 
 def muscles() -> tuple[Thelen, Activation]:
-    """The muscles of a leg, arrays of (11,), and their activation."""
+    """Muscles of a leg, arrays of (11,), and their activation dynamics."""
     common, rows = numbers()["muscle"], numbers()["muscles"].values()
 
     def each(name: str) -> np.ndarray:
@@ -240,7 +240,7 @@ def muscles() -> tuple[Thelen, Activation]:
 
 
 def limits(free: Sequence[str]) -> CoordinateLimits:
-    """The limits of a leg's coordinates, out of reach where there are none."""
+    """Limits of a leg's coordinates, out of reach if unlimited."""
     table = numbers()["limits"]
     ranges = [table["range"].get(name, NO_LIMIT) for name in leg_coordinates(free)]
     low, high = np.deg2rad(np.array(ranges, dtype=float)).T
@@ -254,36 +254,36 @@ def limits(free: Sequence[str]) -> CoordinateLimits:
 
 
 def spheres() -> tuple[SpheresOnPlane, np.ndarray, np.ndarray]:
-    """The law of contact, places of feet's spheres in the talus (sides, 3, spheres), and radii."""
+    """Contact law, sphere positions in the talus (sides, 3, spheres), and radii."""
     table, bodies = numbers()["contact"], numbers()["bodies"]
     law = SpheresOnPlane(*(table[x] for x in ("stiffness", "dissipation", "friction", "slip")))
     rows = table["spheres"].values()
     places = []
     for side in SIDES:
-        own = []
+        centres = []
         for row in rows:
             shift = np.array(bodies["calcn"]["offset"])
             if row["body"] == "toes":
                 shift = shift + bodies["toes"]["offset"]
-            own.append(upright((np.array(row["at"]) + shift).tolist(), side))
-        places.append(np.array(own).T)
+            centres.append(upright((np.array(row["at"]) + shift).tolist(), side))
+        places.append(np.array(centres).T)
     return law, np.array(places), np.array([row["radius"] for row in rows])
 
 
 def slide(axis: str, side: str) -> str:
-    """The name of the joint by which a tibia slides in its femur."""
+    """Name of the joint by which a tibia slides in its femur."""
     return f"knee_{axis}_{side}"
 
 
 def joints(free: Sequence[str]) -> tuple[str, ...]:
-    """The names of the model's joints in their order, when some coordinates are free."""
-    found: list[str] = []
+    """Joint names of a model with some free coordinates, in order."""
+    names: list[str] = []
     order = sorted(free, key=lambda name: (_body_number(name), "slide" not in of(name)))
     for name in order:
         if name.startswith("knee_angle"):
-            found += [slide(axis, name[-1]) for axis in SLIDES]
-        found.append(name)
-    return tuple(found)
+            names += [slide(axis, name[-1]) for axis in SLIDES]
+        names.append(name)
+    return tuple(names)
 
 
 def _body_number(coordinate: str) -> int:
@@ -292,39 +292,37 @@ def _body_number(coordinate: str) -> int:
 
 
 def compose(free: Sequence[str], timestep: float) -> mjcf.Spec:
-    """The walker on its ground.
-
-    A motor drives each joint with a generalised force of its own, in the order of `joints`.
+    """Build the walker on its ground, with a motor per joint in the order of `joints`.
 
     Args:
-        free: coordinates that have a joint; the others are held at their defaults.
-        timestep: of the physics, s.
+        free: coordinates with a joint; the others are held at their defaults.
+        timestep: physics timestep, s.
     """
     spec = mjcf.load("l2m/world.xml")
     spec.option.timestep = timestep
-    made: dict[str, Any] = {"": spec.worldbody}
+    bodies: dict[str, Any] = {"": spec.worldbody}
     for name in BODIES:
         side = name[-1] if name[-2:] in ("_r", "_l") else ""
         row = numbers()["bodies"][name.removesuffix(f"_{side}") if side else name]
-        made[name] = _body(made, name, side, row, free)
+        bodies[name] = _body(bodies, name, side, row, free)
     for joint in joints(free):
         mjcf.add(spec, "actuator", name=joint, type="motor", target=joint, trntype="joint")
     mjcf.add(
-        made["pelvis"], "camera", name="side", mode="trackcom", pos=(0.0, -3.0, 0.2),
+        bodies["pelvis"], "camera", name="side", mode="trackcom", pos=(0.0, -3.0, 0.2),
         xyaxes=(1, 0, 0, 0, 0.1, 1),
     )  # fmt: skip
-    mjcf.add(  # goes with the walker: shadows are cast near a light alone
-        made["pelvis"], "light", name="sun", type="directional", mode="track", pos=(0, -2, 5),
+    mjcf.add(  # follows the walker: shadows need a near light
+        bodies["pelvis"], "light", name="sun", type="directional", mode="track", pos=(0, -2, 5),
         dir=(0, 0.3, -1), diffuse=(0.6, 0.6, 0.6),
     )  # fmt: skip
     return spec
 
 
 def draw_muscles(spec: mjcf.Spec) -> None:
-    """Add tendons that show where the muscles run, each of the material "muscle <name>".
+    """Add tendons that show the muscles, each of the material "muscle <name>".
 
-    They pull at nothing. Points that come and go are always there, and those that move stay where
-    they are with a straight knee.
+    They exert no force. Conditional points are always drawn, and moving points stay at their
+    positions for a straight knee.
     """
     straight = knee()(np.zeros(()))[0]
     moving = [id(point) for _, point in _moving_points()]
@@ -346,7 +344,7 @@ def draw_muscles(spec: mjcf.Spec) -> None:
 
 
 def muscle_colour(activation: Array) -> Array:
-    """The colour of a muscle: from dark blue at rest to bright red, (..., 4)."""
+    """Colour of a muscle, from dark blue at rest to bright red, (..., 4)."""
     xp = namespace(activation)
     one = xp.ones_like(activation)
     return xp.stack([0.2 + 0.75 * activation, 0.15 * one, 0.5 - 0.4 * activation, one], axis=-1)
@@ -358,9 +356,9 @@ def _body(
     parent = row.get("parent", "")
     parent = f"{parent}_{side}" if f"{parent}_{side}" in made else parent
     offset = np.array(upright(row.get("offset", (0.0, 0.0, 0.0)), side or "r"))
-    own = [c for c in COORDINATES if BODIES[_body_number(c)] == name]
+    coordinates = [c for c in COORDINATES if BODIES[_body_number(c)] == name]
     quat = np.array([1.0, 0.0, 0.0, 0.0])
-    for c in own:
+    for c in coordinates:
         value = of(c).get("value", 0.0)
         if c in free or not value:
             continue
@@ -377,7 +375,7 @@ def _body(
             inertia=(inertia[0], inertia[2], inertia[1]), explicitinertial=True,
         )  # fmt: skip
     tibia = {slide(name, side): {"slide": unit} for name, unit in SLIDES.items()}
-    for joint in joints([c for c in own if c in free]):
+    for joint in joints([c for c in coordinates if c in free]):
         motion = tibia[joint] if joint in tibia else of(joint)
         if "slide" in motion:
             mjcf.add(body, "joint", name=joint, type="slide", axis=upright(motion["slide"]))
@@ -389,7 +387,7 @@ def _body(
 
 
 def _draw(body: Any, name: str, side: str) -> None:
-    """Geoms that show a bone; they have no mass and touch nothing."""
+    """Add massless geoms without contacts that show a bone."""
     look = {"material": "bone", "contype": 0, "conaffinity": 0, "mass": 0.0, "group": 0}
     sides = SIDES if name in SIDED_DRAWINGS else (side or "r",)
     for at in sides:

@@ -1,9 +1,9 @@
-"""The field of target velocities that "Learn to Move" asks a walker to follow.
+"""Field of target velocities for "Learn to Move" walkers.
 
-A map of velocities, 40 m by 40 m, lies around the place where the walker was when the map was made,
-with a velocity at every half metre; in between it is bilinear, and outside as at the edge. All its
-velocities lead to its sink, a place to stay at. Who has stayed there for long enough finds a new
-sink, and a new map around themselves.
+A map of velocities, 40 m by 40 m, is centred on the walker's position at its creation, with a
+velocity at every half metre; it is bilinear in between, and constant beyond its edge. All its
+velocities lead to its sink, a place to stay at. A walker that has stayed there for long enough gets
+a new sink, and a new map.
 
 S. Song et al., "Deep reinforcement learning for modeling human locomotion control in
 neuromechanical simulation" (2021, doi 10.1186/s12984-021-00919-y), section "Learn to Move".
@@ -17,41 +17,41 @@ from mjgym.arrays import Array, namespace, total
 from mjgym.task import Arrays
 
 REACH = 20.0  # m, from the middle of a map to its edges
-SPACING = 0.5  # m, of the map's velocities
+SPACING = 0.5  # m, grid spacing of the map
 CELLS = round(2 * REACH / SPACING)  # along an edge
 
-SEEN = 11  # places along each axis of what the walker sees
-SEEN_SPACING = 1.0  # m between them; the published text says 0.5 m, the published program does 1 m
+SEEN = 11  # observed points along each axis
+SEEN_SPACING = 1.0  # m between them; the publication says 0.5 m, its program uses 1 m
 
 FORWARD_SPEED = 1.4  # m/s, of the constant field
 SLOWEST, FASTEST = 0.8, 1.8  # m/s, on the way to a sink
-BEYOND = 1.0  # m, further from the sink than the map's middle, from which on the speed is FASTEST
+BEYOND = 1.0  # m, further from the sink than the map's centre, where the speed reaches FASTEST
 ROUNDING = 1e-9  # m
 SLOWING = 1.0  # m from the sink, within which the speed falls to zero
 
-NEAREST_SINK, FARTHEST_SINK = 5.0, 7.0  # m, from where the walker is
-SINK_RADIUS = 0.3  # m, within which one stays at a sink
-SHORTEST_STAY, LONGEST_STAY = 2.0, 4.0  # s, without a break
+NEAREST_SINK, FARTHEST_SINK = 5.0, 7.0  # m, from the walker
+SINK_RADIUS = 0.3  # m, within which a walker is at a sink
+SHORTEST_STAY, LONGEST_STAY = 2.0, 4.0  # s, uninterrupted
 
-# rad, by version: how far the direction of the next sink may turn to either side.
+# rad, by version: largest turn to either side towards the next sink.
 TURNS = {1: 0.0, 2: math.pi / 2, 3: math.pi}
-SINKS = {1: 32, 2: 32, 3: 2}  # drawn for an episode, by version
-LAST_SINK = {3: 2}  # by version: the number of the sink after which there are no more
-DRAWS = 4  # numbers for each sink
+SINKS = {1: 32, 2: 32, 3: 2}  # per episode, by version
+LAST_SINK = {3: 2}  # by version: index of the last sink
+DRAWS = 4  # random numbers per sink
 
 
 @dataclass(frozen=True)
 class TargetField:
-    """A field of target velocities, of one walker or of many.
+    """Field of target velocities, for one walker or many.
 
-    Its state is a dict of arrays with any leading shape, to be remembered between control steps.
-    Positions are (..., 2) m, forward and leftward in the world; poses have a third number, the
-    heading (rad, positive leftward).
+    Its state is a dict of arrays with any leading shape, to be kept between control steps.
+    Positions are (..., 2) m, forward and leftward in the world; poses add the heading (rad,
+    positive leftward).
 
     Args:
-        version: 0 for the constant velocity of 1.4 m/s forward; 1 for sinks straight ahead, 2 for
-            sinks in directions that turn by up to 90 degrees, one after the other for ever; 3 for
-            two sinks in directions that turn by up to 180 degrees.
+        version: 0 for the constant velocity of 1.4 m/s forward; 1 for endless sinks straight ahead,
+            2 for endless sinks with turns of up to 90 degrees; 3 for two sinks with turns of up to
+            180 degrees.
 
     Raises:
         ValueError: there is no such version.
@@ -65,11 +65,11 @@ class TargetField:
 
     @property
     def draws(self) -> int:
-        """Count of the numbers that an episode needs, uniform in [0, 1)."""
+        """Number of draws per episode, uniform in [0, 1)."""
         return DRAWS * SINKS.get(self.version, 0)
 
     def start(self, draws: Array, position: Array) -> Arrays:
-        """The state at the start of an episode: a map around a position, and its sink.
+        """Initial state of an episode: a map around a position, and its sink.
 
         Args:
             draws: (..., `draws`), uniform in [0, 1).
@@ -82,19 +82,19 @@ class TargetField:
         return self._sink(draws, nothing, position, nothing)
 
     def _sink(self, draws: Array, number: Array, position: Array, heading: Array) -> Arrays:
-        """The state with a new sink, and nothing of it done.
+        """State with a new sink and no progress.
 
         Args:
             draws: of the episode.
-            number: of sinks that have been achieved.
-            position: around which the map is made.
+            number: of sinks achieved.
+            position: centre of the map.
             heading: rad, of the path so far.
         """
         xp = namespace(position)
         count = SINKS[self.version]
         table = xp.reshape(draws, (*draws.shape[:-1], count, DRAWS))
-        own = xp.arange(float(count)) == (number % count)[..., None]
-        drawn = xp.sum(xp.where(own[..., None], table, xp.zeros_like(table)), axis=-2)
+        mask = xp.arange(float(count)) == (number % count)[..., None]
+        drawn = xp.sum(xp.where(mask[..., None], table, xp.zeros_like(table)), axis=-2)
         turn = TURNS[self.version]
         heading = heading + turn * (2 * drawn[..., 1] - 1)
         distance = NEAREST_SINK + (FARTHEST_SINK - NEAREST_SINK) * drawn[..., 0]
@@ -102,22 +102,22 @@ class TargetField:
         return {
             "map_centre": position,
             "sink": position + distance[..., None] * direction,
-            "sink_distance": distance,  # m, from the map's middle
+            "sink_distance": distance,  # m, from the map's centre
             "path_heading": heading,
-            "phase": 2 * math.pi * drawn[..., 2],  # rad, of the speed at the sink
+            "phase": 2 * math.pi * drawn[..., 2],  # rad, phase of the speed at the sink
             "stay": SHORTEST_STAY + (LONGEST_STAY - SHORTEST_STAY) * drawn[..., 3],  # s
-            "stayed": xp.zeros_like(number),  # s, without a break
+            "stayed": xp.zeros_like(number),  # s, uninterrupted
             "sinks_achieved": number,
         }
 
     def advance(self, state: Arrays, draws: Array, position: Array, timestep: float) -> Arrays:
-        """The state a control step later, with the walker at a position.
+        """State a control step later, with the walker at a position.
 
         Args:
             state: of the field.
             draws: of the episode.
             position: (..., 2) m.
-            timestep: s, since the step before.
+            timestep: s, since the previous step.
         """
         if not self.version:
             return {}
@@ -140,7 +140,7 @@ class TargetField:
         }
 
     def velocity(self, state: Arrays, points: Array) -> Array:
-        """The target velocity at points, (..., k, 2) m/s in the world for (..., k, 2) m."""
+        """Target velocity at points, (..., k, 2) m/s in the world for (..., k, 2) m."""
         xp = namespace(points)
         if not self.version:
             return xp.stack(
@@ -174,10 +174,10 @@ class TargetField:
         return xp.stack([forward, leftward], axis=-1)
 
     def seen(self, state: Arrays, pose: Array) -> Array:
-        """The field around a walker in its own axes, (..., 2, 11, 11) m/s.
+        """Field around a walker in its axes, (..., 2, 11, 11) m/s.
 
-        The first axis is of the velocity, forward and leftward; the second of places from 5 m
-        behind to 5 m ahead, the third from 5 m on the right to 5 m on the left.
+        The first axis is the velocity's component, forward and leftward; the second spans points
+        from 5 m behind to 5 m ahead, the third from 5 m on the right to 5 m on the left.
 
         Args:
             state: of the field.
@@ -198,26 +198,26 @@ class TargetField:
         )
         velocity = self.velocity(state, points)
         forward, leftward = velocity[..., 0], velocity[..., 1]
-        own = xp.stack(
+        velocities = xp.stack(
             [cosine * forward + sine * leftward, cosine * leftward - sine * forward], axis=-2
         )
-        return xp.reshape(own, (*own.shape[:-1], SEEN, SEEN))
+        return xp.reshape(velocities, (*velocities.shape[:-1], SEEN, SEEN))
 
 
 def _pace(x: Array, y: Array, sink_distance: Array, phase: Array) -> Array:
-    """The speed at places over their distance from the sink, or over 1 m where that is more, 1/s.
+    """Speed over the distance from the sink (at least 1 m), 1/s.
 
     Args:
-        x: m, from a place to the sink, forward.
+        x: m, to the sink, forward.
         y: m, leftward.
-        sink_distance: m, of the sink from the map's middle.
-        phase: rad, of the speed at the sink.
+        sink_distance: m, of the sink from the map's centre.
+        phase: rad, phase of the speed at the sink.
     """
     xp = namespace(x)
     distance = xp.sqrt(x * x + y * y)
     outside = xp.maximum(distance, xp.full_like(distance, SLOWING))
     middle, amplitude = (FASTEST + SLOWEST) / 2, (FASTEST - SLOWEST) / 2
     wave = middle + amplitude * xp.sin(phase + 2 * math.pi / sink_distance * outside)
-    # Of sinks straight ahead a place of the map is as far as that: it counts as on the way.
+    # With sinks straight ahead, a point that far away counts as on the way.
     far = distance > sink_distance + (BEYOND + ROUNDING)
     return xp.where(far, xp.full_like(wave, FASTEST), wave) / outside

@@ -40,16 +40,16 @@ ROUND_1, ROUND_2 = 10.0, 25.0  # s, of an episode
 BODY_WEIGHT = 75.1646 * 9.80665  # N
 
 FALLEN = 0.6  # m, height of the pelvis, below which the walker has fallen
-LOADED = 0.05  # of the body weight on a foot: a rise above it is a footstep
-FEW_FOOTSTEPS = 5  # with no more than these an episode does not end well
+LOADED = 0.05  # fraction of body weight on a foot; rising above it is a footstep
+FEW_FOOTSTEPS = 5  # with no more than these an episode fails
 
-ALIVE = 0.1  # for each published control step
-FOOTSTEP = 10.0  # 1/s, for the time that a step has taken
-SINK = 500.0  # for each sink that has been achieved, in Round 2
-FINISH = 10.0  # for an episode that ends well, in Round 1
+ALIVE = 0.1  # per published control step
+FOOTSTEP = 10.0  # 1/s, per duration of a step
+SINK = 500.0  # per sink achieved, in Round 2
+FINISH = 10.0  # for a successful episode, in Round 1
 VELOCITY_WEIGHTS = {1: 1.0, 2: 3.0}  # 1/m, by round
-PACE_MARGIN = 1.4  # m/s off the target velocity, where the dense reward has fallen to a tenth
-SLOW_TARGET = 0.5  # m/s, below which the reward for progress is as at this target
+PACE_MARGIN = 1.4  # m/s off the target velocity, where the dense reward is 0.1
+SLOW_TARGET = 0.5  # m/s, lower targets reward progress as this one does
 
 START_HEIGHT = 0.94  # m, of the pelvis
 STRAIGHT = (0.0, 0.0, START_HEIGHT, 0.0, *(0.0,) * 8)
@@ -57,7 +57,7 @@ STRAIGHT = (0.0, 0.0, START_HEIGHT, 0.0, *(0.0,) * 8)
 SIDES = {"r": "right", "l": "left"}
 JOINTS = ("hip abduction", "hip extension", "knee extension", "ankle plantarflexion")
 HEADING = "pelvis, about the vertical"  # the axes of what is forward, leftward and up
-# The muscles of a leg in the order of actions and observations, with the model's names.
+# Muscles of a leg in the order of actions and observations, by the model's names.
 LEG = {
     "HAB": ("abd", "hip abductors"),
     "HAD": ("add", "hip adductors"),
@@ -79,8 +79,8 @@ def _places(*names: str) -> tuple[int, ...]:
 
 TILT, LIST, ROTATION = _places("pelvis_tilt", "pelvis_list", "pelvis_rotation")
 FORWARD, UP, RIGHT = _places("pelvis_tx", "pelvis_ty", "pelvis_tz")
-# Joints of each leg as they are observed, (2, 4): abduction, extension (of hip and knee) and
-# plantarflexion are positive, which are the coordinates' own directions at the knees alone.
+# Observed joints of each leg, (2, 4): abduction, extension (of hip and knee) and plantarflexion are
+# positive, which are the coordinates' directions at the knees alone.
 LEG_JOINTS = np.array(
     [
         _places(f"hip_adduction_{s}", f"hip_flexion_{s}", f"knee_angle_{s}", f"ankle_angle_{s}")
@@ -89,41 +89,41 @@ LEG_JOINTS = np.array(
 )
 EXTENSION = np.array([-1.0, -1.0, 1.0, -1.0])
 OUTWARD = np.array([-1.0, 1.0])  # of each leg, leftward
-# Muscles of each leg as they are observed, (2, 11), in the model's order.
+# Observed muscles of each leg, (2, 11), in the model's order.
 LEG_MUSCLES = np.array([[MUSCLES.index(f"{own}_{s}") for own, _ in LEG.values()] for s in SIDES])
 
 
 class Body(Protocol):
-    """The walker's mechanics: a skeleton and what moves it."""
+    """The walker's mechanics: skeleton and actuation."""
 
     @property
     def strength(self) -> np.ndarray:
-        """The muscles' greatest isometric forces, (22,) N."""
+        """Largest isometric muscle forces, (22,) N."""
 
     @property
     def optimal_length(self) -> np.ndarray:
-        """The lengths of the muscles' fibres at that force, (22,) m."""
+        """Fibre lengths at that force, (22,) m."""
 
     def model(self) -> Spec:
-        """The walker on its floor."""
+        """Build the walker on its floor."""
 
     def place(self, v: SingleView, q: np.ndarray, u: np.ndarray) -> None:
-        """Write a start's coordinates and their rates, (17,) each."""
+        """Write the initial coordinates and rates, (17,) each."""
 
     def memory(self, v: View) -> Arrays:
-        """Memory of the muscles at the start of an episode."""
+        """Initial memory of the muscles."""
 
     def positions(self, v: View) -> Array:
-        """The coordinates, (..., 17) m or rad."""
+        """Coordinates, (..., 17) m or rad."""
 
     def speeds(self, v: View) -> Array:
-        """The rates of the coordinates, (..., 17) m/s or rad/s."""
+        """Rates of the coordinates, (..., 17) m/s or rad/s."""
 
     def muscles(self, v: View) -> MuscleState:
-        """The muscles' present lengths, velocities and forces."""
+        """Current lengths, velocities and forces of the muscles."""
 
     def reactions(self, v: View) -> Array:
-        """The ground's force on the right foot and on the left, (..., 2, 3) N in the world."""
+        """Ground reaction force on the right foot and on the left, (..., 2, 3) N in the world."""
 
 
 @dataclass(frozen=True)
@@ -219,7 +219,7 @@ class Walk(Task):
         """Round of the competition."""
         return 2 if self.difficulty == 3 else 1
 
-    # What there is.
+    # Model.
 
     def model(self) -> Spec:
         spec = self.body.model()
@@ -250,7 +250,7 @@ class Walk(Task):
             for i, name in enumerate(MUSCLES)
         }
 
-    # What begins an episode.
+    # Start of an episode.
 
     def initialize(self, v: SingleView, rng: Any) -> None:
         q, u = np.zeros((2, len(COORDINATES)))
@@ -266,23 +266,23 @@ class Walk(Task):
         return {
             **self.body.memory(v),
             **self.field.start(v.userdata, both),
-            "loaded": both + 1,  # whether each foot bears a load; as published, both do at first
+            "loaded": both + 1,  # whether each foot is loaded; as published, both are at first
             "footsteps": nothing,
-            "new_footstep": nothing,  # whether there was one at the end of the step before
-            "new_sink": nothing,  # whether one was achieved at the end of the step before
-            # Since the last footstep was paid for:
+            "new_footstep": nothing,  # whether there was one at the end of the previous step
+            "new_sink": nothing,  # whether one was achieved at the end of the previous step
+            # Since the last rewarded footstep:
             "duration": nothing,  # s
-            "astray": both,  # m, by how much the pelvis has gone further than the targets
+            "astray": both,  # m, travel of the pelvis relative to the targets
             "spent": nothing,  # s, integral of the sum of squared activations
         }
 
-    # What a control step does.
+    # Control step.
 
     def _excitation(self, v: View, action: Array) -> Array:
-        """Of the muscles, (..., 22) from 0 to 1, in the model's order."""
+        """Muscle excitations, (..., 22) from 0 to 1, in the model's order."""
         return v.xp.clip(columns(action, ACTION_TO_MODEL), 0.0, 1.0)
 
-    # What it is worth.
+    # Reward.
 
     def _position(self, v: View) -> Array:
         """Position of the pelvis, forward and leftward in the world, (..., 2) m."""
@@ -290,23 +290,23 @@ class Walk(Task):
         return v.xp.stack([q[..., FORWARD], -q[..., RIGHT]], axis=-1)
 
     def _target(self, v: View) -> Array:
-        """The target velocity where the pelvis is, forward and leftward in the world, (..., 2)."""
+        """Target velocity at the pelvis, forward and leftward in the world, (..., 2)."""
         return self.field.velocity(v.memory, self._position(v)[..., None, :])[..., 0, :]
 
     def _error(self, v: View) -> Array:
-        """The pelvis's velocity less the target, forward and leftward in the world, (..., 2)."""
+        """Pelvis velocity minus target, forward and leftward in the world, (..., 2)."""
         u = self.body.speeds(v)
         return v.xp.stack([u[..., FORWARD], -u[..., RIGHT]], axis=-1) - self._target(v)
 
     def _progress(self, v: View) -> Array:
-        """The pelvis's velocity along the target, over the target, within -1 and 1."""
+        """Pelvis velocity along the target, as a fraction of it, within -1 and 1."""
         target = self._target(v)
         along = total((self._error(v) + target) * target)
         square = v.xp.clip(total(target * target), SLOW_TARGET**2, None)
         return v.xp.clip(along / square, -1.0, 1.0)
 
     def _sums(self, v: View) -> dict[str, Array]:
-        """Since the last footstep that was paid for, the present step included."""
+        """Sums since the last rewarded footstep, including the current step."""
         m, activation = v.memory, self.activation(v)
         return {
             "duration": m["duration"] + self.control_timestep,
@@ -379,7 +379,7 @@ class Walk(Task):
             "spent": sums["spent"] * going_on,
         }
 
-    # What is observed.
+    # Observation.
 
     def observation(self, v: View) -> Arrays:
         xp = v.xp
@@ -402,12 +402,12 @@ class Walk(Task):
         }
 
     def _legs(self, v: View, q: Array, u: Array, cosine: Array, sine: Array) -> Arrays:
-        """The legs' entries.
+        """Entries of the legs.
 
         Args:
-            v: of the simulations.
-            q: the coordinates.
-            u: their rates.
+            v: view.
+            q: coordinates.
+            u: rates.
             cosine: of the heading, (..., 1).
             sine: of the heading.
         """
@@ -480,7 +480,7 @@ class Walk(Task):
 
 
 def _of_legs(x: Array, places: np.ndarray) -> Array:
-    """Numbers of each leg, (..., 2, k), from their places in a row."""
+    """Gather the numbers of each leg, (..., 2, k), by index."""
     chosen = columns(x, np.ravel(places))
     return reshaped(chosen, (*chosen.shape[:-1], *places.shape))
 
@@ -535,9 +535,9 @@ class OpenSimWalk(Walk):
         return self.body.substep(v)
 
     def compiled_law(self, model: Model) -> CompiledLaw | str:
-        own = type(self).control, type(self).substep, type(self).body
+        methods = type(self).control, type(self).substep, type(self).body
         known = OpenSimWalk.control, OpenSimWalk.substep, OpenSimWalk.body
-        return self.body.compiled_law(model) if own == known else OWN_LAW
+        return self.body.compiled_law(model) if methods == known else OWN_LAW
 
 
 @register(

@@ -15,8 +15,8 @@ from mjgym.tasks.locomotion.scene import Scene
 
 RADIUS = 6.0  # m, from the middle to the bowl's rim
 UPRIGHT = math.cos(math.radians(30))  # cosine of the tilt that counts as upright
-LIFT = 0.01  # m, by which the start is raised until nothing touches
-MOST = 1000  # lifts, after which that is given up
+LIFT = 0.01  # m, step by which the start is raised until nothing touches
+MOST = 1000  # limit of lifts
 HEIGHTS = (0.0, *itertools.accumulate(itertools.repeat(LIFT, MOST)))  # m, as lifts add up
 
 
@@ -59,14 +59,14 @@ class Escape(Scene):
         lifts, touching = 0, -1
         while lifts < MOST and (depth := self._depth(v, lifts, orientation)) is not None:
             touching = lifts
-            lifts = min(lifts + max(1, int(depth / LIFT)), MOST)  # no more than it needs
+            lifts = min(lifts + max(1, int(depth / LIFT)), MOST)  # no more than needed
         while lifts - 1 > touching and self._depth(v, lifts - 1, orientation) is None:
             lifts -= 1  # or the depth was more than that
         self.creature.put(v, (0.0, 0.0, HEIGHTS[lifts]), orientation)
         self.surroundings.draw(v, rng)
 
     def _depth(self, v: SingleView, lifts: int, orientation: Any) -> float | None:
-        """Penetration of the walker into the ground after some lifts, m; None if clear of it."""
+        """Penetration of the walker into the ground after some lifts, m; None without contact."""
         self.creature.put(v, (0.0, 0.0, HEIGHTS[lifts]), orientation)
         v.detect_contacts()
         return -float(v.contact.dist.min()) if v.ncon else None

@@ -17,12 +17,12 @@ Cell: TypeAlias = tuple[int, int]
 
 _LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 _DIRECTIONS = ((-1, 0), (0, -1), (0, 1), (1, 0))
-_DOORWAY = -1  # among the numbers of regions
+_DOORWAY = -1  # among region numbers
 _DRAWS = 1000  # of one maze, before its limit of walls counts as too low
 
 
 class Rectangle(NamedTuple):
-    """`rows` x `columns` cells of a maze, whose top left one is at (`row`, `column`)."""
+    """`rows` x `columns` cells of a maze from the top left cell (`row`, `column`)."""
 
     row: int
     column: int
@@ -31,7 +31,7 @@ class Rectangle(NamedTuple):
 
     @property
     def centre(self) -> Cell:
-        """The cell in the middle; of an even number of cells the one after the middle."""
+        """Cell in the middle; for an even number of cells the one after the middle."""
         return self.row + self.rows // 2, self.column + self.columns // 2
 
     def cells(self) -> Iterator[Cell]:
@@ -46,14 +46,13 @@ class Maze:
     """A maze as text.
 
     Args:
-        rows: a string for each row of cells, the top one first: '*' is wall, ' ' is free, 'P' is
-            free and a walker may start there, 'G' is free and has a target.
-        rooms: the rooms in the order in which they were placed, at most 26; a maze that was
-            written by hand has none.
+        rows: a string for each row of cells, top first: '*' is wall, ' ' is free, 'P' is a free
+            cell for walker starts, 'G' is a free cell with a target.
+        rooms: rooms in the order of placement, at most 26; a maze written by hand has no rooms.
 
     Raises:
-        ValueError: there are no cells, a row has another length than the first, a character means
-            nothing, there are too many rooms, or one reaches out of the maze.
+        ValueError: there are no cells, rows differ in length, a character is unknown, there are too
+            many rooms, or one reaches out of the maze.
     """
 
     rows: tuple[str, ...]
@@ -93,17 +92,17 @@ class Maze:
 
     @property
     def spawns(self) -> tuple[Cell, ...]:
-        """The cells where a walker may start, row by row."""
+        """Cells for walker starts, row by row."""
         return self._where(SPAWN)
 
     @property
     def targets(self) -> tuple[Cell, ...]:
-        """The cells with a target, row by row."""
+        """Cells with a target, row by row."""
         return self._where(TARGET)
 
     @property
     def letters(self) -> tuple[str, ...]:
-        """The look of each cell's floor, as rows of text.
+        """Floor pattern of each cell, as rows of text.
 
         'A' is the floor of the first room, 'B' of the second and so on, '.' all outside of rooms.
         """
@@ -123,11 +122,11 @@ class Maze:
 
 
 def parse(text: str) -> Maze:
-    """A maze written by hand.
+    """Parse a maze written by hand.
 
     Args:
-        text: a line for each row of cells, all of one length, in the characters of `Maze`. Empty
-            lines before the first and after the last row do not count.
+        text: rows of cells of one length, in the characters of `Maze`. Empty lines before the first
+            and after the last row are ignored.
 
     Raises:
         ValueError: as `Maze`.
@@ -136,16 +135,13 @@ def parse(text: str) -> Maze:
 
 
 def cell_centre(maze: Maze, row: int, column: int, size: float) -> tuple[float, float]:
-    """The centre of a cell, in a frame at the middle of the maze.
+    """Centre of a cell relative to the centre of the maze, x (right) and y (up), m.
 
     Args:
         maze: the maze.
-        row: of the cell.
-        column: of the cell.
-        size: the side of a cell, m.
-
-    Returns:
-        x (to the right) and y (up), m.
+        row: row of the cell.
+        column: column of the cell.
+        size: side of a cell, m.
 
     Raises:
         IndexError: the maze has no such cell.
@@ -162,20 +158,17 @@ def cell_centre(maze: Maze, row: int, column: int, size: float) -> tuple[float, 
 
 
 def cover(rows: Sequence[str], character: str) -> list[Rectangle]:
-    """Rectangles that hold each cell of one character once, and nothing else.
+    """Partition the cells of one character into rectangles, in order of selection.
 
     All have an odd number of cells both ways, so that each is centred on a cell. The rule is that
-    of the published tasks: take the first cell, row by row, that no rectangle holds yet. Look at
-    each row from there down for how far free cells of the character run, never further than in the
-    rows above, and less one where that is even; stop at a row with none. Of those with an odd
-    number of rows take the rectangle of most cells, the first on ties.
+    of the published tasks: take the first uncovered cell, row by row. In each row from there down,
+    measure the run of free cells of the character, no longer than in the rows above, and less one
+    where that is even; stop at an empty row. Of the rectangles with an odd number of rows take the
+    largest, the first on ties.
 
     Args:
         rows: a maze's `rows` or `letters`.
-        character: which cells to hold.
-
-    Returns:
-        The rectangles, in the order in which the rule takes them.
+        character: which cells to cover.
     """
     left = [[c == character for c in row] for row in rows]
     taken = []
@@ -198,14 +191,15 @@ def cover(rows: Sequence[str], character: str) -> list[Rectangle]:
 
 
 def walls(maze: Maze) -> list[Rectangle]:
-    """The walls as rectangles with odd numbers of cells both ways, in the order of `cover`."""
+    """Walls as rectangles with odd numbers of cells both ways, in the order of `cover`."""
     return cover(maze.rows, WALL)
 
 
 def most_walls(height: int, width: int) -> int:
-    """The most rectangles that the walls of a random maze have: `random_maze` returns no other.
+    """Upper bound of the number of wall rectangles of a random maze.
 
-    It is the number of cells with an even row and an even column, about twice what is usual.
+    It is the number of cells with an even row and an even column, about twice the usual number.
+    `random_maze` returns no maze above it.
 
     Args:
         height: number of rows, odd.
@@ -233,23 +227,23 @@ OPEN_7x7 = parse("""
 
 
 def scatter_targets(rng: np.random.Generator, maze: Maze, count: int) -> Maze:
-    """A maze with further targets in free cells, each set of cells being equally likely.
+    """Add targets in uniformly random free cells of a maze.
 
     With `OPEN_7x7` and 6 targets it is the arena of the published heterogeneous foraging task.
 
     Args:
-        rng: draws the cells.
-        maze: keeps the targets that it has; walkers' starts stay free of targets.
-        count: number of all targets.
+        rng: random generator.
+        maze: keeps its targets; walker starts stay free of targets.
+        count: total number of targets.
 
     Raises:
         TypeError: the number is not whole.
         ValueError: the maze has more targets already, or too few free cells.
     """
-    kept, free = len(maze.targets), maze._where(FREE)
-    count = _whole("count", count, kept, kept + len(free))
+    present, free = len(maze.targets), maze._where(FREE)
+    count = _whole("count", count, present, present + len(free))
     grid = [list(row) for row in maze.rows]
-    for k in rng.permutation(len(free))[: count - kept].tolist():
+    for k in rng.permutation(len(free))[: count - present].tolist():
         i, j = free[k]
         grid[i][j] = TARGET
     return Maze(tuple("".join(row) for row in grid), maze.rooms)
@@ -268,37 +262,34 @@ def random_maze(
     extra_connection_probability: float = 0.0,
     max_walls: int | None = None,
 ) -> Maze:
-    """A maze of rooms that corridors and doorways connect: each free cell can be reached.
+    """Draw a maze of rooms connected by corridors and doorways; all free cells are reachable.
 
     The defaults are those of the published maze tasks (Tunyasuvunakool et al., "dm_control:
-    Software and tasks for continuous control", 2020). Rooms are placed one by one, each of a random
-    size and anywhere that it fits, until there are `max_rooms` or none fits; with the defaults
-    there are 4 in 70 %, 3 in 29 % and 2 in 2 % of the mazes. Depth-first corridors fill what is
-    left, and each two regions that touch get a doorway. Then corridors that lead nowhere become
-    wall, and a corridor that comes back beside where it set off is cut short.
+    Software and tasks for continuous control", 2020). Rooms are placed one by one, with random
+    sizes and positions, until there are `max_rooms` or no more fit; with the defaults there are 4
+    in 70 %, 3 in 29 % and 2 in 2 % of the mazes. Depth-first corridors fill the rest, and each two
+    adjacent regions get a doorway. Then dead ends become wall, and U-shaped detours are cut short.
 
     Args:
-        rng: draws the maze; the same state gives the same maze.
+        rng: random generator; the same state gives the same maze.
         height: number of rows, odd; the first and the last are wall.
         width: number of columns, odd; the first and the last are wall.
-        max_rooms: the most rooms, 1 to 26.
-        room_side: the side of a square room, an odd number of cells.
-        room_stretch: the most cells by which a room is longer than that; an even number. Each even
-            number up to it is equally likely, and so are the two ways. With the defaults half of
-            the draws are 3 x 3 and a quarter each 3 x 5 and 5 x 3.
-        spawns_per_room: number of cells in each room where a walker may start.
-        targets_per_room: number of cells in each room with a target. So a maze has as many targets
-            as this times its number of rooms, and never more than this times `max_rooms`.
-        extra_connection_probability: of each place for a doorway beyond the first between two
-            regions to be one too, 0 to 1.
-        max_walls: a maze with more rectangles in `walls` is drawn anew; None, and any higher
-            number, is `most_walls(height, width)`. With the defaults that is 36, and of 100,000
-            mazes none had more than 24, so that no maze is missing.
+        max_rooms: largest number of rooms, 1 to 26.
+        room_side: side of a square room, an odd number of cells.
+        room_stretch: largest elongation of a room, an even number of cells. Each even number up to
+            it is equally likely, and so are both directions. With the defaults half of the draws
+            are 3 x 3 and a quarter each 3 x 5 and 5 x 3.
+        spawns_per_room: number of walker start cells per room.
+        targets_per_room: number of target cells per room.
+        extra_connection_probability: probability of each possible further doorway between two
+            regions, 0 to 1.
+        max_walls: a maze with more rectangles in `walls` is redrawn; None and higher numbers mean
+            `most_walls(height, width)`. With the defaults that is 36; none of 100,000 mazes had
+            more than 24, so no maze is excluded.
 
     Raises:
         TypeError: a number that must be whole is not.
-        ValueError: a number is out of its range, a room does not fit in the maze, or what belongs
-            in a room does not fit there.
+        ValueError: a number is out of its range, or a room or its contents do not fit.
         RuntimeError: 1000 mazes in a row had more than `max_walls` rectangles.
     """
     room_side = _odd("room_side", room_side, 1)
@@ -325,7 +316,7 @@ def random_maze(
         )
     limit = most_walls(height, width)
     if max_walls is not None:
-        limit = min(limit, _whole("max_walls", max_walls, 4))  # no fewer enclose a room
+        limit = min(limit, _whole("max_walls", max_walls, 4))  # the fewest that enclose a room
     fewest = height * width
     for _ in range(_DRAWS):
         rooms = _place_rooms(rng, height, width, max_rooms, room_side, room_stretch)
@@ -352,7 +343,7 @@ def random_maze(
 
 
 def _whole(name: str, value: int, low: int, high: int | None = None) -> int:
-    """The value as an int, or an error if it is not whole or not in low .. high."""
+    """Return the value as an int, or raise if it is not whole or not in low .. high."""
     if isinstance(value, bool) or not isinstance(value, int | np.integer):
         raise TypeError(f"{name} must be a whole number, not {value!r}")
     if value < low or (high is not None and value > high):
@@ -362,7 +353,7 @@ def _whole(name: str, value: int, low: int, high: int | None = None) -> int:
 
 
 def _odd(name: str, value: int, low: int, why: str = "") -> int:
-    """The value as an int, or an error if it is not whole, not odd or below `low`."""
+    """Return the value as an int, or raise if it is not whole, not odd or below `low`."""
     value = _whole(name, value, -(2**63))
     if value < low:
         raise ValueError(f"{name} must be odd and at least {low}, not {value}{why}")
@@ -374,15 +365,15 @@ def _odd(name: str, value: int, low: int, why: str = "") -> int:
 
 class _Placement(NamedTuple):
     room: Rectangle
-    cells: int  # a bit for each odd cell, in the room or not
-    weight: float  # the probability of a draw in an empty maze
+    cells: int  # a bit for each odd cell inside the room
+    weight: float  # probability of a draw in an empty maze
 
 
 @functools.lru_cache(maxsize=32)
 def _placements(height: int, width: int, side: int, stretch: int) -> tuple[_Placement, ...]:
-    """Everywhere that a room can be in an empty maze."""
+    """All positions of rooms in an empty maze."""
     lengths = range(side, side + stretch + 1, 2)
-    found = []
+    placements = []
     for longer in lengths:
         for rows, columns in sorted({(longer, side), (side, longer)}):
             share = 1 / len(lengths) / (1 if longer == side else 2)
@@ -390,23 +381,23 @@ def _placements(height: int, width: int, side: int, stretch: int) -> tuple[_Plac
             for top, left in itertools.product(tops, lefts):
                 room = Rectangle(top, left, rows, columns)
                 cells = sum(1 << (i * width + j) for i, j in room.cells() if i % 2 and j % 2)
-                found.append(_Placement(room, cells, share / (len(tops) * len(lefts))))
-    return tuple(found)
+                placements.append(_Placement(room, cells, share / (len(tops) * len(lefts))))
+    return tuple(placements)
 
 
 def _place_rooms(
     rng: np.random.Generator, height: int, width: int, most: int, side: int, stretch: int
 ) -> tuple[Rectangle, ...]:
-    """Rooms that do not overlap; their sides are at odd rows and columns, so a wall lies between.
+    """Draw rooms that do not overlap; their sides are at odd rows and columns, with walls between.
 
-    To draw among what still fits is to draw a size and a place again and again until they fit, but
-    it also ends where nothing does.
+    Drawing among the placements that still fit is equivalent to redrawing size and place until they
+    fit, but also ends when nothing fits.
     """
     fitting: Sequence[_Placement] = _placements(height, width, side, stretch)
     rooms: list[Rectangle] = []
     while fitting and len(rooms) < most:
         sums = list(itertools.accumulate(p.weight for p in fitting))
-        # The product can round up to the last sum itself.
+        # Rounding can make the product the last sum itself.
         drawn = fitting[min(bisect_right(sums, rng.random() * sums[-1]), len(sums) - 1)]
         rooms.append(drawn.room)
         fitting = [p for p in fitting if not p.cells & drawn.cells]
@@ -414,11 +405,11 @@ def _place_rooms(
 
 
 class _Plan:
-    """A maze that is being drawn.
+    """Maze under construction.
 
     Cells with an odd row and column are nodes, those between two nodes are edges, and those with an
-    even row and column are wall or inside a room. A free cell holds the number of its region, first
-    the rooms' from 1 on and then the corridors', or that it is a doorway; 0 is wall.
+    even row and column are wall or inside a room. A free cell holds its region's number (rooms from
+    1, then corridors) or the doorway mark; 0 is wall.
     """
 
     def __init__(self, height: int, width: int, rooms: Sequence[Rectangle]) -> None:
@@ -430,11 +421,10 @@ class _Plan:
                 self._region[i][j] = number
 
     def text(self) -> list[list[str]]:
-        """A character for each cell: free or wall."""
         return [[FREE if region else WALL for region in row] for row in self._region]
 
     def grow_corridors(self, rng: np.random.Generator) -> None:
-        """Let a depth-first walk in steps of two cells begin at each node that is still wall."""
+        """Start a depth-first walk in steps of two cells at each node that is still wall."""
         region = self._region
         number = self._rooms
         for i, j in self._nodes():
@@ -460,7 +450,7 @@ class _Plan:
                 path.append((i_now + 2 * di, j_now + 2 * dj))
 
     def open_doorways(self, rng: np.random.Generator, extra: float) -> None:
-        """Open one edge between each two regions that touch, and each other one by chance."""
+        """Open one edge between each two adjacent regions, and others by chance."""
         region = self._region
         between: dict[tuple[int, int], list[tuple[int, int]]] = {}
         for i, j in itertools.product(range(1, self._height - 1), range(1, self._width - 1)):
@@ -478,7 +468,7 @@ class _Plan:
                     region[i][j] = _DOORWAY
 
     def simplify(self) -> None:
-        """Fill what leads nowhere and shorten detours, until there is neither."""
+        """Fill dead ends and shorten detours until none are left."""
         self._fill_dead_ends()
         while self._cut_detours():
             self._fill_dead_ends()
@@ -490,11 +480,10 @@ class _Plan:
         return 0 < self._region[i][j] <= self._rooms
 
     def _exits(self, i: int, j: int) -> set[Cell]:
-        """The directions in which the cell beside a free cell is free."""
+        """Directions of the free neighbours of a cell."""
         return {(di, dj) for di, dj in _DIRECTIONS if self._region[i + di][j + dj]}
 
     def _fill_dead_ends(self) -> None:
-        """Make wall of corridors and doorways with one way out, until there are none."""
         region = self._region
         doubtful = list(itertools.product(range(self._height), range(self._width)))
         while doubtful:
@@ -506,15 +495,15 @@ class _Plan:
                     doubtful += [(i + di, j + dj) for di, dj in exits]
 
     def _cut_detours(self) -> bool:
-        """Replace a corridor around three sides of a cell by one through the fourth.
+        """Replace corridors around three sides of a cell by one through the fourth.
 
-        At the ends of the detour there may be one room but not two: two rooms have one doorway.
+        At most one end of the detour may be a room: two rooms have one doorway.
 
         Returns:
             Whether there was such a detour.
         """
         region = self._region
-        found = False
+        changed = False
         for i, j in self._nodes():
             if not region[i][j] or self._in_room(i, j):
                 continue
@@ -543,6 +532,6 @@ class _Plan:
                         (i_next + bi, j_next + bj),
                     ):
                         region[k][m] = 0
-                    found = True
+                    changed = True
                     break
-        return found
+        return changed

@@ -16,7 +16,7 @@ from mjgym.tasks.locomotion.walkers.any_walker import HOW_MANY
 
 LEAST_ALIVENESS = -0.5  # at which the episode ends
 COLOURS = ((0.25, 0.7, 0.3), (0.8, 0.25, 0.2))  # of the two kinds of targets, in either order
-FAINT = 0.1  # opacity of a target that has been found
+FAINT = 0.1  # opacity of a target that was found
 
 SMALL: dict[str, Any] = {"control_timestep": 0.02, "physics_timestep": 0.001}
 
@@ -88,8 +88,8 @@ class Forage(Scene):
                 spec, "sensor", name=name, type="contact", intprm=HOW_MANY, objtype="geom",
                 objname=name, reftype="xbody", refname=self.creature.prefix,
             )  # fmt: skip
-        # Drawn with the episode: what each target is worth, whether it is there at all, and
-        # whether the two kinds have each other's colours.
+        # Drawn per episode: the value and presence of each target, and whether the two kinds swap
+        # colours.
         spec.nuserdata = 2 * self.surroundings.most_targets + 1
         return spec
 
@@ -110,12 +110,11 @@ class Forage(Scene):
         return {"touched": self._touching(v), "counted": v.xp.zeros_like(self._target_rewards(v))}
 
     def _touching(self, v: View) -> Array:
-        """Targets that the walker touches, (..., targets): 1 or 0."""
+        """Targets in contact with the walker, (..., targets): 1 or 0."""
         contacts = v.take("sensordata", self.surroundings.target_names())
         return v.xp.astype(contacts > 0, v.xp.float64)
 
     def _target_rewards(self, v: View) -> Array:
-        """The reward of each target, (..., targets)."""
         return v.userdata[..., : self.surroundings.most_targets]
 
     def _present(self, v: View) -> Array:

@@ -11,7 +11,7 @@ from mjgym.task import Arrays, register
 from mjgym.tasks.locomotion.scene import Scene
 
 NEAR = 1.0  # m, from the target, seen from above
-SPREAD = 4.0  # m, of the starts of walker and target each way
+SPREAD = 4.0  # m, half-range of the initial positions of walker and target each way
 
 
 @register(
@@ -54,7 +54,7 @@ class GoToTarget(Scene):
 
     def model(self) -> Spec:
         spec = super().model()
-        # Not at the origin: a site compiled there would stay there, whatever its site_pos.
+        # Not at the origin: a site compiled there would ignore site_pos.
         add(
             spec.worldbody, "site", name="target", type="sphere", size=(0.1, 0, 0),
             pos=(SPREAD, 0, 0), rgba=(0, 0.8, 0.2, 0.7),

@@ -1,4 +1,4 @@
-"""Recorded clips as references for a walker: its states, and where they put its body."""
+"""Recorded clips as references for a walker: its states and body poses."""
 
 import dataclasses
 import functools
@@ -29,9 +29,9 @@ from mjgym.tasks.locomotion.walkers import Walker, find_walker
 from mjgym.tasks.locomotion.walkers.cmu_humanoid import CMUHumanoid
 
 INTERPOLATION: Literal["linear"] = "linear"  # between frames: version 0 of the ids
-SAME = 1e-9  # s; timesteps that differ by less are one
+SAME = 1e-9  # s; timesteps that differ by less are equal
 
-# The engine's numbers for types of geoms, as MJCF spells them.
+# MJCF names of the engine's geom types.
 GEOM_TYPES = {2: "sphere", 3: "capsule", 4: "ellipsoid", 5: "cylinder", 6: "box"}
 SPHERE, CAPSULE, ELLIPSOID = 2, 3, 4
 VISIBLE_GROUPS = 3  # geoms of higher groups are not drawn
@@ -43,7 +43,7 @@ class Shape:
 
     Args:
         body: name of the body, without the prefix of the scene.
-        type: as MJCF spells it.
+        type: MJCF name.
         size: three numbers, m.
         pos: m.
         quat: orientation.
@@ -66,16 +66,16 @@ class References:
         clips: names of the clips' files.
         joints: names of the walker's joints in the scene, its free joint first.
         bodies: names in the scene of all its bodies but the root.
-        shapes: what is seen of it.
+        shapes: visible geoms.
         first: row of each clip's first frame, (C,).
-        frames: of each clip, (C,).
+        frames: number of frames of each clip, (C,).
         qpos: (R, nq).
         qvel: (R, nv).
-        observed: positions of the joints that the walker observes, (R, j) rad.
-        position: of the root body in the world, (R, 3) m.
-        quaternion: of the root body in the world, (R, 4).
-        center_of_mass: of the walker in the world, (R, 3) m.
-        appendages: places of end effectors and head in the root's frame, (R, 3 a) m.
+        observed: positions of the observed joints, (R, j) rad.
+        position: root body in the world, (R, 3) m.
+        quaternion: root body in the world, (R, 4).
+        center_of_mass: walker in the world, (R, 3) m.
+        appendages: end effectors and head in the root's frame, (R, 3 a) m.
         bodies_pos: in the world, (R, b, 3) m.
         bodies_quats: in the world, (R, b, 4).
         ego_bodies_quats: in the root's frame, (R, b, 4).
@@ -105,7 +105,7 @@ class References:
                 value.flags.writeable = False
 
     def at(self, name: str, rows: Array) -> Array:
-        """Rows of one of the arrays, for whole numbers (...) of any library: (..., *its own)."""
+        """Rows of an array, for integer indices (...) of any library: (..., *row shape)."""
         table = getattr(self, name)
         if isinstance(rows, np.ndarray | np.generic):
             return table[rows]
@@ -115,23 +115,22 @@ class References:
 
 
 def references(clips: str, walker: str, timestep: float) -> References:
-    """The references that some clips give to a walker.
+    """Load the references of clips for a walker.
 
-    They are read once: as long as the files stay as they are, the next call gives the same object.
-    A clip in which something of the walker reaches below z = 0 is lifted, as a whole, to stand
-    on it: the recordings' ground is up to a few centimetres off.
+    Results are cached while the files stay unchanged. A clip in which the walker penetrates z = 0
+    is lifted as a whole to stand on it: the recordings' ground is up to a few centimetres off.
 
     Args:
-        clips: a file, a folder of files, or the name of one of the package's own, which are meant
-            if it is empty: recordings of the CMU database (.amc, 120 frames a second) or
-            trajectories (.npz, see `mjgym.mocap.Trajectory`).
+        clips: a file, a folder of files, or the name of a bundled clip; empty for all bundled ones:
+            recordings of the CMU database (.amc, 120 frames per second) or trajectories (.npz, see
+            `mjgym.mocap.Trajectory`).
         walker: its name, see `find_walker`.
-        timestep: s between the frames of the references; clips are resampled to it.
+        timestep: s between frames; clips are resampled to it.
 
     Raises:
-        ValueError: there is no such file or folder, there are no clips in it, a file is malformed,
-            a clip is shorter than a timestep, or the walker has other joints than a clip. The
-            message names the file and the nearest ones.
+        ValueError: there is no such file or folder, it has no clips, a file is malformed, a clip is
+            shorter than a timestep, or its joints are not the walker's. The message names the file
+            and the nearest ones.
     """
     stamps = []
     for path in find_clips(clips):
@@ -141,11 +140,11 @@ def references(clips: str, walker: str, timestep: float) -> References:
 
 
 def appendages(walker: Walker) -> tuple[str, ...]:
-    """The bodies whose places count: end effectors and head."""
+    """Bodies with observed positions: end effectors and head."""
     return (*walker.end_effectors, walker.head) if walker.head else walker.end_effectors
 
 
-# Reading takes milliseconds a clip; a batch, its twin for pictures and copies share what was read.
+# Reading takes milliseconds per clip; batches, renderers and copies share the result.
 @functools.lru_cache(maxsize=8)
 def _read(stamps: tuple[tuple[str, int, int], ...], walker: str, timestep: float) -> References:
     body = _Body(walker)
@@ -165,7 +164,7 @@ def _read(stamps: tuple[tuple[str, int, int], ...], walker: str, timestep: float
 
 
 class _Body:
-    """A walker alone on a floor, which takes on poses.
+    """A walker alone on a floor, for computing poses.
 
     Args:
         walker: its name.
@@ -192,7 +191,7 @@ class _Body:
         )
 
     def trajectory(self, path: Path, timestep: float) -> Trajectory:
-        """A clip as states of this walker, see `references`."""
+        """States of this walker for a clip, see `references`."""
         if path.suffix.lower() == ".npz":
             return self._from_npz(path, timestep)
         joints = tuple(name.removeprefix(self._prefix) for name in self.joints)[1:]
@@ -228,10 +227,10 @@ class _Body:
         return Trajectory(qpos, velocities(qpos, timestep), timestep)
 
     def poses(self, trajectory: Trajectory) -> dict[str, np.ndarray]:
-        """The arrays of `References` for one clip, lifted onto the ground."""
+        """`References` arrays of one clip, lifted onto the ground."""
         v, walker = self._v, self._walker
         root = self._prefix + walker.root
-        own = v.rows("xpos", self.bodies)
+        rows = v.rows("xpos", self.bodies)
         observed = v.rows("qpos", walker.prefixed(walker.observed_joints))
         frames: list[dict[str, Array]] = []
         lowest = 0.0
@@ -246,8 +245,8 @@ class _Body:
                     "quaternion": v.body(root).xquat.copy(),
                     "center_of_mass": v.body(root).subtree_com.copy(),
                     "appendages": walker.places(v, appendages(walker)).copy(),
-                    "bodies_pos": v.xpos[own].copy(),
-                    "bodies_quats": v.xquat[own].copy(),
+                    "bodies_pos": v.xpos[rows].copy(),
+                    "bodies_quats": v.xquat[rows].copy(),
                 }
             )
         arrays = {name: np.stack([frame[name] for frame in frames]) for name in frames[0]}
@@ -259,14 +258,14 @@ class _Body:
         return arrays
 
     def _lowest(self) -> float:
-        """The z of the lowest point of all that collides; of boxes and meshes, of a box around."""
+        """Lowest z of all colliding geoms; boxes and meshes by their bounding boxes."""
         v = self._v
         first = v.names("body").index(self._prefix)
         own = (v.geom_bodyid >= first) & ((v.geom_contype | v.geom_conaffinity) != 0)
         if not own.any():
             return 0.0
         kind, size = v.geom_type[own], v.geom_size[own]
-        up = v.geom_xmat[own][:, 6:9]  # the z components of the geom's axes
+        up = v.geom_xmat[own][:, 6:9]  # z components of the geoms' axes
         middle, half = v.geom_aabb[own][:, :3], v.geom_aabb[own][:, 3:]
         reach = np.select(
             [kind == SPHERE, kind == CAPSULE, kind == ELLIPSOID],
@@ -280,7 +279,6 @@ class _Body:
         return float((v.geom_xpos[own][:, 2] - reach).min())
 
     def shapes(self) -> Iterable[Shape]:
-        """The walker's visual geoms, without meshes."""
         v = self._v
         bodies = v.names("body")
         for i, kind in enumerate(v.geom_type.tolist()):

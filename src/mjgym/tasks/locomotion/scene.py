@@ -17,16 +17,16 @@ from mjgym.tasks.locomotion.walkers import Walker, find_walker, walker_names
 from mjgym.tasks.locomotion.walkers.any_walker import LEAST_INERTIA, LEAST_MASS
 from mjgym.util.docstrings import meanings
 
-EYE = 64  # pixels, of the egocentric camera's pictures each way
+EYE = 64  # pixels, each way, of the egocentric camera's images
 
 
-@functools.cache  # hooks ask at each step
+@functools.cache  # called by hooks at each step
 def _scaled(arena: Arena, scale: float | None) -> Arena:
     return arena.scaled(scale)
 
 
 def _fitting(arena: Arena, walker: Walker, named: bool) -> Arena:
-    """An arena in a walker's size, if it is given by name; who makes one has said its sizes."""
+    """Scale an arena given by name to the walker; instances keep their sizes."""
     return _scaled(arena, walker.scale) if named and arena.scale is not None else arena
 
 
@@ -57,10 +57,10 @@ class Scene(Task):
     @classmethod
     def adopt(cls, arguments: Mapping[str, Any]) -> tuple[dict[str, Any], tuple[str, ...]]:
         """Keyword arguments with those that are fields of the arena made a part of it."""
-        own = {f.name: f.default for f in dataclasses.fields(cls)}
-        walker, arena = (arguments.get(name, own[name]) for name in ("walker", "arena"))
+        defaults = {f.name: f.default for f in dataclasses.fields(cls)}
+        walker, arena = (arguments.get(name, defaults[name]) for name in ("walker", "arena"))
         place = _fitting(find_arena(arena), find_walker(walker), isinstance(arena, str))
-        sizes = [f.name for f in dataclasses.fields(place) if f.init and f.name not in own]
+        sizes = [f.name for f in dataclasses.fields(place) if f.init and f.name not in defaults]
         adopted = {name: value for name, value in arguments.items() if name in sizes}
         rest = {name: value for name, value in arguments.items() if name not in sizes}
         if adopted:
@@ -138,7 +138,7 @@ class Scene(Task):
     def model(self) -> Spec:
         spec = self.surroundings.model()
         spec.option.timestep = self.physics_timestep
-        # The frames of walkers have no shape of their own, and so no mass.
+        # Frames of walkers have no geoms, and so no mass.
         spec.compiler.boundmass = max(spec.compiler.boundmass, LEAST_MASS)
         spec.compiler.boundinertia = max(spec.compiler.boundinertia, LEAST_INERTIA)
         for walker in self.creatures:
@@ -155,12 +155,12 @@ class Scene(Task):
         return fallen
 
     def observation(self, v: View) -> Arrays:
-        seen: Arrays = {}
+        entries: Arrays = {}
         for walker in self.creatures:
-            seen |= walker.observation(v)
+            entries |= walker.observation(v)
             if self.rangefinders:
-                seen |= walker.ranges(v)
-        return seen
+                entries |= walker.ranges(v)
+        return entries
 
     def labels(self, v: View) -> dict[str, Signal]:
         """Labels of the walkers' observations, from the walkers and their docstrings."""
@@ -177,7 +177,7 @@ class Scene(Task):
         self.surroundings.draw(v, rng)
 
 
-@functools.cache  # asked for again and again, and many ids have the same clock
+@functools.cache  # called repeatedly, and many ids share a clock
 def _steps_of_clock(limit: float, timestep: float, substeps: int) -> int:
     """Control steps until a sum of timesteps reaches a limit, both in seconds."""
     clock, steps = 0.0, 0

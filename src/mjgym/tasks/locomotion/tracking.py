@@ -17,10 +17,10 @@ from mjgym.tasks.locomotion.references import References, appendages, references
 from mjgym.tasks.locomotion.scene import Scene
 from mjgym.tasks.locomotion.walkers import Walker
 
-CLIP, START = range(2)  # of the userdata: number of the clip, frame at which the episode started
-EARLY = 1e-6  # of a control step, by which the summed clock may be behind
+CLIP, START = range(2)  # of userdata: index of the clip, first frame of the episode
+EARLY = 1e-6  # fraction of a control step by which the summed clock may lag
 
-# Steepness and share of each term that falls as exp(-steepness * squared deviation).
+# Steepness and weight of each term exp(-steepness * squared deviation).
 POSE_TERMS = {
     "center_of_mass": (10.0, 0.1),  # 1/m^2
     "joints_velocity": (0.1, 1.0),  # s^2/rad^2
@@ -30,9 +30,9 @@ POSE_TERMS = {
 
 GHOST = "ghost/"
 GHOST_RGBA = (0.6, 0.7, 0.9, 0.3)
-GHOST_GROUP = 1  # which the egocentric cameras of people do not see
+GHOST_GROUP = 1  # hidden from the egocentric cameras of people
 HEAVY = 1e12  # kg m^2 and kg; with such inertia no force changes a velocity
-CONSTRAINTS_OFF = 1  # the engine's bit of opt.disableflags for contacts, limits and all the like
+CONSTRAINTS_OFF = 1  # bit of opt.disableflags for all constraints
 
 
 @register("locomotion/cmu_humanoid-tracking-v0", tags=("mocap",))
@@ -100,7 +100,7 @@ class Tracking(Scene):
             _add_ghost(spec, reference, self.creature)
         return spec
 
-    # Which clips, and where in them.
+    # Clips, and the position in them.
 
     def _read(self) -> References:
         reference = references(self.clips, self.walker, self.control_timestep)
@@ -109,7 +109,6 @@ class Tracking(Scene):
 
     @functools.cached_property
     def _references(self) -> References:
-        """The clips, read once per task."""
         return self._read()
 
     def __getstate__(self) -> dict[str, Any]:
@@ -117,7 +116,7 @@ class Tracking(Scene):
         return {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
 
     def _unfollowed(self) -> int:
-        """The number of frames at the end of a clip that are only observed, not stepped."""
+        """Number of frames at the end of a clip that are only observed."""
         return 0 if self.play else self.future
 
     def _check_lengths(self, reference: References) -> None:
@@ -132,7 +131,7 @@ class Tracking(Scene):
                 )
 
     def _frame(self, v: View, ahead: int = 0) -> Array:
-        """The frame number in the clip, (...): the current one or one ahead."""
+        """Frame index in the clip, (...): the current one or one ahead."""
         passed = v.xp.floor(v.time / self.control_timestep + EARLY)
         return v.xp.astype(v.userdata[..., START] + passed + ahead, v.xp.int64)
 
@@ -140,13 +139,13 @@ class Tracking(Scene):
         return v.xp.astype(v.userdata[..., CLIP], v.xp.int64)
 
     def _row(self, v: View, ahead: int = 0) -> Array:
-        """The reference row, (...), of the current frame or one ahead; at most the clip's last."""
+        """Reference row, (...), of the current frame or one ahead; at most the clip's last."""
         reference, clip = self._references, self._clip(v)
         last = reference.at("frames", clip) - 1
         return reference.at("first", clip) + v.xp.minimum(self._frame(v, ahead), last)
 
     def _next_rows(self, v: View) -> Array:
-        """The rows of the observed future frames, (..., future)."""
+        """Rows of the observed future frames, (..., future)."""
         return v.xp.stack([self._row(v, k + 1) for k in range(self.future)], axis=-1)
 
     def _over(self, v: View) -> Array:
@@ -154,7 +153,7 @@ class Tracking(Scene):
         last = self._references.at("frames", self._clip(v)) - 1 - self._unfollowed()
         return self._frame(v) >= last
 
-    # The course of an episode.
+    # Course of an episode.
 
     def initialize(self, v: SingleView, rng: Any) -> None:
         super().initialize(v, rng)
@@ -184,15 +183,15 @@ class Tracking(Scene):
         return written
 
     def _carried(self, v: View, field: str, row: Array) -> Array:
-        """Positions or velocities of all joints, with the walker's taken from a frame."""
+        """Joint positions or velocities, with the walker's taken from a frame."""
         reference, values = self._references, getattr(v, field)
-        own = v.rows(field, reference.joints)
-        assert isinstance(own, slice)  # joints of one walker stand in a row
-        parts = [values[..., : own.start], reference.at(field, row), values[..., own.stop :]]
+        place = v.rows(field, reference.joints)
+        assert isinstance(place, slice)  # joints of one walker are contiguous
+        parts = [values[..., : place.start], reference.at(field, row), values[..., place.stop :]]
         return v.xp.concat(parts, axis=-1)
 
     def _ghost(self, v: View, row: Array) -> Arrays:
-        """Poses of the mocap bodies with the ghost in a frame; it is the last of them."""
+        """Poses of the mocap bodies with the ghost (the last of them) in a frame."""
         reference, count = self._references, self._ghost_size(v)
         position = v.xp.concat(
             [reference.at("position", row)[..., None, :], reference.at("bodies_pos", row)], axis=-2
@@ -209,18 +208,18 @@ class Tracking(Scene):
     def _ghost_size(self, v: View) -> int:
         return 1 + len(self._references.bodies)
 
-    # How far the walker is from where it should be.
+    # Deviation of the walker.
 
     def _bodies(self, v: View, field: str) -> Array:
-        """All bodies of the walker but the root, (..., b, 3 or 4)."""
+        """Pose field of all bodies of the walker but the root, (..., b, 3 or 4)."""
         return v.take(field, self._references.bodies)
 
     def _hinges(self, v: View, field: str) -> Array:
-        """Positions or velocities of the joints to the walker's body, (..., j)."""
+        """Positions or velocities of the internal joints, (..., j)."""
         return v.take(field, self._references.joints[1:])
 
     def _deviation(self, v: View) -> Array:
-        """Half the bodies' mean deviation (m) and half the joints' (rad), (...)."""
+        """Half the mean deviation of bodies (m) plus half that of joints (rad), (...)."""
         reference, row = self._references, self._row(v)
         away = abs(self._bodies(v, "xpos") - reference.at("bodies_pos", row))
         bodies = v.xp.reshape(away, (*v.lead, -1))
@@ -258,7 +257,7 @@ class Tracking(Scene):
     def success(self, v: View) -> Array:
         return self._over(v) & (self._deviation(v) <= self.threshold)
 
-    # What is observed.
+    # Observation.
 
     def observation(self, v: View) -> Arrays:
         reference, rows, walker = self._references, self._next_rows(v), self.creature
@@ -327,9 +326,8 @@ def _frames(count: int) -> str:
 
 
 def _between(a: Array, b: Array) -> Array:
-    """The rotation from one orientation to another, in the axes of the first: quaternions (..., 4).
-
-    Of the two quaternions of a rotation, that with the scalar that is not negative.
+    """Rotation from one orientation to another, in the axes of the first: quaternions (..., 4) with
+    a non-negative scalar part.
     """
     turn = product(conjugate(a), b)
     return namespace(turn).where(turn[..., :1] < 0, -turn, turn)
@@ -349,10 +347,10 @@ def _make_inert(spec: Spec) -> None:
 def _add_ghost(spec: Spec, reference: References, walker: Walker) -> None:
     """Add visual copies of the walker's bodies, without contacts; `before_step` moves them."""
     for name in (walker.prefix + walker.root, *reference.bodies):
-        own = name.removeprefix(walker.prefix)
-        body = add(spec.worldbody, "body", name=GHOST + own, mocap=True)
+        label = name.removeprefix(walker.prefix)
+        body = add(spec.worldbody, "body", name=GHOST + label, mocap=True)
         for shape in reference.shapes:
-            if shape.body == own:
+            if shape.body == label:
                 add(
                     body, "geom", type=shape.type, size=shape.size, pos=shape.pos,
                     quat=shape.quat, rgba=GHOST_RGBA, group=GHOST_GROUP, contype=0, conaffinity=0,

@@ -15,13 +15,13 @@ from mjgym.tasks.locomotion.walkers.any_walker import HOW_MANY
 
 WAITING, TOUCHED, DONE, TOO_SOON, TOO_LATE = range(5)  # the states of the task
 RADIUS, HEIGHT = 0.025, 0.14  # m, of the orb and of its centre
-SPREAD = 1.5  # m, of its place from the middle each way
-PLACES = 48  # of orbs that are drawn with an episode; each takes 0.7 s, which is 43 in 30 s
-DEBOUNCE = 0.2  # s, after the first touch, before which there is no second one
+SPREAD = 1.5  # m, largest offset from the centre each way
+PLACES = 48  # orbs drawn per episode; each takes 0.7 s, which is 43 in 30 s
+DEBOUNCE = 0.2  # s, after the first touch, before a second one counts
 SOONEST, LATEST = 0.7, 0.9  # s, between the two touches
 PAUSE = 1.2  # s, before a new orb after a failure
 NEAR = 0.25  # reward for a hand at the orb's centre
-STEEPNESS = 3.0  # 1/m, of how it falls with the distance
+STEEPNESS = 3.0  # 1/m, decay with the distance
 BONUS = 25.0  # for the first touch, and for a second one in time
 COLOURS = ((0.0, 0.6, 0.0, 1.0), (0.85, 0.85, 0.2, 1.0), (0.2, 0.55, 0.85, 1.0))
 
@@ -50,7 +50,7 @@ class TwoTouch(Scene):
     def model(self) -> Spec:
         spec = super().model()
         orb = add(spec.worldbody, "body", name="orb", mocap=True, pos=(0, 0, HEIGHT))
-        # A contact within a margin that the gap takes back is listed and exerts no force.
+        # A margin with an equal gap lists contacts without a force.
         add(
             orb, "geom", name="orb", type="sphere", size=(RADIUS, 0, 0), rgba=COLOURS[0],
             margin=-2 * RADIUS, gap=2 * RADIUS,
@@ -74,20 +74,20 @@ class TwoTouch(Scene):
         v.userdata = rng.uniform(-SPREAD, SPREAD, 2 * PLACES)
         v.mocap_pos[0, :2] = v.userdata[:2]
 
-    # The clock of a state is the time at the end of the control step in which it began.
+    # The clock of a state starts at the end of the control step in which it began.
 
     def memory(self, v: View) -> Arrays:
         nothing = v.xp.zeros(v.lead, dtype=v.xp.float64)
         return {
             "state": nothing,
-            "shown": nothing,  # the state as it is observed: before the events of the step
-            "first": nothing,  # s, when the orb was touched first
-            "second": nothing,  # s, when it was touched again, or when that was given up
+            "shown": nothing,  # the observed state: before the events of the step
+            "first": nothing,  # s, of the first touch of the orb
+            "second": nothing,  # s, of the second touch, or of giving it up
             "paused": nothing,  # whether a pause must pass before the next orb
             "renew": nothing,  # whether the next control step begins with a new orb
-            "orbs": nothing,  # how many there have been before this one
+            "orbs": nothing,  # number of earlier orbs
             "touches": nothing,  # of this orb, up to two
-            "touches_before": nothing,  # at the end of the control step before
+            "touches_before": nothing,  # at the end of the previous control step
             "touch_time": nothing,  # s, of the first of them
         }
 
@@ -103,7 +103,7 @@ class TwoTouch(Scene):
 
     def substep(self, v: View) -> Arrays:
         m, xp = v.memory, v.xp
-        new = m["renew"] > 0  # a new orb: this is the first physics step that it is there
+        new = m["renew"] > 0  # a new orb: its first physics step
         touches = xp.where(new, 0.0, m["touches"])
         contact = total(v.take("sensordata", self._sensors())) > 0
         time = v.time + xp.zeros(v.lead)
@@ -126,7 +126,6 @@ class TwoTouch(Scene):
         return v.memory["touches"] > v.memory["touches_before"]
 
     def _events(self, v: View) -> dict[str, Array]:
-        """Events at the end of this control step."""
         m = v.memory
         waited = v.time - m["first"]
         touched = (m["state"] == WAITING) & (m["touches"] >= 1)

@@ -1,4 +1,4 @@
-"""The work top that all tasks of the family share, and how parts come to stand on it."""
+"""Work top shared by all tasks of the family, and attachment of parts to it."""
 
 from typing import Any
 
@@ -9,20 +9,21 @@ PHYSICS_TIMESTEP = 0.002  # s
 CONTROL_TIMESTEP = 0.04  # s
 TIME_LIMIT = 10.0  # s
 
-THINNEST = 1e-6  # m, half a side of a box that is drawn although it is flat
+THINNEST = 1e-6  # m, half the thickness of a flat box, for drawing
 
 
 def arena() -> Spec:
-    """The work top by itself: a plane, a lamp and the camera `front_close`."""
+    """Build the work top: a plane, a lamp and the camera `front_close`."""
     return load("manipulation/arena.xml")
 
 
 def add_part(scene: Spec, part: Spec, name: str, *, at: Any = None, free: bool = False) -> Any:
-    """Attach a part as the entity `name`; what it disables in the engine is disabled in the scene.
+    """Attach a part as the entity `name`; the engine features it disables are disabled in the
+    scene.
 
     Args:
-        scene: the model to put it into.
-        part: the model to put there; it is moved, not copied.
+        scene: model to extend.
+        part: model to attach; it is moved, not copied.
         name: of the entity, without "/": its frame body, and free joint, is "<name>/".
         at: handle of a site, frame or body of the scene; None for its world.
         free: whether it moves freely.
@@ -35,7 +36,7 @@ def add_part(scene: Spec, part: Spec, name: str, *, at: Any = None, free: bool =
 
 
 def add_spawn_area(scene: Spec, name: str, box: Box, rgba: tuple[float, ...]) -> None:
-    """Show where something is drawn from as a site of group 3, which viewers hide at first."""
+    """Show a spawn area as a site of group 3, hidden in viewers by default."""
     low, high = box
     middle = [(a + b) / 2 for a, b in zip(low, high, strict=True)]
     half = [max((b - a) / 2, THINNEST) for a, b in zip(low, high, strict=True)]

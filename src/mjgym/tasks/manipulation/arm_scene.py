@@ -23,9 +23,9 @@ from mjgym.tasks.manipulation.arena import (
 )
 from mjgym.tasks.manipulation.props import SEEN
 
-BASE = (0.0, 0.4, 0.0)  # m, where the arm stands
-DOWN = (0.0, 0.5**0.5, 0.5**0.5, 0.0)  # quaternion of a tool that points down
-CAMERA, EYE = "front_close", 84  # what is seen in vision tasks, pixels each way
+BASE = (0.0, 0.4, 0.0)  # m, position of the arm
+DOWN = (0.0, 0.5**0.5, 0.5**0.5, 0.0)  # orientation of a tool that points down
+CAMERA, EYE = "front_close", 84  # camera of vision tasks, pixels each way
 AREA_COLOURS = {
     "tcp": (0.2, 0.8, 0.2, 0.3),
     "target": (0.2, 0.4, 0.9, 0.3),
@@ -33,7 +33,7 @@ AREA_COLOURS = {
     "pedestal": (0.2, 0.8, 0.8, 0.3),
 }
 Areas = Mapping[str, Box]
-COUNT_AND_FORCE = (3, 3, 1)  # of a contact sensor: how many contacts, and their forces added up
+COUNT_AND_FORCE = (3, 3, 1)  # contact sensor setting: number of contacts, and their total force
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class Robot:
 
     Args:
         arm: the arm.
-        hand: on its wrist.
+        hand: the hand on its wrist.
     """
 
     arm: Arm
@@ -50,44 +50,40 @@ class Robot:
 
     @functools.cached_property
     def name(self) -> str:
-        """Name of the arm as an entity."""
         return str(self.arm.model().modelname)
 
     @functools.cached_property
     def hand_name(self) -> str:
-        """Name of the hand as an entity, a part of the arm."""
         return f"{self.name}/{self.hand.model().modelname}"
 
     @functools.cached_property
     def joints(self) -> tuple[str, ...]:
-        """The arm's."""
         return tuple(f"{self.name}/{joint}" for joint in self.arm.joints)
 
     @functools.cached_property
     def finger_joints(self) -> tuple[str, ...]:
-        """The hand's."""
         return tuple(f"{self.hand_name}/{joint}" for joint in self.hand.joints)
 
     @functools.cached_property
     def torques(self) -> tuple[str, ...]:
-        """Sensors of the torques in the arm's joints; none if it has no such."""
+        """Torque sensors of the arm's joints; empty without sensors."""
         return tuple(f"{self.name}/{sensor}" for sensor in self.arm.torques)
 
     @functools.cached_property
     def tool(self) -> str:
-        """The site between the fingers."""
+        """Site between the fingers."""
         return f"{self.hand_name}/{self.hand.tool_centre}"
 
     @functools.cached_property
     def pads(self) -> tuple[tuple[str, ...], ...]:
-        """The geoms of each finger."""
+        """Contact geoms of each finger."""
         prefix = f"{self.hand_name}/"
         return tuple(tuple(prefix + pad for pad in finger) for finger in self.hand.fingers)
 
 
 @functools.cache
 def find_robot(arm: str, hand: str) -> Robot:
-    """The arm and the hand of these names, or "module:Class"."""
+    """Look up the arm and the hand by name or "module:Class"."""
     return Robot(arms.find(arm), hands.find(hand))
 
 
@@ -123,7 +119,7 @@ class Scene(Task):
         """The arm with its hand."""
         return find_robot(self.arm, self.hand)
 
-    # What there is.
+    # Model.
 
     def model(self) -> Spec:
         scene = arena()
@@ -145,7 +141,7 @@ class Scene(Task):
         """Add the objects on the table."""
 
     def _feel(self, scene: Spec) -> None:
-        """Add a contact sensor for each geom of a finger."""
+        """Add a contact sensor for each finger geom."""
         for finger in self.robot.pads:
             for pad in finger:
                 add(
@@ -153,7 +149,7 @@ class Scene(Task):
                     objname=pad, intprm=COUNT_AND_FORCE,
                 )  # fmt: skip
 
-    # What is observed.
+    # Observation.
 
     def observation(self, v: View) -> Arrays:
         robot = self.observe_robot(v)
@@ -175,13 +171,13 @@ class Scene(Task):
         arm, hand, tool = robot.name, robot.hand_name, v.site(robot.tool)
         q = v.qpos[..., v.rows("qpos", robot.joints)]
         fingers = robot.finger_joints
-        seen = {f"{arm}/joints_pos": xp.stack([xp.sin(q), xp.cos(q)], axis=-1)}
+        entries = {f"{arm}/joints_pos": xp.stack([xp.sin(q), xp.cos(q)], axis=-1)}
         if robot.torques:
             sensed = v.sensordata[..., v.rows("sensordata", robot.torques)]
             torque = sensed[..., 2::3]  # of three axes; the joint turns about z
-            seen[f"{arm}/joints_torque"] = xp.sign(torque) * xp.log1p(xp.abs(torque))
+            entries[f"{arm}/joints_torque"] = xp.sign(torque) * xp.log1p(xp.abs(torque))
         return {
-            **seen,
+            **entries,
             f"{arm}/joints_vel": v.qvel[..., v.rows("qvel", robot.joints)],
             f"{hand}/joints_pos": v.qpos[..., v.rows("qpos", fingers)],
             f"{hand}/joints_vel": v.qvel[..., v.rows("qvel", fingers)],
@@ -191,7 +187,7 @@ class Scene(Task):
         }
 
     def _observe_touch(self, v: View) -> Arrays:
-        """Contacts of each finger: how many, and the sum of its geoms' net forces in N."""
+        """Contacts of each finger: their number, and the total net force of its geoms in N."""
         xp, counts, forces = v.xp, [], []
         for finger in self.robot.pads:
             felt = [v.sensor(f"{pad} touch").data for pad in finger]
@@ -219,18 +215,18 @@ class Scene(Task):
             f"{hand}/contacts": Signal("contacts of each finger", fingers, unit="1"),
             f"{hand}/touch": Signal("force on each finger", fingers, unit="N"),
         }
-        seen = self.observation(v)
-        for entry in seen:
+        entries = self.observation(v)
+        for entry in entries:
             of, _, sensor = entry.rpartition("/")
             if sensor in SEEN:
                 said.setdefault(entry, Signal(f"{sensor.replace('_', ' ')} of {of}"))
-        return {entry: signal for entry, signal in said.items() if entry in seen}
+        return {entry: signal for entry, signal in said.items() if entry in entries}
 
     def tool_position(self, v: View) -> Array:
         """The position of the point between the fingers, (..., 3) m."""
         return v.site(self.robot.tool).xpos
 
-    # How an episode begins.
+    # Start of an episode.
 
     def draw_fingers(self, v: SingleView, rng: Any) -> None:
         """Open all fingers equally far, anywhere between closed and open.
@@ -262,13 +258,13 @@ class Scene(Task):
 
 
 def features_and_vision(name: str, summary: str, **fields: Any) -> Callable[[TaskType], TaskType]:
-    """Register a task under two ids, with and without numbers about what is not the robot.
+    """Register a task under two ids, with and without object state.
 
     Args:
         name: gives "manipulation/<name>_features-v0" and "manipulation/<name>_vision-v0", which has
-            the picture instead.
-        summary: what they ask for, a sentence without its full stop.
-        **fields: the values of the class's fields that make this task.
+            the camera image instead.
+        summary: summary of both, a sentence without its full stop.
+        **fields: field values of this task.
     """
 
     def decorate(task: TaskType) -> TaskType:

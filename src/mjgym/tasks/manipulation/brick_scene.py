@@ -37,7 +37,7 @@ class BrickScene(Scene):
     """Of two bricks that are close, where bricks that are snapped together weigh 1."""
 
     def __post_init__(self) -> None:
-        assert self.pile  # which refuses numbers that do not fit
+        assert self.pile  # raises for invalid numbers
 
     @functools.cached_property
     def pile(self) -> Bricks:
@@ -63,7 +63,7 @@ class BrickScene(Scene):
             return stated
         floors = tuple(f"floor {i + 1}" for i in range(self.pile.height))
         order = Signal("numbers of the wanted bricks from the bottom", floors, "1", "", "userdata")
-        # Which sensors are a brick's is drawn: they cannot be told from one observation.
+        # The order of a brick's sensors is drawn: one observation does not tell bricks apart.
         for entry, signal in stated.items():
             name, _, sensor = entry.rpartition("/")
             if sensor in SEEN and "duplo" in name:

@@ -1,16 +1,16 @@
-"""Toy bricks that snap together, stacks of them, and the translucent stack that shows the goal.
+"""Toy bricks that snap together, stacks of them, and the translucent goal stack.
 
-Bricks have numbers, which are their positions among the published names ("duplo2x4", "duplo2x4_2",
-"duplo2x4_4", ...) and colours. An episode's wanted stack, the numbers from the bottom, is in
+Bricks are numbered by their positions among the published names ("duplo2x4", "duplo2x4_2",
+"duplo2x4_4", ...) and colours. An episode's goal stack, the numbers from the bottom, is in
 `userdata`.
 
 The published tasks with a random order compile a model for each episode, in which the lowest brick
-of the wanted stack has lost its free joint. Here the model stays. It has a fixed body for each
-brick, under the brick's name, and between each two of them a free one, "free_0", "free_1", ... The
-lowest brick is its own fixed body, those before it are the free ones behind theirs, those after it
-the free ones before theirs, and the other fixed bodies are parked. So the bodies that are in use,
-and their joints, follow each other as in the published model. That matters: the engine goes through
-contacts in the order of the bodies, and its noslip solver stops after five rounds.
+of the goal stack has lost its free joint. Here the model stays. It has a fixed body for each brick,
+under the brick's name, and between each two of them a free one, "free_0", "free_1", ... The lowest
+brick is its fixed body, those before it are the free ones behind theirs, those after it the free
+ones before theirs, and the other fixed bodies are parked. So the bodies in use, and their joints,
+have the order of the published model. That matters: the engine processes contacts in the order of
+the bodies, and its noslip solver stops after five rounds.
 """
 
 import functools
@@ -33,7 +33,7 @@ from mjgym.tasks.manipulation.arena import add_part
 from mjgym.tasks.manipulation.props import SEEN, mark_corners
 
 HEIGHT = 0.0192  # m, from a brick's frame to that of a brick pressed onto it
-BOUNDS = (0.0, 0.0, 0.0119), (0.016, 0.0319, 0.012)  # m, middle and half sizes of the whole brick
+BOUNDS = (0.0, 0.0, 0.0119), (0.016, 0.0319, 0.012)  # m, centre and half sizes of the whole brick
 
 COLOURS = (
     (0.80, 0.08, 0.09),  # red
@@ -43,17 +43,17 @@ COLOURS = (
     (0.80, 0.15, 0.60),  # magenta
 )
 HINT_ALPHA = 0.75
-PARKED = (0.0, 0.0, -10.0)  # m, of a fixed body that no brick is
+PARKED = (0.0, 0.0, -10.0)  # m, of unused fixed bodies
 PLASTIC = "plastic"  # the material of a brick
 
-CLOSE = 0.01  # m, sum of distances of two studs from their holes at which bricks are close
+CLOSE = 0.01  # m, total distance of two studs from their holes at which bricks are close
 CLOSE_MARGIN = 0.1  # m, beyond that, where closeness is 0.1
-CLICK = 0.001  # m, sum of distances at which one has snapped onto the other
+CLICK = 0.001  # m, total distance at which bricks have snapped together
 CLICK_MARGIN = 0.001  # m
-CLOSE_WEIGHT = 0.1  # of being close, where being snapped together is worth 1
+CLOSE_WEIGHT = 0.1  # weight of being close, relative to being snapped together
 
-HINT_POS = np.array([0.2, 0.1, 0.0])  # m, of the lowest brick of the stack that shows the goal
-HINT_QUAT = np.array([-0.38268343, 0.0, 0.0, 0.92387953])  # and how it is turned
+HINT_POS = np.array([0.2, 0.1, 0.0])  # m, of the lowest brick of the goal stack
+HINT_QUAT = np.array([-0.38268343, 0.0, 0.0, 0.92387953])  # its orientation
 HINT_QUAT /= np.linalg.norm(HINT_QUAT)
 
 _HALF_TURN = np.array([0.0, 0.0, 0.0, 1.0])  # about the vertical
@@ -61,22 +61,22 @@ _OPPOSITE = ("00", "13")  # corners: with both of these studs in holes, all are
 
 
 def brick_name(i: int) -> str:
-    """The published name of brick i: "duplo2x4", "duplo2x4_2", "duplo2x4_4", ..."""
+    """Published name of brick i: "duplo2x4", "duplo2x4_2", "duplo2x4_4", ..."""
     return f"duplo2x4_{2 * i}" if i else "duplo2x4"
 
 
 def hint_name(i: int) -> str:
-    """The published name of the hint of brick i: "duplo2x4_1", "duplo2x4_3", ..."""
+    """Published name of the hint of brick i: "duplo2x4_1", "duplo2x4_3", ..."""
     return f"duplo2x4_{2 * i + 1}"
 
 
 def free_name(i: int) -> str:
-    """The name of the free body between the fixed ones of bricks i and i + 1."""
+    """Name of the free body between the fixed ones of bricks i and i + 1."""
     return f"free_{i}"
 
 
 def brick(*, corners: bool = False) -> Spec:
-    """One red brick by itself.
+    """Build one red brick.
 
     Args:
         corners: whether its corners are marked, for `lowest_corner`.
@@ -88,7 +88,7 @@ def brick(*, corners: bool = False) -> Spec:
 
 
 def hint() -> Spec:
-    """A translucent brick that nothing touches."""
+    """Build a translucent brick without contacts."""
     part = brick()
     for geom in part.geoms:
         geom.contype = geom.conaffinity = 0
@@ -104,12 +104,12 @@ Base = Literal["first", "any", "free"]
 
 @dataclass(frozen=True)
 class Bricks:
-    """The bricks of a scene, and what is wanted of them.
+    """Bricks of a scene, and their goal.
 
     Args:
         count: number of bricks.
-        height: of the wanted stack, in bricks.
-        base: which brick is fixed; with "any" it is the lowest one of the wanted stack.
+        height: height of the goal stack, in bricks.
+        base: which brick is fixed; with "any" it is the lowest one of the goal stack.
 
     Raises:
         ValueError: there are fewer than two bricks in the stack, or more than there are bricks, or
@@ -129,7 +129,7 @@ class Bricks:
 
     @functools.cached_property
     def entities(self) -> tuple[str, ...]:
-        """Names of what bricks can be in the model, in its order; see `places`."""
+        """Names of all possible brick entities of the model, in order; see `places`."""
         names = [brick_name(i) for i in range(self.count)]
         if self.base == "any":
             for i in reversed(range(1, self.count)):
@@ -138,13 +138,13 @@ class Bricks:
 
     @property
     def free_joints(self) -> tuple[str, ...]:
-        """Names of the joints of the bricks that are free."""
+        """Names of the joints of free bricks."""
         fixed = {"first": 1, "free": 0, "any": 0}[self.base]
         names = self.entities[1::2] if self.base == "any" else self.entities[fixed:]
         return tuple(f"{name}/" for name in names)
 
     def add_to(self, scene: Spec) -> None:
-        """Put the bricks and their hints into a model, whose `userdata` holds the wanted stack."""
+        """Add bricks and hints to a model, with room for the goal stack in `userdata`."""
         scene.nuserdata = self.height
         joints = self.free_joints
         for i in range(self.count):
@@ -155,17 +155,17 @@ class Bricks:
                 part.material(PLASTIC).rgba = [*COLOURS[i], alpha]
                 add_part(scene, part, name, free=f"{name}/" in joints)
 
-    # Starts.
+    # Start of an episode.
 
     def want(self, v: SingleView, order: Numbers) -> None:
-        """Write the wanted stack, from the bottom, at the start of an episode."""
+        """Write the goal stack, from the bottom, at the start of an episode."""
         v.userdata = order
         if self.base == "any":
             for i in range(self.count):
                 put(v, f"{brick_name(i)}/", PARKED)
 
     def bodies(self, v: SingleView, numbers: Numbers) -> list[str]:
-        """Names of the frame bodies of given brick numbers in this episode."""
+        """Frame body names of brick numbers in this episode."""
         return [f"{self.entities[k]}/" for k in self.places(v, np.asarray(numbers))]
 
     def place(self, v: SingleView, rng: Any, box: Box, attempts: int = 20) -> None:
@@ -177,24 +177,23 @@ class Bricks:
     def put_stack(
         self, v: SingleView, order: Numbers, poses: tuple[np.ndarray, np.ndarray]
     ) -> None:
-        """Put bricks, by their numbers from the bottom, where `stack_poses` says."""
+        """Put bricks, by their numbers from the bottom, into poses from `stack_poses`."""
         for body, pos, quat in zip(self.bodies(v, order), *poses, strict=True):
             put(v, body, pos, quat)
 
     def show_goal(self, v: SingleView, turns: Sequence[bool] | np.ndarray) -> None:
-        """Stack the hints of the wanted bricks.
+        """Stack the hints of the goal's bricks.
 
-        Those of other bricks stay where they are compiled, in the middle of the work top, as
-        published.
+        Other hints stay where they are compiled, in the middle of the work top, as published.
         """
         poses = stack_poses(HINT_POS, HINT_QUAT, turns)
         for i, pos, quat in zip(self.wanted(v), *poses, strict=True):
             put(v, f"{hint_name(int(i))}/", pos, quat)
 
-    # What is seen and rewarded.
+    # Observation and reward.
 
     def wanted(self, v: View) -> Array:
-        """Numbers of the bricks of the wanted stack, from the bottom, (..., height)."""
+        """Brick numbers of the goal stack, from the bottom, (..., height)."""
         return v.userdata
 
     def places(self, v: View, numbers: Array) -> Array:
@@ -221,33 +220,31 @@ class Bricks:
         }
 
     def colours(self, v: View) -> Arrays:
-        """Colours of the free bodies, those of their bricks, for `Task.colours`."""
+        """Colours of the free bodies as their bricks', for `Task.colours`."""
         if self.base != "any":
             return {}
         lowest = np.asarray(v.userdata)[..., 0]
         shown: Arrays = {}
         for i in range(self.count - 1):
-            behind = (lowest <= i)[..., None]  # then it is the brick after, not the one before
+            behind = (lowest <= i)[..., None]  # then it is the next brick, not the previous one
             colour = np.where(behind, (*COLOURS[i + 1], 1.0), (*COLOURS[i], 1.0))
             shown[f"material {free_name(i)}/{PLASTIC}"] = colour
         return shown
 
     def distances(self, v: View) -> Array:
-        """The `pair_distance` of each brick of the wanted stack to the one below it.
-
-        Returns:
-            From the bottom, (..., height - 1) m.
+        """`pair_distance` of each brick of the goal stack to the one below, (..., height - 1) m,
+        upwards.
         """
         points = taken(v.site_xpos, v.rows("site_xpos", _corners(self.entities)), -2)
         by_entity = v.xp.reshape(points, (*v.lead, len(self.entities), -1))
         wanted = self._rows(v, by_entity, self.wanted(v))
-        shape = (*v.lead, self.height - 1, 2, 3)  # of two corners of each
+        shape = (*v.lead, self.height - 1, 2, 3)  # two corners of each
         studs = v.xp.reshape(wanted[..., :-1, :6], shape)
         holes = v.xp.reshape(wanted[..., 1:, 6:], shape)
         return pair_distance(studs, holes)
 
     def _rows(self, v: View, by_entity: Array, numbers: Array) -> Array:
-        """Rows of an array (..., entities, k) for given brick numbers, (..., n, k)."""
+        """Rows of an array (..., entities, k) for brick numbers, (..., n, k)."""
         where = self.places(v, numbers)
         if v.lead == ():
             return v.xp.take(by_entity, where, axis=-2)
@@ -256,13 +253,13 @@ class Bricks:
 
 @functools.cache
 def _sensors(entities: tuple[str, ...]) -> tuple[str, ...]:
-    """Names of the sensors that are observed, of one entity after the other."""
+    """Names of the observed sensors, entity by entity."""
     return tuple(f"{name}/{sensor}" for name in entities for sensor in SEEN)
 
 
 @functools.cache
 def _corners(entities: tuple[str, ...]) -> tuple[str, ...]:
-    """Names of two studs and two holes at opposite corners, of one entity after the other."""
+    """Names of two studs and two holes at opposite corners, entity by entity."""
     kinds = [f"{kind}_{corner}" for kind in ("stud", "hole") for corner in _OPPOSITE]
     return tuple(f"{name}/{kind}" for name in entities for kind in kinds)
 
@@ -271,19 +268,19 @@ def _corners(entities: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def random_turns(rng: Any, height: int) -> np.ndarray:
-    """For each brick of a stack above the lowest, whether it is turned by 180 degrees, bool."""
+    """Whether each brick of a stack above the lowest is turned by 180 degrees, bool."""
     return np.asarray(rng.integers(2, size=height - 1), dtype=bool)
 
 
 def stack_poses(
     pos: np.ndarray, quat: np.ndarray, turns: Sequence[bool] | np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Poses of bricks that are pressed onto each other, holes on studs.
+    """Poses of bricks pressed onto each other, holes on studs.
 
     Args:
-        pos: of the lowest one, (3,) m.
-        quat: of the lowest one, which stands upright, (4,).
-        turns: of each other brick, whether it is turned by 180 degrees from the one below.
+        pos: position of the lowest one, (3,) m.
+        quat: orientation of the lowest one, upright, (4,).
+        turns: whether each other brick is turned by 180 degrees from the one below.
 
     Returns:
         Positions (n + 1, 3) m and quaternions (n + 1, 4), from the bottom.
@@ -299,7 +296,7 @@ def stack_poses(
 
 
 def pair_distance(studs: Array, holes: Array) -> Array:
-    """The sum of the distances of two studs from two holes, the nearer way round, (...) m.
+    """Total distance of two studs from two holes, the nearer way round, (...) m.
 
     A brick fits onto another both ways, so either stud may be in either hole.
 
@@ -307,7 +304,7 @@ def pair_distance(studs: Array, holes: Array) -> Array:
         studs: two studs at opposite corners of the lower brick, (..., 2, 3) m.
         holes: the two holes at the same corners of the upper brick, (..., 2, 3) m.
     """
-    d = norm(studs[..., :, None, :] - holes[..., None, :, :])  # of each stud from each hole
+    d = norm(studs[..., :, None, :] - holes[..., None, :, :])  # each stud to each hole
     straight, crossed = d[..., 0, 0] + d[..., 1, 1], d[..., 0, 1] + d[..., 1, 0]
     return namespace(d).minimum(straight, crossed)
 
@@ -323,11 +320,11 @@ def click(distance: Array) -> Array:
 
 
 def pair_terms(distances: Array, *, close_too: bool = True) -> Arrays:
-    """`click_1` of the lowest pair, `click_2`, ..., and `close_1`, ... in front of each, (...).
+    """`click_1` of the lowest pair, `click_2`, ..., optionally after `close_1`, ..., each (...).
 
     Args:
-        distances: as `Bricks.distances` gives them, (..., pairs) m.
-        close_too: whether closeness is among them.
+        distances: as returned by `Bricks.distances`, (..., pairs) m.
+        close_too: whether closeness is included.
     """
     terms: Arrays = {}
     for i in range(distances.shape[-1]):
@@ -338,11 +335,11 @@ def pair_terms(distances: Array, *, close_too: bool = True) -> Arrays:
 
 
 def pairs_reward(terms: Arrays, close_weight: float = CLOSE_WEIGHT) -> Array:
-    """The mean over the pairs of (w close + click) / (w + 1).
+    """Mean over the pairs of (w close + click) / (w + 1).
 
     Args:
-        terms: as `pair_terms` gives them; without closeness w counts as 0.
-        close_weight: w, what being close is worth in units of being snapped together.
+        terms: as returned by `pair_terms`; without closeness w counts as 0.
+        close_weight: w, weight of being close relative to being snapped together.
     """
     weights = [close_weight if name.startswith("close") else 1.0 for name in terms]
     return sum(w * x for w, x in zip(weights, terms.values(), strict=True)) / sum(weights)

@@ -24,8 +24,8 @@ from mjgym.tasks.manipulation.props import (
 )
 from mjgym.tasks.manipulation.scripted_policies import lifting
 
-LIFT = 0.3  # m, by which the lowest corner is to be lifted
-TARGET = "target_height"  # a site that lies as high
+LIFT = 0.3  # m, rise of the lowest corner
+TARGET = "target_height"  # a site at that height
 TOOL_BOX: Box = ((-0.1, -0.1, 0.2), (0.1, 0.1, 0.4))  # m
 
 

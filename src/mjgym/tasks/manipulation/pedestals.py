@@ -1,4 +1,4 @@
-"""Pedestals, on which a thing is to be placed: on a brick's studs or into a cradle."""
+"""Pedestals for placing an object: a brick's studs or a cradle."""
 
 from typing import Literal
 
@@ -7,18 +7,17 @@ from mjgym.tasks.manipulation.arena import add_part
 from mjgym.tasks.manipulation.bricks import brick
 
 PEDESTAL = "pedestal"  # its frame body, "pedestal/", is moved by body_pos
-TARGET = "pedestal/target"  # the site where a thing is to be placed
+TARGET = "pedestal/target"  # site of the target position
 
 Top = Literal["brick", "cradle"]
 
 
 def add_pedestal(scene: Spec, top: Top) -> str:
-    """A post whose frame is the target point, with what is on top of it; returns its name.
+    """Add a post with its frame at the target point and a top; return its name.
 
     Args:
-        scene: the model to put it into.
-        top: a fixed brick whose frame is at the target point, or three balls between which a brick
-            comes to lie.
+        scene: model to extend.
+        top: a fixed brick with its frame at the target point, or a cradle of three balls.
 
     Raises:
         ValueError: there is no such top.

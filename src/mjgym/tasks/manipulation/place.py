@@ -21,11 +21,11 @@ from mjgym.tasks.manipulation.props import prop_observation
 from mjgym.tasks.manipulation.scripted_policies import placing_brick
 
 BRICK = brick_name(0)
-CLOSE = 0.05  # m, between two points that are at the same place
-AWAY = 4 * CLOSE  # m, from the target, beyond which the hand has let go
+CLOSE = 0.05  # m, distance at which two points coincide
+AWAY = 4 * CLOSE  # m, from the target, at which the hand has let go
 AWAY_MARGIN = 3 * CLOSE  # m
-PLACED_WEIGHT = 10.0  # of the brick in its place, where grasping it, or letting go there, is 1
-ATTEMPTS = 50  # at finding a place for the brick
+PLACED_WEIGHT = 10.0  # weight of the placed brick, relative to grasping it or letting go there
+ATTEMPTS = 50  # to find a place for the brick
 
 
 @features_and_vision("place_brick", "Place a brick on the studs of another", top="brick")

@@ -1,4 +1,4 @@
-"""Things to lift, and what is seen of any thing that lies on the work top."""
+"""Objects to lift, and observations of any object on the work top."""
 
 import functools
 
@@ -25,7 +25,7 @@ CORNERS = 8
 
 
 def add_large_box(scene: Spec) -> str:
-    """A cube of 18 cm, free to move, with its corners marked; returns its name."""
+    """Add a free cube of 18 cm with marked corners; return its name."""
     part = load("manipulation/large_box.xml")
     mark_corners(part, (0.0, 0.0, 0.0), LARGE_BOX_HALF_SIZE)
     add_part(scene, part, LARGE_BOX, free=True)
@@ -33,12 +33,12 @@ def add_large_box(scene: Spec) -> str:
 
 
 def mark_corners(part: Spec, middle: tuple[float, ...], half: tuple[float, ...]) -> None:
-    """Sites at the corners of a box in a part's frame, for `lowest_corner`.
+    """Mark the corners of a box in a part's frame by sites, for `lowest_corner`.
 
     Args:
         part: before it is attached.
-        middle: of the box, m.
-        half: its half sizes, m.
+        middle: centre of the box, m.
+        half: half sizes, m.
     """
     signs = [(x, y, z) for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)]
     for i, sign in enumerate(signs):
@@ -50,7 +50,7 @@ def mark_corners(part: Spec, middle: tuple[float, ...], half: tuple[float, ...])
 
 
 def lowest_corner(v: View, name: str) -> Array:
-    """Height of the lowest corner of a thing that `mark_corners` has marked, (...) m."""
+    """Height of the lowest corner of an object marked by `mark_corners`, (...) m."""
     corners = taken(v.site_xpos, v.rows("site_xpos", _corners(name)), -2)
     return smallest(corners[..., 2])
 
@@ -61,5 +61,5 @@ def _corners(name: str) -> tuple[str, ...]:
 
 
 def prop_observation(v: View, name: str) -> Arrays:
-    """Velocities and pose of a thing by its sensors, under "<name>/<sensor>"."""
+    """Velocities and pose of an object by its sensors, under "<name>/<sensor>"."""
     return {f"{name}/{sensor}": v.sensor(f"{name}/{sensor}").data for sensor in SEEN}

@@ -58,7 +58,7 @@ class Reassemble(BrickScene):
         self.place_hand(v, rng)
 
     def _orders(self, rng: Any) -> tuple[np.ndarray, np.ndarray]:
-        """Numbers of the bricks from the bottom, as they are stacked and as they should be."""
+        """Brick numbers from the bottom, as stacked at the start and as the goal."""
         if not self.random_order:
             stacked = np.arange(self.bricks)
             return stacked, np.append(0, stacked[:0:-1])

@@ -1,5 +1,5 @@
 """Tabletop tasks for one and two arms, as robosuite publishes them, one file each.
 
 Y. Zhu et al., "robosuite: A modular simulation framework and benchmark for robot learning" (2020,
-arXiv 2009.12293). `mjgym.tasks.robosuite.tabletop` says what all of them share, and what differs.
+arXiv 2009.12293). `mjgym.tasks.robosuite.tabletop` describes their common parts and differences.
 """

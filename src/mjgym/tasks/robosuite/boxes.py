@@ -1,4 +1,4 @@
-"""Cubes and boxes that move freely, and their sizes that differ from episode to episode."""
+"""Free cubes and boxes with sizes that vary by episode."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -21,16 +21,16 @@ def add_box(
     rgba: Sequence[float],
     **attributes: Any,
 ) -> None:
-    """Put a box into a scene that moves freely, as the body "<name>_main".
+    """Add a free box to a scene, as the body "<name>_main".
 
     Args:
-        scene: the model to put it into.
-        name: what the names of its elements begin with: body "<name>_main", joint "<name>_joint0",
-            geom "<name>_g0", site "<name>_default_site".
-        half: its half sizes along x, y and z, m.
+        scene: model to extend.
+        name: prefix of its elements: body "<name>_main", joint "<name>_joint0", geom "<name>_g0",
+            site "<name>_default_site".
+        half: half sizes along x, y and z, m.
         density: kg/m^3.
-        rgba: its colour.
-        **attributes: of the geom, as MJCF names them, e.g. friction.
+        rgba: colour.
+        **attributes: MJCF attributes of the geom, e.g. friction.
     """
     part = load("robosuite/cube.xml")
     part.material("paint").rgba = rgba
@@ -46,8 +46,8 @@ def resize_box(v: SingleView, name: str, half: Sequence[float], density: float) 
 
     Args:
         v: the scratch simulation of an episode's start, before anything is placed.
-        name: the box's.
-        half: its half sizes, m.
+        name: name of the box.
+        half: half sizes, m.
         density: kg/m^3.
     """
     sides = np.asarray(half, dtype=float)

@@ -1,4 +1,4 @@
-"""Whether two things touch, seen by sensors: a batch of simulations cannot list its contacts."""
+"""Contact detection by sensors: a batch of simulations cannot list its contacts."""
 
 from collections.abc import Sequence
 
@@ -14,8 +14,8 @@ def watch_contact(scene: Spec, first: str, second: str) -> None:
     """Add the sensor that `in_contact` reads.
 
     Args:
-        scene: that has both.
-        first: name of a geom, or of a body with all that hangs on it.
+        scene: model to extend.
+        first: name of a geom, or of a body including its descendants.
         second: name of another.
     """
     add(
@@ -30,7 +30,7 @@ def _kind(scene: Spec, name: str) -> str:
 
 
 def in_contact(v: View, first: str, second: str) -> Array:
-    """Whether two bodies or geoms given to `watch_contact` touch, (...) bool."""
+    """Whether two bodies or geoms passed to `watch_contact` touch, (...) bool."""
     return v.sensor(f"{first} on {second}").data[..., 0] > 0
 
 
@@ -38,8 +38,8 @@ def watch_touches(scene: Spec, bodies: Sequence[str] = ()) -> None:
     """Add the sensors that `touches` reads.
 
     Args:
-        scene: that has the bodies.
-        bodies: their names, each without what hangs on it; none for all contacts of the scene.
+        scene: model to extend.
+        bodies: names of bodies, without their descendants; empty for all contacts of the scene.
     """
     for name in bodies:
         add(
@@ -51,6 +51,6 @@ def watch_touches(scene: Spec, bodies: Sequence[str] = ()) -> None:
 
 
 def touches(v: View, bodies: Sequence[str] = ()) -> Array:
-    """The number of contacts of the bodies given to `watch_touches`, or of the scene, (...)."""
+    """Number of contacts of the bodies passed to `watch_touches`, or of the scene, (...)."""
     names = [f"touches of {name}" for name in bodies] or [ALL]
     return total(v.sensordata[..., v.rows("sensordata", names)])

@@ -22,9 +22,9 @@ EXTENT = Extent(radius=0.3, bottom=-0.3, top=0.3)  # m
 AWAY, ASIDE = (0.07, 0.09), (-0.01, 0.01)  # m, where the door stands on the table, along x and y
 TURNED = (-pi / 2 - 0.25, -pi / 2)  # rad, about the vertical
 
-OPEN = 0.3  # rad of the hinge; it goes to 0.4
+OPEN = 0.3  # rad of the hinge; its limit is 0.4
 REACH, TURN, OPENED = 0.25, 0.25, 1.0  # rewards
-FULL_TURN = pi / 2  # rad of the handle, which pays all of TURN
+FULL_TURN = pi / 2  # rad of the handle, for the full TURN reward
 
 
 @register("robosuite/Door-v0", tags=("tabletop", "one-arm"))

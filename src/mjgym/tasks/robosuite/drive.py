@@ -21,7 +21,7 @@ from mjgym.tasks.robosuite.team import Manipulator, Robot
 
 
 def actions(robots: Sequence[Robot]) -> tuple[Action, ...]:
-    """The action dimensions: of each robot its arms', then its grippers'."""
+    """Action dimensions: of each robot the arms', then the grippers'."""
     return tuple(
         action
         for robot in robots
@@ -67,7 +67,7 @@ class Drive:
 
     Args:
         model: the compiled model.
-        robots: that are in it.
+        robots: robots in it.
     """
 
     def __init__(self, model: Model, robots: Sequence[Robot]) -> None:
@@ -102,14 +102,14 @@ class Drive:
         return {name: chain.state(v) for name, chain in self._chains.items()}
 
     def memory(self, v: View) -> Arrays:
-        """The controllers' memory and the grippers' commands at the start of an episode."""
+        """Initial memory of the controllers and commands of the grippers."""
         memory = self._arms.memory(self._states(v))
         for each in self._grippers:
             memory[each.command] = each.law.start(v.qpos)
         return memory
 
     def goal(self, v: View, action: Array) -> Arrays:
-        """The memory at the start of a control step, from an action (..., numbers)."""
+        """Memory at the start of a control step, from an action (..., numbers)."""
         xp = v.xp
         arms = xp.concat([action[..., numbers] for numbers in self._arm_numbers], axis=-1)
         memory = self._arms.goal(self._states(v), arms, v.memory)
@@ -119,11 +119,11 @@ class Drive:
         return memory
 
     def control(self, v: View) -> Array:
-        """The controls of all actuators, (..., nu): torques and the fingers' targets."""
+        """Controls of all actuators, (..., nu): torques and finger targets."""
         return self._controls(v, self._arms.torque(self._states(v), v.memory).values())
 
     def _controls(self, v: View, torques: Iterable[Array]) -> Array:
-        """The controls of all actuators, from the arms' torques."""
+        """Controls of all actuators, from the arms' torques."""
         xp, memory = v.xp, v.memory
         parts = list(torques)
         for each in self._grippers:
@@ -135,7 +135,7 @@ class Drive:
         return xp.take(controls, xp.asarray(self._order), axis=-1)
 
     def substep(self, v: View) -> Arrays:
-        """The controllers' memory after a physics step, where a controller changes it."""
+        """Controller memory after a physics step, if a controller changes it."""
         if not self._remembers_substeps:
             return {}
         memory = v.memory
@@ -143,12 +143,12 @@ class Drive:
         return {name: value for name, value in changed.items() if value is not memory[name]}
 
     def __getstate__(self) -> dict[str, Any]:
-        """Without the compiled law: another process has one of its own."""
+        """Pickle without the compiled law, which each process builds."""
         return {name: value for name, value in vars(self).items() if name != "compiled"}
 
     @functools.cached_property
     def compiled(self) -> CompiledLaw | str:
-        """`control` and `substep` in one compiled function, or why there is none."""
+        """`control` and `substep` in one compiled function, or the reason why not."""
         packed = loaded(_packed_laws)
         if isinstance(packed, str):
             return packed
@@ -183,10 +183,10 @@ class _Gripper:
     """A gripper in a compiled model.
 
     Args:
-        command: the name in the memory of its actuators' commands.
-        law: how an action moves them.
-        numbers: of an action, that do.
-        low: the lower ends of the actuators' control ranges.
+        command: name of its actuators' commands in the memory.
+        law: maps actions to commands.
+        numbers: indices of its action.
+        low: lower ends of the actuators' control ranges.
         high: their upper ends.
     """
 

@@ -1,4 +1,4 @@
-"""The room, and the tables in it."""
+"""The room and its tables."""
 
 from collections.abc import Sequence
 from itertools import product
@@ -6,8 +6,8 @@ from itertools import product
 from mjgym.mjcf import Spec, add, load
 
 LEG_RADIUS = 0.025  # m
-LEG_INSET = 0.1  # m, from the table's edges to the middle of a leg
-RIM = 0.002  # m, that it stands out
+LEG_INSET = 0.1  # m, from the table's edges to the centre of a leg
+RIM = 0.002  # m, overhang
 FRICTION = (1.0, 0.005, 0.0001)  # sliding, m torsional, m rolling
 
 Pose = tuple[tuple[float, float, float], tuple[float, float, float, float]]
@@ -15,7 +15,7 @@ Pose = tuple[tuple[float, float, float], tuple[float, float, float, float]]
 
 
 def room() -> Spec:
-    """An empty room with a floor, a lamp and the cameras frontview, birdview, agentview, sideview.
+    """Build an empty room: floor, lamp, cameras frontview, birdview, agentview and sideview.
 
     It has the physics of the family: a timestep of 2 ms, elliptic friction cones, air.
     """
@@ -30,12 +30,12 @@ def add_table(
     friction: Sequence[float] = FRICTION,
     name: str = "table",
 ) -> None:
-    """Put a table into a room: a slab on four legs, whose top has the site "<name>_top".
+    """Add a table: a slab on four legs, with the site "<name>_top" on it.
 
     Args:
         scene: the room.
         size: of the slab along x, y and z, m.
-        top: the middle of its upper face, (3,) m.
+        top: centre of its upper face, (3,) m.
         friction: of the slab with objects.
         name: of its body; the slab is the geom "<name>_collision".
     """
@@ -47,7 +47,7 @@ def add_table(
         material="wood",
     )  # fmt: skip
     add(table, "site", name=f"{name}_top", pos=(0, 0, z), size=0.001, group=4)
-    look = scene.find_default("room_look")  # legs and rims are only seen
+    look = scene.find_default("room_look")  # legs and rims are visual
     for sx, sy in product((-1, 1), repeat=2):
         inward = (max(x - LEG_INSET, 0.0), max(y - LEG_INSET, 0.0))
         add(

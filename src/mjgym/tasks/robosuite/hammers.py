@@ -1,4 +1,4 @@
-"""Hammers, and their sizes that differ from episode to episode."""
+"""Hammers with sizes that vary by episode."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -25,7 +25,7 @@ VARIES = (
 )
 """The fields of a model that `resize_hammer` writes, for the `varies` of tasks that call it."""
 
-# Parts of the head: half sizes, and place along x, in half heights of the head. Cylinders have
+# Parts of the head: half sizes, and position along x, in half heights of the head. Cylinders have
 # radius and half length, and lie along x.
 HEAD = {
     "head": ((2.0, 1.0, 1.0), 0.0),
@@ -33,13 +33,13 @@ HEAD = {
     "face": ((1.0, 0.4), 2.8),
     "claw": ((0.7072, 0.95, 0.7072), -2.0),
 }
-LYING = (sqrt(0.5), sqrt(0.5), 0.0, 0.0)  # a quaternion: the handle is level, as is the head
+LYING = (sqrt(0.5), sqrt(0.5), 0.0, 0.0)  # a quaternion: handle and head are level
 ROLLED = np.array([0.0, 1.0, 0.0, 0.0])  # a quaternion: half a turn about the head
 
 
 @dataclass(frozen=True)
 class Hammer:
-    """A hammer's sizes and weight.
+    """Dimensions and densities of a hammer.
 
     Args:
         radius: half the thickness of the handle, m.
@@ -59,7 +59,7 @@ class Hammer:
 
     @property
     def head_height(self) -> float:
-        """Height of the head's middle over the handle's, along the handle, m."""
+        """Height of the head's centre over the handle's, along the handle, m."""
         return self.length / 2 + self.head
 
 
@@ -73,21 +73,21 @@ class EitherSide(Uniform):
 
 
 def add_hammer(scene: Spec, name: str) -> None:
-    """Put a hammer into a scene, as the body "<name>_root"; `resize_hammer` gives it its size.
+    """Add a hammer as the body "<name>_root"; `resize_hammer` sets its size.
 
-    Its parts are the geoms "<name>_handle" and, of the head, "<name>_head", "<name>_neck",
-    "<name>_face" and "<name>_claw".
+    Its geoms are "<name>_handle" and, of the head, "<name>_head", "<name>_neck", "<name>_face" and
+    "<name>_claw".
     """
     scene.attach(load("robosuite/hammer.xml"), prefix=f"{name}_", frame=scene.worldbody.add_frame())
 
 
 def resize_hammer(v: SingleView, name: str, hammer: Hammer) -> None:
-    """Give a hammer of `add_hammer` other sizes; weight, inertia and all that follows go with it.
+    """Resize a hammer of `add_hammer`, with its mass, inertia and derived fields.
 
     Args:
         v: the scratch simulation of an episode's start, before anything is placed.
-        name: the hammer's.
-        hammer: its sizes and weight.
+        name: name of the hammer.
+        hammer: dimensions and densities.
     """
     handle = v.geom(f"{name}_handle")
     handle.size[:] = hammer.radius, hammer.radius, hammer.length / 2
@@ -102,9 +102,9 @@ def resize_hammer(v: SingleView, name: str, hammer: Hammer) -> None:
     body = v.body(f"{name}_root")
     mass = sum(m for m, _, _ in parts)
     centre = sum(m * pos for m, pos, _ in parts) / mass
-    inertia = sum(own + m * _parallel_axis(pos - centre) for m, pos, own in parts)
+    inertia = sum(central + m * _parallel_axis(pos - centre) for m, pos, central in parts)
     moments, axes = np.linalg.eigh(inertia)
-    moments, axes = moments[::-1], axes[:, ::-1]  # the largest first, as the compiler has them
+    moments, axes = moments[::-1], axes[:, ::-1]  # largest first, as in the compiler
     axes[:, 2] *= np.linalg.det(axes)  # right-handed
     body.mass[:] = mass
     body.ipos[:] = centre
@@ -114,7 +114,7 @@ def resize_hammer(v: SingleView, name: str, hammer: Hammer) -> None:
 
 
 def extent_of_hammer(v: SingleView, name: str) -> Extent:
-    """The extent of a lying hammer, as built by `add_hammer`."""
+    """Extent of a lying hammer of `add_hammer`."""
     radius = float(v.geom(f"{name}_handle").size[0])
     return Extent(float(v.geom(f"{name}_head").pos[2]), -radius, radius, LYING)
 
@@ -122,7 +122,7 @@ def extent_of_hammer(v: SingleView, name: str) -> Extent:
 def _solid(
     half: Sequence[float], pos: np.ndarray, mat: np.ndarray, density: float
 ) -> tuple[float, np.ndarray, np.ndarray]:
-    """Mass, place and inertia about its middle, (3, 3) kg m^2, of a box or a cylinder."""
+    """Mass, position and central inertia, (3, 3) kg m^2, of a box or a cylinder."""
     squares = np.square(half)
     if len(half) == 3:
         mass = density * 8 * float(np.prod(half))
@@ -135,11 +135,11 @@ def _solid(
 
 
 def _parallel_axis(offset: np.ndarray) -> np.ndarray:
-    """The parallel-axis term of an inertia for 1 kg at an offset, (3, 3) m^2."""
+    """Parallel-axis term of an inertia for 1 kg at an offset, (3, 3) m^2."""
     return np.asarray(offset @ offset * np.eye(3) - np.outer(offset, offset))
 
 
 def _about_y(angle: float) -> np.ndarray:
-    """The matrix of a turn about y, (3, 3)."""
+    """Rotation matrix about y, (3, 3)."""
     c, s = np.cos(angle), np.sin(angle)
     return np.array([[c, 0.0, s], [0.0, 1.0, 0.0], [-s, 0.0, c]])

@@ -1,4 +1,4 @@
-"""The parts of ToolHang: a stand, a frame that is inserted into it, and a tool."""
+"""Parts of ToolHang: a stand, a frame to insert into it, and a tool."""
 
 from math import cos, pi, sin
 
@@ -15,9 +15,9 @@ SQUARES = 51
 SQUARE_HALVES = (0.001, 0.00325)  # m, of the first and the last square
 SQUARE_HEIGHTS = (-0.134263235, -0.115586765)  # m, along the post
 THICKNESS = 0.000186765  # m, half a square's
-POST = 0.04375  # m, of the post along the frame's x
+POST = 0.04375  # m, position of the post along the frame's x
 
-# The tool's rings, each of eight bars: half sizes of a bar, and its distance from the middle, m.
+# The tool's rings, each of eight bars: half sizes of a bar, and its distance from the centre, m.
 BARS = 8
 RINGS = {
     "hole1": ((0.003233578, 0.00669696, 0.0035), 0.012934313),
@@ -28,7 +28,7 @@ RING = tuple(f"tool_hole1_hc_{i}" for i in range(BARS))
 
 
 def add_stand_frame_and_tool(scene: Spec) -> None:
-    """Put the three into a scene; their names begin with "stand_", "frame_" and "tool_"."""
+    """Add the three to a scene; their names begin with "stand_", "frame_" and "tool_"."""
     frame, tool = load("robosuite/frame.xml"), load("robosuite/tool.xml")
     post = frame.body("root")
     places = np.linspace(SQUARE_HEIGHTS[0], SQUARE_HEIGHTS[1], SQUARES)

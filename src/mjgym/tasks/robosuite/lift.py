@@ -16,13 +16,13 @@ from mjgym.tasks.robosuite.scripted_policies import cubes
 from mjgym.tasks.robosuite.tabletop import TABLE_TOP, OneTable, closeness, reward_if
 
 CUBE = "cube_main"
-SMALLEST, LARGEST = 0.020, 0.022  # m, half a side of the cube; each side is drawn by itself
+SMALLEST, LARGEST = 0.020, 0.022  # m, half a side of the cube; sides are drawn independently
 DENSITY = 1000.0  # kg/m^3
 RED = (0.75, 0.13, 0.11, 1.0)
 AROUND = (-0.03, 0.03)  # m, where the cube lies from the middle of the table, along x and y
-DROP = 0.01  # m, that it falls at the start
+DROP = 0.01  # m, drop at the start
 
-HIGH = 0.04  # m over the table: the cube's middle is lifted there
+HIGH = 0.04  # m over the table: height of a lifted cube's centre
 GRASP, LIFTED = 0.25, 2.25  # rewards; reaching pays up to 1
 
 

@@ -26,8 +26,8 @@ DROP = 0.02  # m, of the extents' bottoms over the table
 
 PEGS = {"SquareNut": (0.23, 0.1), "RoundNut": (0.23, -0.1)}  # m
 ON_PEG = 0.03  # m along x and y from the peg's middle
-DOWN = 0.05  # m over the table: a nut on its peg is below
-CARRY = 0.2  # m over the middle of the table's slab, where nuts are to be carried
+DOWN = 0.05  # m over the table: a nut below it is on its peg
+CARRY = 0.2  # m over the centre of the table's slab, of carried nuts
 
 
 @register("robosuite/NutAssembly-v0", tags=("tabletop", "one-arm"))

@@ -18,7 +18,7 @@ from mjgym.tasks.robosuite.placements import Extent, Placement, Uniform
 from mjgym.tasks.robosuite.scripted_policies import sorting_objects
 from mjgym.tasks.robosuite.sorting import ALL, OVER, RANDOM, Sorting
 
-# How much room each takes at the start. The published bottoms are lower than the objects: they fall
+# Extents of the objects at the start. The published bottoms are lower than the objects: they fall
 # by up to 5 mm; the can's is half a millimetre lower than published, out of the bin's floor.
 EXTENTS = {
     "Milk": Extent(radius=0.025, bottom=-0.085, top=0.075, clearance=0.0281),  # m
@@ -26,23 +26,23 @@ EXTENTS = {
     "Cereal": Extent(radius=0.04, bottom=-0.1, top=0.03, clearance=0.0523),
     "Can": Extent(radius=0.025, bottom=-0.0605, top=0.04, clearance=0.0251),
 }
-WALL = 0.05  # m, from the bins' edges to where objects may lie
+WALL = 0.05  # m, margin of objects to the bins' edges
 ROBOT = (-0.5, -0.1)  # m
 
-# On which side of the second bin's middle each has its quarter, along x and y.
+# Side of the second bin's centre with each object's quarter, along x and y.
 SIDES = {"Milk": (-1, -1), "Bread": (1, -1), "Cereal": (-1, 1), "Can": (1, 1)}
 DEPTH = 0.1  # m over the second bin's frame, below which an object is in it
-CARRY = 0.25  # m over the second bin's frame, where objects are to be carried
-GHOST = 0.3  # opacity of what stands where the objects are to go
+CARRY = 0.25  # m over the second bin's frame, of carried objects
+GHOST = 0.3  # opacity of the markers of destinations
 
 
 def grocery(name: str) -> Spec:
-    """An object that moves freely, by its name."""
+    """Build a free object by name."""
     return mjcf.load(f"robosuite/{name.lower()}.xml")
 
 
 def ghost(name: str) -> Spec:
-    """The visual copy of an object at its destination."""
+    """Build the visual copy of an object at its destination."""
     seen = grocery(name)
     mjcf.remove(seen, "joint", "joint0")
     mjcf.remove(seen, "geom", "g0")
@@ -189,7 +189,7 @@ class PickPlace(Sorting, GoalTask):
         )
 
     def _of_chosen(self, v: View, places: Mapping[str, Array]) -> Array:
-        """Places of the objects that are to be put away, one after the other, (..., 3 k) m."""
+        """Positions of the objects to put away, one after the other, (..., 3 k) m."""
         if self.choice == ALL:
             return v.xp.concat(list(places.values()), axis=-1)
         if self.choice != RANDOM:

@@ -1,7 +1,7 @@
 """Placement samplers: initial poses of objects, for any task.
 
-They are those of the published tasks. A sampler draws a pose for each of its objects, out of the
-way of those that have been placed before.
+They are those of the published tasks. A sampler draws a pose for each of its objects, clear of
+those placed before.
 """
 
 import dataclasses
@@ -16,21 +16,21 @@ from mjgym.tasks.robosuite.team import unpacked
 from mjgym.util.catalogue import Catalogue
 from mjgym.util.suggestions import or_else
 
-ATTEMPTS = 5000  # at a place for one object
+ATTEMPTS = 5000  # per object
 AXES = {"x": 0, "y": 1, "z": 2}
 
 
 @dataclass(frozen=True)
 class Extent:
-    """The space that an object takes up when it is placed.
+    """Space of an object for placement.
 
     Args:
-        radius: of a circle around its frame that it fits into, seen from above, m.
+        radius: circle around its frame that contains it, seen from above, m.
         bottom: height of its lowest point over its frame, m: not above 0.
         top: height of its highest point over its frame, m.
-        quat: how it is turned before a sampler turns it.
-        clearance: of a circle that no other object's may overlap, where it is larger than
-            `radius`, m.
+        quat: orientation before a sampler's rotation.
+        clearance: radius of a circle that no other object's may overlap, if larger than `radius`,
+            m.
     """
 
     radius: float
@@ -41,12 +41,12 @@ class Extent:
 
     @property
     def clear_radius(self) -> float:
-        """Radius of the circle that no other object's may overlap, m."""
+        """Radius of the circle that no other object may overlap, m."""
         return max(self.radius, self.clearance)
 
     @classmethod
     def of_box(cls, half: Any) -> "Extent":
-        """That of a box around its frame, of half sizes (3,) m."""
+        """Extent of a box around its frame, of half sizes (3,) m."""
         x, y, z = (float(h) for h in half)
         return cls(float(np.hypot(x, y)), -z, z)
 
@@ -60,7 +60,7 @@ class Pose:
 
 
 class Placement:
-    """A way to place objects; your own is found as "module:name"."""
+    """A way to place objects; "module:name" refers to a user's."""
 
     objects: tuple[str, ...] = ()
     """Names of the objects that it places; empty for all that have not been placed."""
@@ -68,15 +68,15 @@ class Placement:
     def draw(
         self, rng: Any, extents: Mapping[str, Extent], placed: Mapping[str, Pose]
     ) -> dict[str, Pose]:
-        """Poses for the objects, in their order.
+        """Draw poses for the objects, in order.
 
         Args:
-            rng: the generator.
+            rng: random generator.
             extents: of all objects of the task, by name.
-            placed: the poses of those that lie already.
+            placed: poses of objects placed before.
 
         Raises:
-            RuntimeError: there is no place for an object; the message names it.
+            RuntimeError: there is no room for an object; the message names it.
         """
         raise NotImplementedError(f"{type(self).__name__} must define draw()")
 
@@ -85,7 +85,7 @@ placements: Catalogue[Placement] = Catalogue("placement", Placement)
 
 
 def is_placement(value: Any) -> TypeGuard[Placement]:
-    """Whether something draws poses for objects, be it a `Placement` or another class."""
+    """Whether a value draws poses for objects, be it a `Placement` or another class."""
     return callable(getattr(value, "draw", None))
 
 
@@ -130,11 +130,10 @@ class Uniform(Placement):
     def draw(
         self, rng: Any, extents: Mapping[str, Extent], placed: Mapping[str, Pose]
     ) -> dict[str, Pose]:
-        """Poses for the objects, in their order."""
-        found: dict[str, Pose] = {}
+        poses: dict[str, Pose] = {}
         for name in self.objects or [n for n in extents if n not in placed]:
-            found[name] = self._place(name, rng, extents, {**placed, **found})
-        return found
+            poses[name] = self._place(name, rng, extents, {**placed, **poses})
+        return poses
 
     def _place(
         self, name: str, rng: Any, extents: Mapping[str, Extent], placed: Mapping[str, Pose]
@@ -166,7 +165,7 @@ class Uniform(Placement):
 def _overlaps(
     pos: np.ndarray, extent: Extent, extents: Mapping[str, Extent], placed: Mapping[str, Pose]
 ) -> bool:
-    """Whether an object would be within the cylinder around one that lies already."""
+    """Whether an object would be in the cylinder around a placed one."""
     return any(
         np.hypot(*(pos - other.pos)[:2]) <= extent.clear_radius + extents[name].clear_radius
         and pos[2] - other.pos[2] <= extents[name].top - extent.bottom
@@ -187,7 +186,6 @@ class Within(Uniform):
     def draw(
         self, rng: Any, extents: Mapping[str, Extent], placed: Mapping[str, Pose]
     ) -> dict[str, Pose]:
-        """Poses for the objects, in their order."""
         x, y, z = (float(p) for p in placed[self.container].pos)
         there = dataclasses.replace(self, reference=(x, y, z))
         return super(Within, there).draw(rng, extents, placed)
@@ -202,26 +200,24 @@ class Several(Placement):
     def draw(
         self, rng: Any, extents: Mapping[str, Extent], placed: Mapping[str, Pose]
     ) -> dict[str, Pose]:
-        """Poses for all objects."""
-        found: dict[str, Pose] = {}
+        poses: dict[str, Pose] = {}
         for placement in self.placements:
-            found.update(placement.draw(rng, extents, {**placed, **found}))
-        return found
+            poses.update(placement.draw(rng, extents, {**placed, **poses}))
+        return poses
 
 
 def find_placement(given: Any, own: Placement, objects: Iterable[str]) -> Placement:
-    """The placement that a keyword argument asks for.
+    """Resolve a placement argument.
 
     Args:
-        given: "default" for the task's own; "module:name" of your own; a dict of
-            parameters of `Uniform` that differ from the task's own, or of such dicts by object; a
-            `Placement`.
-        own: the task's.
+        given: "default" for the task's placement; "module:name" of a user's; a dict of parameters
+            of `Uniform` that differ from the task's, or of such dicts by object; a `Placement`.
+        own: the task's placement.
         objects: names of the task's objects.
 
     Raises:
         TypeError: there is no such parameter; the message names the nearest.
-        ValueError: there is no such placement, or it places what the task has not.
+        ValueError: there is no such placement, or it places objects that the task lacks.
     """
     if is_placement(given):
         found = given
@@ -239,7 +235,7 @@ def find_placement(given: Any, own: Placement, objects: Iterable[str]) -> Placem
 
 
 def _changed(own: Placement, asked: Mapping[str, Any], objects: tuple[str, ...]) -> Placement:
-    """A task's own placement with other parameters."""
+    """Copy a task's placement with other parameters."""
     if any(isinstance(value, Mapping) for value in asked.values()):
         for name in asked:
             if name not in objects:

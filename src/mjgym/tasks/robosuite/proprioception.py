@@ -10,32 +10,32 @@ from mjgym.tasks.robosuite.team import Manipulator, Robot
 
 
 def xyzw(quaternion: Array, v: View) -> Array:
-    """The engine's quaternion (w, x, y, z) in the order of observations (x, y, z, w)."""
+    """Reorder the engine's quaternion (w, x, y, z) to that of observations (x, y, z, w)."""
     return v.xp.concat([quaternion[..., 1:4], quaternion[..., 0:1]], axis=-1)
 
 
 def upright(quaternion: Array, v: View) -> Array:
-    """The quaternion (w, x, y, z) or its negative, the same rotation, whichever has w >= 0."""
+    """Flip the sign of a quaternion (w, x, y, z) so that w >= 0."""
     return v.xp.where(quaternion[..., 0:1] < 0, -quaternion, quaternion)
 
 
 def tool_position(v: View, manipulator: Manipulator) -> Array:
-    """The position of the point between the fingers, (..., 3) m."""
+    """Position of the centre between the fingers, (..., 3) m."""
     return v.site(manipulator.tool).xpos
 
 
 def pose_in_hand(v: View, manipulator: Manipulator, body: str) -> tuple[Array, Array]:
-    """The pose of a body in the hand's frame: (..., 3) m and a quaternion x, y, z, w (..., 4).
+    """Pose of a body in the hand's frame: (..., 3) m and a quaternion x, y, z, w (..., 4).
 
     The hand's frame is at the tool, with the axes of the link that carries the hand.
     """
-    link, seen = v.body(manipulator.link), v.body(body)
-    ahead = to_local(link.xmat, seen.xpos - tool_position(v, manipulator))
-    return ahead, xyzw(upright(product(conjugate(link.xquat), seen.xquat), v), v)
+    link, target = v.body(manipulator.link), v.body(body)
+    ahead = to_local(link.xmat, target.xpos - tool_position(v, manipulator))
+    return ahead, xyzw(upright(product(conjugate(link.xquat), target.xquat), v), v)
 
 
 def nearest(v: View, manipulators: Sequence[Manipulator], point: Array) -> Array:
-    """The distance of the nearest tool to a point (..., 3), m."""
+    """Distance of the nearest tool to a point (..., 3), m."""
     xp = v.xp
     distances = [norm(tool_position(v, each) - point) for each in manipulators]
     if len(distances) == 1:
@@ -59,13 +59,13 @@ MEANINGS = {
 
 
 def proprioception(v: View, robot: Robot) -> Arrays:
-    """A robot's entries, whose names begin with "robot<n>_".
+    """Entries of a robot, with names that begin with "robot<n>_".
 
     `joint_pos` (rad), `joint_pos_cos`, `joint_pos_sin`, `joint_vel` (rad/s) and `joint_acc`
-    (rad/s^2) of all arms; then of each arm `eef_pos`, the point between the fingers (m);
+    (rad/s^2) of all arms; then of each arm `eef_pos`, the centre between the fingers (m);
     `eef_quat`, the orientation of the link that carries the hand, and `eef_quat_site`, that of the
-    tool's site, x, y, z, w; `gripper_qpos` and `gripper_qvel` (m or rad, per s). Where a robot has
-    two arms, the names of these go on with "right_" or "left_".
+    tool's site, x, y, z, w; `gripper_qpos` and `gripper_qvel` (m or rad, per s). With two arms
+    these names go on with "right_" or "left_".
     """
     own = f"robot{robot.number}_"
     qpos = v.qpos[..., v.rows("qpos", robot.joints)]

@@ -1,4 +1,4 @@
-"""Base class of PickPlace and NutAssembly: each object has a place of its own."""
+"""Base class of PickPlace and NutAssembly: each object has its place."""
 
 import functools
 import operator
@@ -18,7 +18,7 @@ from mjgym.tasks.robosuite.tabletop import Tabletop, closeness, reward_if
 from mjgym.util.suggestions import or_else
 
 ALL, RANDOM = "all", "random"
-PARKED = 10.0  # m along x and y, where objects stand that an episode has no use for
+PARKED = 10.0  # m along x and y, position of unused objects
 
 REACH, GRASP, LIFT, OVER, HOVER = 0.1, 0.35, 0.5, 0.5, 0.2  # rewards
 LIFT_SCALE = 15.0  # 1/m, how fast the reward for lifting falls off
@@ -66,7 +66,7 @@ class Sorting(Tabletop):
         names = self.object_names if self.choice == ALL else (self.kinds[self.choice],)
         return {name: (name,) for name in names}
 
-    # Where objects go to.
+    # Destinations.
 
     def goal(self, name: str) -> tuple[float, float]:
         """The middle of an object's place, x and y, m."""
@@ -94,16 +94,18 @@ class Sorting(Tabletop):
         goal = v.xp.asarray(self.goal(name), dtype=v.xp.float64)
         return v.body(self.body_of(name)).xpos[..., 0:2] - goal
 
-    # What begins an episode.
+    # Start of an episode.
 
     def place(self, v: SingleView, rng: Any) -> None:
         super().place(v, rng)
         if self.choice == ALL:
             return
         names = self.object_names
-        kept = names[rng.integers(len(names))] if self.choice == RANDOM else self.kinds[self.choice]
+        chosen = (
+            names[rng.integers(len(names))] if self.choice == RANDOM else self.kinds[self.choice]
+        )
         for i, name in enumerate(names):
-            if name != kept:
+            if name != chosen:
                 where = PARKED, PARKED + i, self.lowest[name]
                 put(v, self.body_of(name), where, (1.0, 0.0, 0.0, 0.0))
 
@@ -116,12 +118,12 @@ class Sorting(Tabletop):
             memory["object"] = xp.asarray(number, dtype=xp.float64)
         return memory
 
-    # What is observed.
+    # Observation.
 
     def objects(self, v: View) -> Arrays:
         if self.choice != RANDOM:
-            seen = self.object_names if self.choice == ALL else (self.kinds[self.choice],)
-            return {key: x for name in seen for key, x in self.poses(v, name, name).items()}
+            names = self.object_names if self.choice == ALL else (self.kinds[self.choice],)
+            return {key: x for name in names for key, x in self.poses(v, name, name).items()}
         number, *others = (self.poses(v, name, self.drawn) for name in self.object_names)
         chosen = v.memory["object"]
         for i, other in enumerate(others, start=1):
@@ -179,7 +181,7 @@ class Sorting(Tabletop):
             signals[f"{label}_{part}"] = Signal(meaning, names, source=f"body x{part} of {called}")
         return signals
 
-    # What is paid.
+    # Reward.
 
     def placed(self, v: View, name: str) -> Array:
         """Whether an object is in its place and let go, bool."""

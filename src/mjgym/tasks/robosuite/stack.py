@@ -23,7 +23,7 @@ RED, GREEN = (0.75, 0.13, 0.11, 1.0), (0.16, 0.52, 0.27, 1.0)
 AROUND = (-0.08, 0.08)  # m, where the cubes lie from the middle of the table, along x and y
 DROP = 0.01  # m, that they fall at the start
 
-HIGH = 0.04  # m over the table: cube A's middle is lifted there
+HIGH = 0.04  # m over the table: height of a lifted cube A's centre
 NEAR = 0.01  # m, from the goal
 REACH, GRASP, LIFT, ALIGN, STACKED = 0.25, 0.25, 1.0, 0.5, 2.0  # rewards
 ALIGN_SCALE = 1.0  # 1/m, how fast the reward for being above cube B falls off

@@ -1,19 +1,19 @@
 """Base class of the tabletop tasks: robots in a room, driven by controllers.
 
-What differs from the published tasks, where those have traps:
+Differences from pitfalls of the published tasks:
 
 | published | here |
 |---|---|
-| a seed fixes the draws from the construction on | `reset(seed=s)` fixes the episode |
-| sizes are drawn only when the model is compiled anew | drawn for each episode, nothing compiled |
-| Cartesian entries and rewards are one physics step old | all entries are of the same instant |
+| a seed fixes the draws from construction on | `reset(seed=s)` fixes the episode |
+| sizes are drawn only when the model is recompiled | drawn per episode, without compilation |
+| Cartesian entries and rewards are one physics step old | all entries are simultaneous |
 | `done` at the horizon, and an error after it | truncation at the horizon; success ends nothing |
-| pictures unless switched off, upside down | pictures if asked for, upright |
+| images unless switched off, upside down | images on request, upright |
 | a frequency that divides no number of physics steps is rounded | it is refused |
 | a NaN in an action makes the arm limp until the next reset | it is refused |
 | delays of readings do nothing | `mjgym.Observable(delay=...)` delays |
-| "absolute" actions have bounds of 1 that mean nothing | their bounds are open |
-| the first torque is computed with the fingers elsewhere | with the fingers where they are |
+| "absolute" actions have meaningless bounds of 1 | their bounds are open |
+| the first torque is computed with other finger positions | with the actual ones |
 | a ramp of orientation holds an error that is not the tool's | the goal ramps |
 """
 
@@ -52,11 +52,11 @@ from mjgym.util.suggestions import or_else
 
 HORIZON_TIMESTEP = 0.05  # s, of the control steps that the published horizon counts
 TABLE_SIZE = (0.8, 0.8, 0.05)  # m
-TABLE_TOP = (0.0, 0.0, 0.8)  # m, the middle of the upper face
+TABLE_TOP = (0.0, 0.0, 0.8)  # m, centre of the upper face
 ARRANGEMENTS = ("opposed", "parallel")
 REWARDS = ("dense", "sparse")
 NOISES = ("gaussian", "uniform")
-REACH_SCALE = 10.0  # 1/m, how fast a reward for being near falls off
+REACH_SCALE = 10.0  # 1/m, decay of rewards for being near
 
 
 def closeness(distance: Array, scale: float = REACH_SCALE) -> Array:
@@ -142,7 +142,7 @@ class Tabletop(Task):
         """The raw reward of success; a plain value overrides it."""
         return 1.0
 
-    # What is asked for.
+    # Options.
 
     def __post_init__(self) -> None:
         for name in ("robot", "gripper", "controller", "base"):
@@ -215,7 +215,7 @@ class Tabletop(Task):
         """The arms of all robots, each with its hand."""
         return tuple(each for robot in self.robots for each in robot.manipulators)
 
-    # What stands where.
+    # Layout.
 
     def model(self) -> Spec:
         scene = room()
@@ -266,7 +266,7 @@ class Tabletop(Task):
         """From the nearest tool to a point (..., 3), m."""
         return nearest(v, self.manipulators, point)
 
-    # What begins an episode.
+    # Start of an episode.
 
     def initialize(self, v: SingleView, rng: Any) -> None:
         for robot, (size, kind) in zip(self.robots, self._noises, strict=True):
@@ -291,7 +291,7 @@ class Tabletop(Task):
         """Extents of the objects, by name."""
         return {}
 
-    # What an action does.
+    # Actions.
 
     def actions(self, model: Model) -> tuple[Action, ...]:
         return drive.actions(self.robots)
@@ -313,8 +313,8 @@ class Tabletop(Task):
         return self._drive.substep(v)
 
     def compiled_law(self, model: Model) -> CompiledLaw | str:
-        own = type(self).control, type(self).substep
-        if own != (Tabletop.control, Tabletop.substep):
+        methods = type(self).control, type(self).substep
+        if methods != (Tabletop.control, Tabletop.substep):
             return OWN_LAW
         return self._drive.compiled
 
@@ -322,7 +322,7 @@ class Tabletop(Task):
         """Always: accelerations and contacts are of the instant of all other entries."""
         return True
 
-    # What is observed.
+    # Observation.
 
     def observation(self, v: View) -> Arrays:
         groups = {
@@ -370,7 +370,7 @@ class Tabletop(Task):
             for name, point in points.items()
         }
 
-    # What is paid.
+    # Reward.
 
     def reward(self, terms: Arrays) -> Array:
         raw = self.stages(terms)
@@ -382,7 +382,7 @@ class Tabletop(Task):
 
 
 def _joined(v: View, entries: Arrays) -> Array:
-    """Concatenated numbers of the entries, (..., n)."""
+    """Concatenate the numbers of entries, (..., n)."""
     flat = [x[..., None] if x.ndim == len(v.lead) else x for x in entries.values()]
     return v.xp.concat(flat, axis=-1)
 

@@ -1,6 +1,6 @@
-"""The robots of a task: which ones, what they hold, what moves them, and how all of it is named.
+"""Robots of a task: arms, hands, mounts, controllers and names.
 
-The n-th robot's names begin with "robot<n>_", its mount's with "fixed_mount<n>_", and those of the
+Names of the n-th robot begin with "robot<n>_", its mount's with "fixed_mount<n>_", and those of the
 hand on its right or left arm with "gripper<n>_right_" or "gripper<n>_left_".
 """
 
@@ -19,8 +19,8 @@ from mjgym.robots import Arm, Base, Hand, Limb, arms, attach, bases, hands
 from mjgym.rotations import about_z
 
 PHYSICS_TIMESTEP = 0.002  # s
-DEFAULT = "default"  # in the place of a name: what the robot has by itself
-TOOL_CENTRE = "grip_site"  # the site of every tabletop hand that a controller moves
+DEFAULT = "default"  # instead of a name: the robot's default
+TOOL_CENTRE = "grip_site"  # controlled site of every tabletop hand
 
 
 @dataclass(frozen=True)
@@ -28,11 +28,11 @@ class Manipulator:
     """One arm of a robot, with its hand and its controller.
 
     Args:
-        robot: number of the robot.
+        robot: index of the robot.
         side: "right" or "left".
-        limb: its joints and motors; names without prefix.
-        hand: what it holds with.
-        controller: what turns actions into torques.
+        limb: joints and motors; names without prefix.
+        hand: the hand.
+        controller: maps actions to torques.
         alone: whether the robot has no other arm.
     """
 
@@ -45,57 +45,54 @@ class Manipulator:
 
     @property
     def name(self) -> str:
-        """Its name: "robot0_right"."""
+        """Name, as "robot0_right"."""
         return f"robot{self.robot}_{self.side}"
 
     @property
     def label(self) -> str:
-        """The prefix of its observation entries: the side only where there are two arms."""
+        """Prefix of its observation entries, with the side for two arms alone."""
         return f"robot{self.robot}_" if self.alone else f"{self.name}_"
 
     @property
     def hand_prefix(self) -> str:
-        """The prefix of the names of its hand's elements."""
+        """Prefix of its hand's elements."""
         return f"gripper{self.robot}_{self.side}_"
 
     @property
     def joints(self) -> tuple[str, ...]:
-        """The arm's joints."""
         return tuple(f"robot{self.robot}_{joint}" for joint in self.limb.joints)
 
     @property
     def motors(self) -> tuple[str, ...]:
-        """The arm's actuators."""
+        """Names of the arm's actuators."""
         return tuple(f"robot{self.robot}_{actuator}" for actuator in self.limb.actuators)
 
     @property
     def finger_joints(self) -> tuple[str, ...]:
-        """The hand's joints."""
         return tuple(self.hand_prefix + joint for joint in self.hand.joints)
 
     @property
     def finger_actuators(self) -> tuple[str, ...]:
-        """The hand's actuators."""
         return tuple(self.hand_prefix + actuator for actuator in self.hand.actuators)
 
     @property
     def wrist(self) -> str:
-        """The site that the hand is attached to."""
+        """Site that the hand is attached to."""
         return f"robot{self.robot}_{self.limb.wrist}"
 
     @property
     def link(self) -> str:
-        """The body that carries the hand, whose orientation is observed."""
+        """Body that carries the hand, with the observed orientation."""
         return f"robot{self.robot}_{self.limb.link}"
 
     @property
     def tool(self) -> str:
-        """The site between the fingers."""
+        """Site between the fingers."""
         return self.hand_prefix + self.hand.tool_centre
 
     @property
     def origin(self) -> str:
-        """The site in whose axes the arm moves: its own, or that of its mount."""
+        """Site that defines the axes of the arm's motion: the arm's, or that of its mount."""
         if not self.limb.origin:
             return f"fixed_mount{self.robot}_mount"
         return f"robot{self.robot}_{self.limb.origin}"
@@ -106,9 +103,9 @@ class Robot:
     """A robot with its hands and its mount.
 
     Args:
-        number: of the robot, from 0.
+        number: index of the robot, from 0.
         arm: the robot without hands.
-        base: what it stands on.
+        base: its mount.
         manipulators: its arms, the right one first.
     """
 
@@ -119,15 +116,15 @@ class Robot:
 
     @property
     def joints(self) -> tuple[str, ...]:
-        """The joints of all of its arms."""
+        """Joints of all of its arms."""
         return tuple(joint for each in self.manipulators for joint in each.joints)
 
     def stand(self, scene: Spec, place: tuple[float, float, float]) -> None:
         """Attach it to a scene.
 
         Args:
-            scene: the model to put it into.
-            place: x and y (m) on the floor, and the angle (rad) that it is turned by.
+            scene: model to extend.
+            place: x and y (m) on the floor, and the angle (rad) of its rotation.
         """
         x, y, yaw = place
         site = add(scene.worldbody, "site", name=f"stand{self.number}", pos=(x, y, 0.0), group=4)
@@ -144,13 +141,13 @@ Words = str | None | Sequence[str | None]
 
 
 def normal(what: str, value: Any) -> Any:
-    """A keyword argument as a frozen task can keep it, so that equal ones are equal.
+    """Normalise a keyword argument to a hashable value, so that equal ones compare equal.
 
-    Names stay as they are, a sequence becomes a tuple, a dict of parameters becomes the text of a
-    JSON object with its keys in order.
+    Names are unchanged, a sequence becomes a tuple, a dict of parameters becomes JSON text with
+    sorted keys.
 
     Raises:
-        TypeError: it is nothing of the kind.
+        TypeError: it has another type.
     """
     if isinstance(value, str) or value is None:
         return value
@@ -165,7 +162,7 @@ def normal(what: str, value: Any) -> Any:
 
 
 def unpacked(value: Any) -> Any:
-    """The value that `normal` was given: a dict for a JSON object's text, else unchanged."""
+    """Invert `normal`: a dict for JSON text, else unchanged."""
     if not (isinstance(value, str) and value.lstrip().startswith("{")):
         return value
     try:
@@ -178,15 +175,16 @@ def unpacked(value: Any) -> Any:
 def find_robots(
     robot: str | tuple[str, ...], gripper: Any, base: Any, controller: Any, substeps: int
 ) -> tuple[Robot, ...]:
-    """The robots that keyword arguments name.
+    """Build the robots that keyword arguments name.
 
     Args:
         robot: a name in `mjgym.robots.arms`, or one for each robot.
-        gripper: a name in `mjgym.robots.hands`, "default", None for none, or one for each robot.
+        gripper: a name in `mjgym.robots.hands`, "default", None for no gripper, or one for each
+            robot.
         base: a name in `mjgym.robots.bases`, "default", or one for each robot.
         controller: a name in `mjgym.controllers.controllers`, a dict of parameters with "type" as
-            `normal` keeps it, or one for each robot.
-        substeps: physics steps in a control step.
+            normalised by `normal`, or one for each robot.
+        substeps: physics steps per control step.
 
     Raises:
         TypeError: a controller has no such parameter.
@@ -195,7 +193,7 @@ def find_robots(
     """
     names = (robot,) if isinstance(robot, str) else robot
     count = len(names)
-    found = []
+    robots = []
     for i, (name, held, stand, law) in enumerate(
         zip(
             names,
@@ -212,8 +210,8 @@ def find_robots(
         control = _find_controller(law, substeps)
         limbs = arm.limbs
         for limb in limbs.values():
-            control.actions(limb.joints)  # which refuses parameters for another number of joints
-        found.append(
+            control.actions(limb.joints)  # raises for parameters of another number of joints
+        robots.append(
             Robot(
                 i,
                 arm,
@@ -224,14 +222,14 @@ def find_robots(
                 ),
             )
         )
-    return tuple(found)
+    return tuple(robots)
 
 
 def one_each(what: str, value: Any, count: int) -> tuple[Any, ...]:
-    """One value for each of several robots.
+    """Expand a value to one for each of several robots.
 
     Raises:
-        ValueError: there are values of another number of robots.
+        ValueError: the number of values is not that of robots.
     """
     if not isinstance(value, tuple):
         return (value,) * count
@@ -276,12 +274,12 @@ def _find_hand(robot: str, arm: Arm, name: str | None) -> Hand:
 
 
 def _find_controller(controller: Any, substeps: int) -> Controller:
-    given = unpacked(controller)
-    if given is None or given == DEFAULT:
+    parameters = unpacked(controller)
+    if parameters is None or parameters == DEFAULT:
         raise ValueError(f"controller: expected one of {', '.join(controllers.names())}")
-    law = make(given)
+    law = make(parameters)
     ramps = any(field.name == "substeps" for field in dataclasses.fields(law))
-    if ramps and not (isinstance(given, Mapping) and "substeps" in given):
+    if ramps and not (isinstance(parameters, Mapping) and "substeps" in parameters):
         law = make(law, substeps=substeps)
     return law
 
@@ -292,20 +290,20 @@ def places(
     """Positions of the robots, x and y (m), and the angle (rad) about the vertical of each.
 
     Args:
-        robots: one, or two.
-        offset: gives the place (x, y) of a robot that faces a task along x.
+        robots: one or two.
+        offset: returns the position (x, y) of a robot that faces a task along x.
         arrangement: of two robots: "opposed" to each other, from either side along y, or
             "parallel", side by side and facing along x.
-        apart: how far two robots stand from there along y (m), by arrangement.
+        apart: offset of two robots along y (m), by arrangement.
     """
     if len(robots) == 1:
         return ((*offset(robots[0].arm), 0.0),)
-    found = []
+    poses = []
     for robot, sign in zip(robots, (1.0, -1.0), strict=True):
         x, y = offset(robot.arm)
         shift = -sign * apart[arrangement]
-        if arrangement == "opposed":  # a quarter turn about the middle of the scene
-            found.append((-sign * y, sign * x + shift, sign * np.pi / 2))
+        if arrangement == "opposed":  # a quarter turn about the centre of the scene
+            poses.append((-sign * y, sign * x + shift, sign * np.pi / 2))
         else:
-            found.append((x, y + shift, 0.0))
-    return tuple(found)
+            poses.append((x, y + shift, 0.0))
+    return tuple(poses)

@@ -26,14 +26,14 @@ from mjgym.tasks.robosuite.proprioception import pose_in_hand, tool_position, up
 from mjgym.tasks.robosuite.scripted_policies import hanging_up
 from mjgym.tasks.robosuite.tabletop import TABLE_TOP, OneTable, reward_if
 
-# Where things lie on the table, from its middle, along x and y (m), and how they are turned (rad).
+# Positions on the table, from its centre, along x and y (m), and rotations (rad).
 STAND_PLACE = (-0.08, 0.0)
 FRAME_ALONG, FRAME_ACROSS = (-0.06, -0.02), (-0.26, -0.22)
 FRAME_TURNED = (7 * pi / 9, 8 * pi / 9)
 TOOL_ALONG, TOOL_ACROSS = (0.02, 0.06), (-0.22, -0.18)
 TOOL_TURNED = (-2 * pi / 3, -5 * pi / 9)
-DROP = 0.001  # m, that stand and tool fall at the start
-FRAME_OFFSET = -0.0993  # m, of the frame as if it stood, which lies
+DROP = 0.001  # m, drop of stand and tool at the start
+FRAME_OFFSET = -0.0993  # m, offset of the lying frame as if it stood
 EXTENTS = {
     "stand": Extent(0.092195445, -0.08, 0.08),
     "frame": Extent(0.047647796, -0.1408, 0.1408, quat=(sqrt(0.5), -sqrt(0.5), 0.0, 0.0)),
@@ -41,11 +41,11 @@ EXTENTS = {
 }
 BODIES = {"stand": STAND, "frame": FRAME, "tool": TOOL}
 
-UPRIGHT = cos(radians(10))  # least cosine of the angle that the stand is tilted by
-IN_STAND = 0.05  # m from the stand's foot: the frame's tip is in the stand
+UPRIGHT = cos(radians(10))  # least cosine of the stand's tilt
+IN_STAND = 0.05  # m from the stand's foot, of a frame's tip in the stand
 ROD, RING_BODY = "frame_horizontal_frame", "tool_hole1_root"
 CLEARANCE = 0.0105 - 0.00375  # m: the ring's inner radius without half the rod
-ON_ROD = (0.05, 1.0)  # of the rod's length from the hook: the ring is there
+ON_ROD = (0.05, 1.0)  # fractions of the rod's length from the hook, of a hung ring
 
 SEEN_FROM = ((0.483727527, 0.25055791), (0.397132917, 0.278075287, 0.501661258, 0.716446483))
 HUNG = 1.0  # the reward of success
@@ -181,11 +181,11 @@ class ToolHang(OneTable):
 
 
 def share_along(point: Array, start: Array, end: Array) -> Array:
-    """The projection of a point onto a line, (...): 0 at its start, 1 at its end."""
+    """Projection of a point onto a line, (...): 0 at its start, 1 at its end."""
     line = end - start
     return total((point - start) * line) / total(line * line)
 
 
 def beside(point: Array, start: Array, end: Array) -> Array:
-    """From a line to a point, at a right angle to the line, (..., 3) m."""
+    """Perpendicular from a line to a point, (..., 3) m."""
     return point - start - share_along(point, start, end)[..., None] * (end - start)

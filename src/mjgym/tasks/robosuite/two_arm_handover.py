@@ -28,15 +28,15 @@ TABLE_TOP = (0.0, -0.45, 0.8)  # m, in front of the first arm
 HAMMER, HANDLE, HEAD = "hammer_root", ("hammer_handle",), "hammer_head"
 ALONG, ACROSS = (-0.1, 0.1), (-0.05, 0.05)  # m, where the hammer lies on the table, along x and y
 
-# What is drawn for each episode.
+# Drawn per episode.
 RADIUS = (0.015, 0.02)  # m, half the handle's thickness
 LENGTH = (0.1, 0.25)  # m, of the handle
 DENSITY = (100.0, 250.0)  # kg/m^3, of the handle
 FRICTION = (3.0, 5.0)  # of the handle, sliding
-HEAD_SIZE = (1.0, 1.2)  # of the head's height to the handle's thickness
-HEAD_DENSITY = 2.0  # of the head's density to the handle's
+HEAD_SIZE = (1.0, 1.2)  # ratio of the head's height to the handle's thickness
+HEAD_DENSITY = 2.0  # ratio of the head's density to the handle's
 
-HIGH = 0.1  # m over the table: the hammer's lower end is lifted there
+HIGH = 0.1  # m over the table: height of a lifted hammer's lower end
 REACH, GRASP, LIFT, BOTH, HANDED = 0.25, 0.5, 1.0, 1.5, 2.0  # rewards of the stages
 SCALE = 1.0  # 1/m, how fast the rewards for being near fall off
 

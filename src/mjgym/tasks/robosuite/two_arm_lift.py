@@ -24,11 +24,11 @@ EXTENT = Extent(radius=0.22627417, bottom=-0.07, top=0.07)  # m
 AROUND = (-0.03, 0.03)  # m, where the pot stands from the middle of the table, along x and y
 TURNED = (2 * pi / 3, 4 * pi / 3)  # rad, about the vertical
 
-HALF_HEIGHT = 0.07  # m, of the pot's middle over its bottom
-HIGH = 0.10  # m over the table: the pot's bottom is lifted there
-UPRIGHT = cos(radians(30))  # least cosine of the angle that the pot is tilted by
-LOWEST, RISE = 0.05, 0.15  # m over the table: where raising begins to pay, and how far it does
-RAISE = 10.0  # rewards: for each metre that the pot is raised,
+HALF_HEIGHT = 0.07  # m, of the pot's centre over its bottom
+HIGH = 0.10  # m over the table: height of a lifted pot's bottom
+UPRIGHT = cos(radians(30))  # least cosine of the pot's tilt
+LOWEST, RISE = 0.05, 0.15  # m over the table: start and range of the raising reward
+RAISE = 10.0  # rewards: per metre that the pot is raised,
 GRASP, REACH, LIFTED = 0.25, 0.5, 3.0  # for each hand's hold and nearness, and for success
 
 

@@ -23,12 +23,12 @@ BOARD_PLACE = (0.11, 0.0, 0.17)  # m, of the board's frame in the second arm's h
 BOARD_TURN = (0.0, 0.0, 1.0, 1.0)  # quaternion
 DENSITY = 1000.0  # kg/m^3, of the peg
 
-CENTRE = 0.10  # m along the board's x: the point the peg is measured from, 1 cm beside the middle
-BESIDE = 0.06  # m from that point: the peg's axis passes it as near as that
-BEFORE, BEHIND = -0.12, 0.14  # m along the axis: the peg's middle is between there
+CENTRE = 0.10  # m along the board's x: the peg's reference point, 1 cm beside the centre
+BESIDE = 0.06  # m, largest distance of the peg's axis from that point
+BEFORE, BEHIND = -0.12, 0.14  # m along the axis: range of the peg's centre
 STRAIGHT = 0.95  # least cosine of the angle between the peg's axis and the hole's
 SCALE = 1.0  # 1/m, how fast the rewards for being near fall off
-INSERTED = 5.0  # the raw reward of success, without shaping; shaped, the five parts pay 1 each
+INSERTED = 5.0  # raw reward of success, without shaping; shaped, the five parts give 1 each
 
 
 @register("robosuite/TwoArmPegInHole-v0", tags=("tabletop", "two-arm"))
@@ -147,8 +147,8 @@ def resize_peg(v: SingleView, radius: float, half: float) -> None:
 
     Args:
         v: the scratch simulation of an episode's start.
-        radius: of the peg, m.
-        half: of its length, m.
+        radius: m.
+        half: half its length, m.
     """
     body = v.body(PEG)
     mass = DENSITY * pi * radius**2 * 2 * half

@@ -61,16 +61,16 @@ EXTENTS = {
     LID: Extent(0.212132034, -0.02, 0.02),
 }
 
-# Where the bins stand, from the middle of their tables, m, and how things in them are turned, rad.
+# Positions of the bins from the centre of their tables, m, and rotations of their contents, rad.
 LEFT, RIGHT, ALONG = (-0.205, -0.195), (0.195, 0.205), (-0.005, 0.005)
-DROP = 0.001  # m, that the bins fall at the start
-BIN_FLOOR, BIN_RIM = -0.065, 0.075  # m, over a bin's middle
+DROP = 0.001  # m, drop of the bins at the start
+BIN_FLOOR, BIN_RIM = -0.065, 0.075  # m, relative to a bin's centre
 PAYLOAD_TURNED, TRASH_TURNED = (5 * pi / 6, 7 * pi / 6), (-0.3 * pi, 0.3 * pi)
 
-# The payload: a hammer whose head is drawn for each episode.
+# The payload: a hammer with a head drawn per episode.
 RADIUS, LENGTH, DENSITY, FRICTION = 0.015, 0.2, 150.0, 4.0  # m, m, kg/m^3
-HEAD_SIZE = (1.0, 1.2)  # of the head's height to the handle's thickness
-HEAD_DENSITY = 1.5  # of the head's density to the handle's
+HEAD_SIZE = (1.0, 1.2)  # ratio of the head's height to the handle's thickness
+HEAD_DENSITY = 1.5  # ratio of the head's density to the handle's
 
 DONE = 1.0  # the reward of success
 

@@ -23,10 +23,10 @@ from mjgym.tasks.robosuite.team import Robot
 TABLE_TOP = (0.15, 0.0, 0.9)  # m
 SPONGE = "WipingGripper"
 
-# Spots of dirt lie in a line that winds at random.
-THICKNESS = 0.0015  # m, half a spot's, which is only seen
-STEP = 0.005  # m, from spot to spot
-TURNS, TURN = 0.3, 0.5  # how often the line turns, and the standard deviation of turns, rad
+# Spots of dirt lie along a randomly winding line.
+THICKNESS = 0.0015  # m, half a visual spot's
+STEP = 0.005  # m, between spots
+TURNS, TURN = 0.3, 0.5  # probability of a turn per spot, and the standard deviation of turns, rad
 DIRT = (0.36, 0.25, 0.15, 1.0)
 CLEAN = (0.36, 0.25, 0.15, 0.0)
 
@@ -38,11 +38,11 @@ DEPTH = 0.02  # m
 NEAR_LIMIT = 0.1  # rad: a joint that near to a limit is at it
 PRESSING, TOUCHING, TOO_HARD = 0.5, 1.0, 60.0  # N
 MANY = 50  # contacts
-FAULT = -10.0  # rewards: for an arm that hits something or a joint at its limit,
-WIPED, NEAR, NEAR_SCALE = 50.0, 5.0, 5.0  # for each spot; for being near the others, at 1/m,
-TOUCH, PRESS, MANY_TOUCH = 0.01, 0.01, 0.1  # for contact, for each N, for many contacts,
-STRAIN = -0.05  # for each N if it is too hard,
-CLEANED = 25.5  # and for each step with a clean table
+FAULT = -10.0  # rewards: for an arm collision or a joint at its limit,
+WIPED, NEAR, NEAR_SCALE = 50.0, 5.0, 5.0  # per spot; for being near the others, at 1/m,
+TOUCH, PRESS, MANY_TOUCH = 0.01, 0.01, 0.1  # for contact, per N, for many contacts,
+STRAIN = -0.05  # per N of excessive force,
+CLEANED = 25.5  # and per step with a clean table
 
 
 @register("robosuite/Wipe-v0", tags=("tabletop", "one-arm"))
@@ -158,7 +158,7 @@ class Wipe(OneTable):
         v.site_pos[v.rows("site_pos", self.spots), 0:2] = np.concatenate(lines)
 
     def _line(self, rng: Any, count: int) -> np.ndarray:
-        """Places of spots on the table, (count, 2) m, each a step from the one before."""
+        """Positions of spots on the table, (count, 2) m, a step apart."""
         room = np.array(self.room)
         places = np.zeros((count, 2))
         angle = rng.uniform(-math.pi, math.pi)
@@ -175,7 +175,7 @@ class Wipe(OneTable):
                 angle += rng.normal(0, TURN)
         return places
 
-    # What is remembered: which spots are wiped, and the force on the sponge after the first step.
+    # Memory: wiped spots, and the force on the sponge after the first step.
 
     def memory(self, v: View) -> Arrays:
         xp = v.xp
@@ -208,10 +208,10 @@ class Wipe(OneTable):
     def wiped(self, v: View) -> Array:
         """Spots that have been wiped, now or before, (..., spots) bool."""
         site, xp = v.site(self.manipulators[0].tool), v.xp
-        seen = to_local(site.xmat[..., None, :], self.places(v) - site.xpos[..., None, :])
-        depth = -seen[..., 2]  # the sponge's z points out of its face
+        local = to_local(site.xmat[..., None, :], self.places(v) - site.xpos[..., None, :])
+        depth = -local[..., 2]  # the sponge's z points out of its face
         x, y = SPONGE_HALF
-        under = (xp.abs(seen[..., 0]) < x) & (xp.abs(seen[..., 1]) < y)
+        under = (xp.abs(local[..., 0]) < x) & (xp.abs(local[..., 1]) < y)
         under = under & (depth > 0) & (depth < DEPTH) & (touches(v) > 0)[..., None]
         return v.memory["wiped"] | under
 

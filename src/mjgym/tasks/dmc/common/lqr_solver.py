@@ -1,10 +1,10 @@
-"""The optimal policy of the lqr domain and its cost, from a discrete-time Riccati equation.
+"""Optimal policy of the lqr domain and its cost, from a discrete-time Riccati equation.
 
     env = gymnasium.make("dmc/lqr-lqr_2_1-v0", dtype="float64")
     best = solve(env.unwrapped.model)
     action = best.k @ observation
 
-The equation is solved by the structure-preserving doubling algorithm of Chu, Fan, Lin and Wang,
+The solver is the structure-preserving doubling algorithm of Chu, Fan, Lin and Wang,
 "Structure-preserving algorithms for periodic discrete-time algebraic Riccati equations" (2004).
 """
 
@@ -13,12 +13,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 MAX_DOUBLINGS = 60
-LAST_CHANGE = 1e-14  # of the solution in the last doubling, relative
-RESIDUAL = 1e-10  # of the equation, relative to the solution; more means that there is none
+LAST_CHANGE = 1e-14  # relative change of the solution in the last doubling
+RESIDUAL = 1e-10  # relative to the solution; more means that no solution exists
 
 
 class Solution(NamedTuple):
-    """The optimum for states x = (positions, velocities), of n masses, and m forces u."""
+    """Optimum for states x = (positions, velocities) of n masses and m forces u."""
 
     P: np.ndarray
     """Cost to go: x' P x / 2 is the sum of all costs |q|^2 / 2 + control_cost |u|^2 / 2 from the
@@ -30,10 +30,10 @@ class Solution(NamedTuple):
 
 
 def linear_dynamics(model: Any) -> tuple[np.ndarray, np.ndarray]:
-    """The step of a chain as x' = A x + B u, exactly as the engine takes it.
+    """Dynamics of a chain, x' = A x + B u, exactly as the engine integrates them.
 
-    The engine is semi-implicit: new velocities first, with the dampers' forces at the new
-    velocities, then positions from the new velocities.
+    The engine is semi-implicit: new velocities first, with damping at the new velocities, then
+    positions from them.
 
     Args:
         model: the compiled model of an `LQR` task (`env.unwrapped.model`).
@@ -56,7 +56,7 @@ def linear_dynamics(model: Any) -> tuple[np.ndarray, np.ndarray]:
 
 
 def solve(model: Any, control_cost: float = 0.1) -> Solution:
-    """The optimal policy and cost to go of a chain.
+    """Optimal policy and cost to go of a chain.
 
     Args:
         model: the compiled model of an `LQR` task (`env.unwrapped.model`).
@@ -91,10 +91,9 @@ def solve(model: Any, control_cost: float = 0.1) -> Solution:
 
 
 def _riccati(A: np.ndarray, B: np.ndarray, Q: np.ndarray, R: np.ndarray) -> np.ndarray:
-    """The stabilising P of P = Q + A'PA - A'PB (R + B'PB)^-1 B'PA.
+    """Stabilising solution P of P = Q + A'PA - A'PB (R + B'PB)^-1 B'PA.
 
-    Each doubling covers twice as many steps as the one before: after j of them, P is the cost of
-    the best 2^j steps.
+    Each doubling covers twice as many steps: after j of them, P is the cost of the best 2^j steps.
     """
     P, G = Q, B @ np.linalg.solve(R, B.T)
     for _ in range(MAX_DOUBLINGS):

@@ -9,18 +9,18 @@ from mjgym.sim import View
 from mjgym.sim.single import SingleView
 from mjgym.task import Array, Arrays, Viewpoint
 
-# The arm's joints in the order of observations: root, shoulder, elbow, wrist, then finger,
-# fingertip, thumb, thumbtip. The model has the thumb before the finger. The arm comes first in
-# `qpos` and `qvel`, and each of its joints is a hinge.
+# Arm joints in the order of observations: root, shoulder, elbow, wrist, then finger, fingertip,
+# thumb, thumbtip (the model has the thumb before the finger). The arm comes first in `qpos` and
+# `qvel`, and all its joints are hinges.
 ARM_JOINTS = [0, 1, 2, 3, 6, 7, 4, 5]
 VIEWPOINT = Viewpoint(azimuth=90, elevation=-6, distance=1.25, lookat=(0.0, 0.0, 0.38))
-OBJECTS = 8  # the first entry of `qpos` and `qvel` that belongs to an object
+OBJECTS = 8  # first entry of `qpos` and `qvel` of an object
 
 
 def arm_observation(v: View) -> Arrays:
-    """The arm's proprioception.
+    """Proprioception of the arm.
 
-    `arm_pos`, sine and cosine of each joint's angle, (..., 8, 2); `arm_vel`, the joints' velocities
+    `arm_pos`, sine and cosine of each joint's angle, (..., 8, 2); `arm_vel`, joint velocities
     (rad/s), (..., 8); `touch`, ln(1 + force (N)) on palm, finger, thumb, fingertip and thumbtip.
     """
     angles = columns(v.qpos, ARM_JOINTS)
@@ -32,8 +32,7 @@ def arm_observation(v: View) -> Arrays:
 
 
 def planar_pose(v: View, body: str) -> Array:
-    """A body's place and turn in the plane, (..., 4): x and z (m), then cosine and sine of half
-    the angle about y (entries w and y of the quaternion)."""
+    """Pose of a body in the plane, (..., 4): x, z (m), cosine and sine of half the y rotation."""
     frame = v.body(body)
     return v.xp.concat([frame.xpos[..., ::2], frame.xquat[..., ::2]], axis=-1)
 
@@ -41,7 +40,7 @@ def planar_pose(v: View, body: str) -> Array:
 def draw_arm(v: SingleView, rng: Any) -> None:
     """Draw the arm's joints: uniform in their ranges, the root in (-pi, pi).
 
-    The finger then takes the thumb's angle, as the coupling between them wants it.
+    The finger then copies the thumb's angle, to which it is coupled.
     """
     limits = np.where(v.jnt_limited[:, None], v.jnt_range, (-np.pi, np.pi))[ARM_JOINTS]
     v.qpos[ARM_JOINTS] = rng.uniform(limits[:, 0], limits[:, 1])

@@ -1,25 +1,25 @@
-"""A hilly bowl: random smooth bumps that rise with a ring around the middle and fade at the rim."""
+"""Hilly bowl terrain: random smooth bumps on a ring-shaped ridge."""
 
 import functools
 from typing import Any
 
 import numpy as np
 
-MIDDLE = 0.04  # of the half size: the bowl is level within this distance of its centre
+MIDDLE = 0.04  # fraction of the half size within which the bowl is level
 
 
 def bumpy_bowl(rng: Any, points: int, bumps: int, lowest: float) -> np.ndarray:
     """Draw the elevations of a terrain as fractions of its height.
 
-    A ring-shaped ridge, at half the way from the middle to the middle of a side, times a surface
-    through random heights between `lowest` and 1 on a coarse grid. Where the surface overshoots
-    these heights the result leaves [0, 1] a little; it is not normalised.
+    A ring-shaped ridge, halfway between the centre and the sides, times a surface through random
+    heights between `lowest` and 1 on a coarse grid. The surface may overshoot these heights, so the
+    result may leave [0, 1] a little; it is not normalised.
 
     Args:
         rng: draws `bumps` x `bumps` uniform numbers, row by row.
-        points: of the terrain in each direction.
+        points: points of the terrain in each direction.
         bumps: points of the coarse grid in each direction, at least 2.
-        lowest: of the coarse grid's heights, within [0, 1]; with 1 the bowl is smooth.
+        lowest: lowest height of the coarse grid, within [0, 1]; 1 gives a smooth bowl.
 
     Returns:
         (points, points), float32.
@@ -39,21 +39,20 @@ def _bowl(points: int) -> np.ndarray:
 
 @functools.cache
 def _spline_weights(knots: int, points: int) -> np.ndarray:
-    """The matrix, (points, knots), that interpolates values at knots by a cubic B-spline.
+    """Interpolation matrix, (points, knots), of a cubic B-spline through values at knots.
 
-    The knots are evenly spaced and so are the points, the first and last on the first and last
-    knot. Beyond the ends the spline goes on as its mirror image.
+    Knots and points are evenly spaced with common ends. The spline is mirrored at its ends.
     """
-    # A cubic B-spline takes 1/6, 4/6, 1/6 of three coefficients at a knot; of those that lie beyond
-    # an end, the mirror image is meant.
+    # A cubic B-spline weights three coefficients by 1/6, 4/6, 1/6 at a knot; coefficients beyond an
+    # end are mirrored.
     at_knots = _basis(knots, np.arange(knots, dtype=float))
     at_points = _basis(knots, np.arange(points) * (knots - 1) / (points - 1))
     return np.asarray(np.linalg.solve(at_knots.T, at_points.T).T)
 
 
 def _basis(knots: int, places: np.ndarray) -> np.ndarray:
-    """Weights of a cubic B-spline's coefficients at given points, (points, knots)."""
-    first = np.minimum(places.astype(int), knots - 2)  # the knot to the left
+    """Weights of a cubic B-spline's coefficients at points, (points, knots)."""
+    first = np.minimum(places.astype(int), knots - 2)  # knot to the left
     t = places - first
     weights = [(1 - t) ** 3, 4 - 6 * t**2 + 3 * t**3, 1 + 3 * t + 3 * t**2 - 3 * t**3, t**3]
     basis = np.zeros((len(places), knots))

@@ -8,22 +8,22 @@ from mjgym.sim import View
 from mjgym.task import Array, Arrays
 
 HEAD_HEIGHT = 1.4  # m, above which the body counts as standing
-HEAD_MARGIN = HEAD_HEIGHT / 4  # m below that, where `standing` has fallen to 0.1
-UPRIGHT_COSINE = 0.9  # of the torso's tilt, above which it counts as upright
-STILL_MARGIN = 2.0  # m/s, along x and along y, where `still` has fallen to 0.1
+HEAD_MARGIN = HEAD_HEIGHT / 4  # m below that, where `standing` is 0.1
+UPRIGHT_COSINE = 0.9  # cosine of the torso's tilt, above which it counts as upright
+STILL_MARGIN = 2.0  # m/s, along x and along y, where `still` is 0.1
 WALK_SPEED = 1.0  # m/s
 RUN_SPEED = 10.0  # m/s
 
 
 def terms(v: View, head_height: Array, cosine: Array, velocity: Array, speed: float) -> Arrays:
-    """The reward's terms, each between 0 and 1.
+    """Reward terms, each between 0 and 1.
 
     Args:
-        v: the simulation, for its controls.
+        v: view, for its controls.
         head_height: above the floor (m), of shape `v.lead`.
         cosine: of the torso's tilt from upright, of shape `v.lead`.
         velocity: of the centre of mass, in world axes (m/s), (..., 3).
-        speed: horizontal, to be reached in any direction (m/s); 0 asks for standing still.
+        speed: target horizontal speed in any direction (m/s); 0 asks for standing still.
 
     Returns:
         `small_control`, `standing`, `upright` and, with a speed, `moving`, otherwise `still`.

@@ -56,12 +56,12 @@ class Arena(Written):
         Nothing has been computed of its defaults; `v.detect_contacts()` computes where things are.
 
         Returns:
-            What only the arena's own tasks ask for, e.g. where a maze has its targets.
+            Details for the arena's tasks, e.g. the targets of a maze.
         """
 
 
 def _times(length: Any, factor: float) -> Any:
-    """A length, or a distribution of lengths, in another scale; a uniform one stays uniform."""
+    """Scale a length or a distribution of lengths; a uniform one stays uniform."""
     if isinstance(length, Uniform):
         return Uniform(length.low * factor, length.high * factor)
     return length * factor
@@ -73,11 +73,11 @@ ArenaType = TypeVar("ArenaType", bound=type[Arena])
 
 
 def register_arena(name: str, **fields: Any) -> Callable[[ArenaType], ArenaType]:
-    """Give an arena a name for the keyword argument `arena`; stands above the class.
+    """Class decorator: register an arena under a name for the keyword argument `arena`.
 
     Args:
-        name: for the argument.
-        **fields: values of the class's fields that make this arena.
+        name: value of the argument.
+        **fields: field values of this arena.
     """
 
     def decorate(arena_class: ArenaType) -> ArenaType:
@@ -88,9 +88,9 @@ def register_arena(name: str, **fields: Any) -> Callable[[ArenaType], ArenaType]
 
 
 def find_arena(name: str | Arena) -> Arena:
-    """The arena of a name or of "module:Class", or the arena itself.
+    """Look up an arena by name or "module:Class"; an arena is returned as is.
 
     Raises:
-        ValueError: there is none; the message names the nearest ones.
+        ValueError: there is no such arena; the message names the nearest ones.
     """
     return _arenas.find(name)

@@ -9,9 +9,9 @@ from mjgym.mjcf import Spec, load
 from mjgym.sim.single import SingleView
 from mjgym.tasks.locomotion.arenas.any_arena import Arena, register_arena
 
-POINTS = 201  # of the height field, each way
-BUMPS = 60  # random heights, each way, between which it is smooth
-SMOOTHEST = 0.5  # the least of them, in units of the bowl's own height
+POINTS = 201  # points of the height field, each way
+BUMPS = 60  # random heights, each way
+SMOOTHEST = 0.5  # lowest of them, relative to the bowl's height
 MIDDLE, RIM = 0.1, 1.0  # in half widths of the field: the bowl is level within and beyond
 
 
@@ -38,31 +38,31 @@ class Bowl(Arena):
 
 
 def _bowl() -> np.ndarray:
-    """The bowl without bumps, (POINTS, POINTS), in units of the field's height."""
+    """Bowl without bumps, (POINTS, POINTS), in units of the field's height."""
     axis = np.linspace(-1, 1, POINTS)
     away = np.sqrt(axis[:, None] ** 2 + axis[None, :] ** 2)
     return np.asarray((1 - np.cos(2 * np.pi * np.clip(away, MIDDLE, RIM))) / 2)
 
 
 def _cubic(x: np.ndarray) -> np.ndarray:
-    """The cubic B-spline: a bell over (-2, 2) with the value 2/3 in its middle."""
+    """Cubic B-spline: a bell over (-2, 2) with the value 2/3 at 0."""
     x = np.abs(x)
     near, far = 2 / 3 - x * x + x**3 / 2, np.clip(2 - x, 0, None) ** 3 / 6
     return np.asarray(np.where(x < 1, near, far))
 
 
 def _interpolation(coarse: int, fine: int) -> np.ndarray:
-    """The matrix that lays a cubic spline through values and reads it at more places.
+    """Interpolation matrix of a cubic spline from a coarse to a fine grid.
 
-    At its ends the spline goes on as its mirror image (Unser 1999).
+    The spline is mirrored at its ends (Unser 1999).
 
     Args:
         coarse: number of values.
-        fine: number of places, from the first value to the last.
+        fine: number of points, from the first value to the last.
     """
 
     def bells(places: np.ndarray) -> np.ndarray:
-        """Weights of the coarse grid at given points, with mirrored ends: (points, coarse)."""
+        """Weights of the coarse grid at points, with mirrored ends: (points, coarse)."""
         values = np.zeros((len(places), coarse))
         for k in range(-2, coarse + 2):
             mirrored = abs(k) if k < coarse else 2 * (coarse - 1) - k

@@ -1,7 +1,7 @@
-"""Corridors along the x axis: empty, with walls to run around, or with gaps to jump over.
+"""Corridors along the x axis: empty, with walls to avoid, or with gaps to jump over.
 
-Fields have the published names. Each may be a number or a distribution of `mjgym.variation`, which
-is then drawn for each wall, platform or gap of an episode.
+Fields have the published names. Each may be a number or a distribution of `mjgym.variation`, drawn
+for each wall, platform or gap of an episode.
 """
 
 from dataclasses import dataclass, field
@@ -16,14 +16,14 @@ from mjgym.variation import Distribution, Uniform
 from mjgym.variation.distributions import Value, support_of
 
 PADDING = 2.0  # m, as published
-HEIGHT = 4.0  # m, of the planes at its sides
-PARKED = -50.0  # m, the height at which unused parts lie, below all ground
+HEIGHT = 4.0  # m, of the side planes
+PARKED = -50.0  # m, height of unused parts, below all ground
 WALL_WIDTH = Uniform(1.0, 7.0)  # m, as published
 PLATFORM_LENGTH, GAP_LENGTH = Uniform(0.3, 2.5), Uniform(0.5, 1.25)  # m, likewise
 
 
 def _drawn(value: Value, rng: Any) -> float:
-    """The number of one wall, platform or gap."""
+    """Number for one wall, platform or gap."""
     if isinstance(value, Uniform) and type(value.low) is type(value.high) is float:
         return float(rng.uniform(value.low, value.high))  # the same draw in a tenth of the time
     return float(value(rng)) if isinstance(value, Distribution) else value
@@ -81,7 +81,7 @@ class Corridor(Arena):
         ):
             plane = spec.geom(name)
             plane.size, plane.pos = size, place
-        # What is drawn, from how near to how far, is in units of the extent.
+        # Clipping distances are in units of the extent.
         spec.stat.extent = self.corridor_length + 2.5 * self.padding
         spec.stat.center = (self.corridor_length / 2, 0, HEIGHT / 4)
         return spec
@@ -123,12 +123,12 @@ class WallsCorridor(Corridor):
             )
 
     def names(self) -> tuple[str, ...]:
-        """Names of the walls, as many as an episode can have."""
+        """Names of the walls, for the most that an episode can have."""
         first, gap = self._first(), support_of(self.wall_gap)[0]
         return tuple(f"wall_{i}" for i in range(int(np.ceil((self.corridor_length - first) / gap))))
 
     def _first(self) -> float:
-        """The smallest x at which the first wall can stand, m."""
+        """Smallest x at which the first wall can stand, m."""
         return support_of(self.wall_gap)[0] - self.padding
 
     def model(self) -> Spec:
@@ -204,10 +204,10 @@ class GapsCorridor(Corridor):
             raise ValueError(f"gap_length: must not be negative, got {self.gap_length}")
 
     def most(self) -> int:
-        """Platforms that the model has.
+        """Number of platforms in the model.
 
-        Between uniform lengths the mean and eight deviations, which an episode exceeds once in
-        10^15; with other distributions as many as there can be.
+        For uniform lengths the mean plus eight deviations, exceeded by one episode in 10^15; for
+        other distributions the largest possible number.
         """
         lengths = self.platform_length, self.gap_length
         (shortest, longest), (narrowest, widest) = map(support_of, lengths)
@@ -220,7 +220,7 @@ class GapsCorridor(Corridor):
         return int(np.ceil(mean + 1 + 8 * np.sqrt(mean) * spread / step))
 
     def names(self) -> tuple[str, ...]:
-        """Names of the platforms behind the first one."""
+        """Names of the platforms after the first one."""
         return tuple(f"floor_{i}" for i in range(self.most()))
 
     def ground(self) -> dict[str, str]:

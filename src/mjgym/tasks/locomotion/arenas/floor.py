@@ -7,10 +7,10 @@ import numpy as np
 from mjgym.mjcf import Spec, load
 from mjgym.tasks.locomotion.arenas.any_arena import Arena, register_arena
 
-CAMERA_HEIGHT = 100.0  # m, of the camera that sees all of it
-EXTENT = 4.0  # m: the sky is drawn at some 25 times that, behind what the camera sees
-NEAREST = 0.02  # m from a camera, where drawing begins: a rat sees its own paws
-MARGIN = 1.1  # how much more than the floor it sees
+CAMERA_HEIGHT = 100.0  # m, of the camera above it
+EXTENT = 4.0  # m: the sky is drawn at some 25 times that, behind the camera's view
+NEAREST = 0.02  # m, near clipping distance: a rat sees its paws
+MARGIN = 1.1  # view of the camera relative to the floor
 
 
 @register_arena("floor")

@@ -18,12 +18,12 @@ from mjgym.tasks.locomotion.floor_plans import (
     walls,
 )
 
-CAMERA_HEIGHT = 100.0  # m, of the camera that sees all of it
-MARGIN = 1.1  # how much more than the maze it sees
-PARKED = -50.0  # m, the height at which unused parts lie, below the ground
-TILE = 0.001  # m, half the thickness of the tiles that the floors of rooms are drawn with
+CAMERA_HEIGHT = 100.0  # m, of the camera above it
+MARGIN = 1.1  # view of the camera relative to the maze
+PARKED = -50.0  # m, height of unused parts, below the ground
+TILE = 0.001  # m, half the thickness of the room floors' tiles
 WALL_COLOUR = (0.72, 0.62, 0.48, 1.0)
-FLOOR_COLOUR = (0.42, 0.44, 0.47, 1.0)  # of what belongs to no room
+FLOOR_COLOUR = (0.42, 0.44, 0.47, 1.0)  # outside rooms
 ROOM_COLOURS = (
     (0.62, 0.36, 0.33, 1.0),
     (0.36, 0.52, 0.38, 1.0),
@@ -37,8 +37,8 @@ class Places:
     """Start and target positions in an episode's maze.
 
     Args:
-        spawns: where a walker may start, (n, 3) m.
-        targets: where targets stand on the ground, (n, 3) m.
+        spawns: possible walker starts, (n, 3) m.
+        targets: targets on the ground, (n, 3) m.
     """
 
     spawns: np.ndarray
@@ -108,7 +108,7 @@ class RandomMaze(Arena):
         ground = spec.geom("ground")
         ground.size[:2] = half
         spec.camera("top_camera").fovy = np.rad2deg(2 * np.arctan2(MARGIN * half, CAMERA_HEIGHT))
-        # What is drawn, from how near to how far, is in units of the extent.
+        # Clipping distances are in units of the extent.
         spec.stat.extent, spec.stat.center = 3.6 * half, (0, 0, self.wall_height / 2)
         self._add_floor(spec, half)
         high = self.wall_height / 2
@@ -119,7 +119,7 @@ class RandomMaze(Arena):
             )  # fmt: skip
         radius = self.target_radius
         for name in self.target_names():
-            # A contact within a margin that the gap takes back is listed and exerts no force.
+            # A margin with an equal gap lists contacts without a force.
             add(
                 spec.worldbody, "geom", name=name, type="sphere", size=(radius, 0, 0),
                 pos=(0, 0, PARKED), margin=-2 * radius, gap=2 * radius,

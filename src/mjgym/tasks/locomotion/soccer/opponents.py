@@ -1,4 +1,4 @@
-"""Policies of the away team where the home team is the single agent."""
+"""Policies of the away team when the home team is the single agent."""
 
 from collections.abc import Callable
 from typing import Any, cast
@@ -9,7 +9,7 @@ from mjgym.util.catalogue import Catalogue
 
 STILL, RANDOM, SCRIPTED = "still", "random", "scripted"
 NAMED = (STILL, RANDOM, SCRIPTED)
-SEEDS = 2**31  # numbers from 1 below it begin a sequence
+SEEDS = 2**31  # numbers from 1 below it start a sequence
 _WORD = 2**32 - 1
 
 Player = Callable[[Array], Array]
@@ -19,10 +19,10 @@ _players: Catalogue[Any] = Catalogue("opponent", cast(Any, Callable))
 
 
 def find_player(name: str) -> Player:
-    """The function of "module:function".
+    """Look up a function by "module:function".
 
     Raises:
-        ValueError: there is none; the message names the nearest ones.
+        ValueError: there is no such function; the message names the nearest ones.
     """
     if ":" not in name:
         raise ValueError(
@@ -33,7 +33,7 @@ def find_player(name: str) -> Player:
 
 
 def flat(xp: Any, entries: Arrays, lead: tuple[int, ...]) -> Array:
-    """Entries joined into one vector, as a flat observation has them, (*lead, numbers)."""
+    """Concatenate entries as in a flat observation, (*lead, numbers)."""
     return xp.concat(
         [xp.reshape(value, (*lead, _size(value, lead))) for value in entries.values()], axis=-1
     )
@@ -47,10 +47,9 @@ def _size(value: Array, lead: tuple[int, ...]) -> int:
 
 
 def following(words: Array) -> Array:
-    """The next random words, whole numbers from 1 to 2^32 - 1 (Marsaglia's xorshift, 2003).
+    """Next random words, integers from 1 to 2^32 - 1 (Marsaglia's xorshift, 2003).
 
-    Hooks are functions of the state alone: what they draw at random follows from words that the
-    memory holds.
+    Hooks are functions of the state alone: their random numbers derive from words in the memory.
     """
     words = words ^ ((words << 13) & _WORD)
     words = words ^ (words >> 17)
@@ -58,5 +57,5 @@ def following(words: Array) -> Array:
 
 
 def as_shares(xp: Any, words: Array) -> Array:
-    """Random words as numbers from 0 to 1."""
+    """Map random words to [0, 1]."""
     return xp.astype(words, xp.float64) / _WORD

@@ -1,4 +1,4 @@
-"""The pitch: a field with two goals between walls, whose size is drawn for each match."""
+"""Soccer pitch: a field with two goals between walls, with a size drawn per match."""
 
 import math
 from dataclasses import dataclass
@@ -14,15 +14,15 @@ Half = tuple[float, float]
 """Half-lengths of a rectangle along x and y, m."""
 
 TEAMS = ("home", "away")
-SIDES = (-1.0, 1.0)  # of x, where each team's own goal is
+SIDES = (-1.0, 1.0)  # of x, where each team defends
 COLOURS = ((0.12, 0.36, 0.86), (0.88, 0.16, 0.14))  # of the teams: blue and red
 
-GOAL_DEPTH = GOAL_HEIGHT = 8 / 3  # m, half of a goal along x and z, unless they are given
-GOAL_WIDTH = 0.33  # half of a goal along y, of the pitch's half-width
-THICKNESS = 0.07  # radius of a post, of the mean of the goal's three half-sizes
+GOAL_DEPTH = GOAL_HEIGHT = 8 / 3  # m, half of a goal along x and z, by default
+GOAL_WIDTH = 0.33  # half of a goal along y, relative to the pitch's half-width
+THICKNESS = 0.07  # radius of a post, relative to the mean of the goal's three half-sizes
 
-# Posts from and to, in halves of a goal from its middle; +x is into the field. The radius of what
-# is called top is 1.01 times that of the others, that of supports 0.75 times.
+# Ends of posts, in halves of a goal from its centre; +x is into the field. The radius of the top
+# post is 1.01 times that of the others, that of supports 0.75 times.
 POSTS = {
     "right_post": ((1, -1, -1), (1, -1, 1)),
     "left_post": ((1, 1, -1), (1, 1, 1)),
@@ -38,20 +38,20 @@ POSTS = {
 _ENDS = np.array(list(POSTS.values()))
 _WIDER = np.array([1.01 if "top" in name else 1.0 for name in POSTS])
 _THINNER = np.array([0.75 if "support" in name else 1.0 for name in POSTS])
-NET = 0.01  # m, half of its thickness
+NET = 0.01  # m, half its thickness
 
-CORNERS = ("lower", "mid", "upper")  # sites of a goal: its two corners and its middle
-BOX_ONLY = 2  # contype of a closed field's walls, which the ball alone meets
-WALL = 0.5  # m, half of the thickness of such a wall
+CORNERS = ("lower", "mid", "upper")  # sites of a goal: its two corners and its centre
+BOX_ONLY = 2  # contype of a closed field's walls, which collide with the ball alone
+WALL = 0.5  # m, half the thickness of such a wall
 LID = 12.0  # m, height of a closed field
-HOARDING = 0.45  # m, half of the height of what stands around the pitch, which is only drawn
+HOARDING = 0.45  # m, half the height of the visual hoardings around the pitch
 
 LIGHTS = tuple((x, y) for x in (-1.0, 1.0) for y in (-1.0, 1.0))  # one over each corner
-TOP = 95.0  # m, of the camera that sees the whole pitch
-MARGIN = 1.1  # how much more than the pitch it sees
-STAND = (8.0, 16.0)  # m, of the camera that follows the ball: behind the side line, and its height
+TOP = 95.0  # m, height of the camera above the whole pitch
+MARGIN = 1.1  # view of the camera relative to the pitch
+STAND = (8.0, 16.0)  # m, following camera: distance behind the side line, height
 DOWN, WIDE = math.radians(42), math.radians(36)  # tilt and angle of the camera on the stand
-SEEN = 0.97  # of the width of its picture, 4 to 3, that the near side line fills
+SEEN = 0.97  # fraction of the width of its 4:3 image that the near side line fills
 
 
 @dataclass(frozen=True)
@@ -85,7 +85,7 @@ class Pitch(Arena):
         return np.array(self.goal or (GOAL_DEPTH, GOAL_WIDTH * half[1], GOAL_HEIGHT))
 
     def goal_place(self, half: Any, side: float) -> np.ndarray:
-        """The middle of a goal, (3,) m."""
+        """Centre of a goal, (3,) m."""
         depth, _, height = self.goal_size(half)
         return np.array([side * (half[0] - depth), 0.0, height])
 
@@ -100,7 +100,7 @@ class Pitch(Arena):
         return ends, THICKNESS * float(size.sum()) / 3 * _THINNER * _WIDER
 
     def _net(self, half: Any, side: float) -> dict[str, tuple[np.ndarray, np.ndarray]]:
-        """Places and half-sizes of the nets behind and over a goal, (3,) m each."""
+        """Positions and half-sizes of the nets behind and over a goal, (3,) m each."""
         depth, width, height = self.goal_size(half)
         place = self.goal_place(half, side)
         slope = math.hypot(1.2 * depth, 2 * height)
@@ -116,7 +116,7 @@ class Pitch(Arena):
         }
 
     def _box(self, half: Any) -> dict[str, tuple[np.ndarray, np.ndarray]]:
-        """Places and half-sizes of the walls of a closed field, (3,) m each."""
+        """Positions and half-sizes of the walls of a closed field, (3,) m each."""
         along, across = self.field(half)
         _, width, height = self.goal_size(half)
         beside, above = (across - width) / 2, LID / 2 - height
@@ -141,7 +141,7 @@ class Pitch(Arena):
         return walls
 
     def _marks(self, half: Any) -> dict[str, np.ndarray]:
-        """Places of the sites that players see, (3,) m each."""
+        """Positions of the sites that players observe, (3,) m each."""
         size, field = self.goal_size(half), self.field(half)
         marks = {}
         for team, side in zip(TEAMS, SIDES, strict=True):
@@ -155,13 +155,13 @@ class Pitch(Arena):
         }
 
     def _camera_position(self, half: Any) -> np.ndarray:
-        """The position beside a pitch from which a camera sees all of it, (3,) m."""
+        """Camera position beside a pitch with a view of all of it, (3,) m."""
         along, across = half
         corner = along / (SEEN * math.tan(WIDE / 2) * 4 / 3)  # m, from it to the near corners
         away = corner + across * math.cos(DOWN)
         return np.array([0.0, -away * math.cos(DOWN), away * math.sin(DOWN)])
 
-    # Its model.
+    # Model.
 
     def model(self) -> Spec:
         spec = load("locomotion/soccer/pitch.xml")
@@ -171,7 +171,7 @@ class Pitch(Arena):
         for team, side, colour in zip(TEAMS, SIDES, COLOURS, strict=True):
             self._add_goal(spec, team, side, (*colour, 1.0))
             for name in ("right", "left"):
-                # Hoardings along half of a side, in the colour of the team whose half it is.
+                # Hoardings along half of a side, in the colour of its team.
                 add(
                     spec.worldbody, "geom", name=f"hoarding_{team}_{name}", type="box",
                     pos=(0, 0, HOARDING), size=(1, 0.06, HOARDING), contype=0, conaffinity=0,
@@ -197,7 +197,7 @@ class Pitch(Arena):
             spec.worldbody, "camera", name="stand", pos=self._camera_position(half),
             fovy=math.degrees(WIDE), xyaxes=(1, 0, 0, 0, math.sin(DOWN), math.cos(DOWN)),
         )  # fmt: skip
-        # It goes with the ball, around which there are shadows: from far away they would speckle.
+        # It follows the ball and its shadows, which would speckle from far away.
         add(
             spec.body("ball"), "light", name="sun", type="directional", mode="track",
             pos=(-1.75, -2.5, 5), dir=(0.35, 0.5, -1), diffuse=(0.45,) * 3, specular=(0.1,) * 3,
@@ -243,7 +243,7 @@ class Pitch(Arena):
             rgba=(1, 1, 1, 0.08), **shape,
         )  # fmt: skip
 
-    # What differs from match to match.
+    # Per-match values.
 
     def draw(self, v: SingleView, rng: Any) -> np.ndarray:
         """Draw the size of the pitch, and place everything on it; returns its half-lengths.
@@ -257,7 +257,7 @@ class Pitch(Arena):
         return half
 
     def place(self, v: SingleView, half: Any) -> None:
-        """Give a pitch, which is as it has been compiled, its size: half-lengths (2,) m."""
+        """Resize a freshly compiled pitch to half-lengths (2,) m."""
         along, across = half
         field = self.field(half)
         v.geom("ground").size[:2] = field
@@ -284,7 +284,6 @@ class Pitch(Arena):
         self._light_and_film(v, half, field)
 
     def _place_drawn(self, v: SingleView, half: Any, team: str, side: float) -> None:
-        """Nets and hoardings."""
         along, across = half
         for name, (place, size) in self._net(half, side).items():
             net = v.geom(f"{team}_net_{name}")
@@ -292,7 +291,7 @@ class Pitch(Arena):
         moved = self.goal_place(half, side) - self.goal_place(self.smallest, side)
         wider = self.goal_size(half)[1] - self.goal_size(self.smallest)[1]
         for name, way in (("right", -1), ("left", 1)):
-            # Where a mesh is drawn is not where its own origin is: it is moved.
+            # A mesh is drawn relative to its inertial frame, not its origin: move it.
             v.geom(f"{team}_net_{name}").pos += moved + np.array([0, way * wider, 0])
             board = v.geom(f"hoarding_{team}_{name}")
             board.pos[:2], board.size[0] = (side * along / 2, way * across), along / 2

@@ -3,14 +3,14 @@
 from mjgym.arrays import Array, namespace, total
 from mjgym.task import Arrays
 
-BEHIND = 2.5  # m, from the ball on the line of the shot, where a run-up begins
-BESIDE = 2.0  # m, from the ball, past which a player goes who is before it
-AIMED = 0.85  # cosine between the ways to the ball and from it to the goal that is good enough
-TURNING = 1.6  # steering for each rad that it faces away from where it goes
-SETTLING = 0.3  # steering for each rad/s that it turns
+BEHIND = 2.5  # m, start of a run-up: from the ball, on the line of the shot
+BESIDE = 2.0  # m, from the ball, at which a player in front of it passes
+AIMED = 0.85  # least cosine between the directions to the ball and from it to the goal
+TURNING = 1.6  # steering per rad of heading error
+SETTLING = 0.3  # steering per rad/s of turning
 FASTEST, SLOWEST = 9.0, 1.0  # m/s
-ARRIVING = 1.5  # m/s for each m from where a run-up begins
-DRIVING = 0.8  # rolling for each m/s that it is too slow
+ARRIVING = 1.5  # m/s per m from the start of a run-up
+DRIVING = 0.8  # rolling per m/s below the target speed
 
 
 def player(observation: Arrays) -> Array:
@@ -28,7 +28,7 @@ def player(observation: Arrays) -> Array:
     shot = _unit(goal - ball)
     aim = total(_unit(ball) * shot)
     shoots = xp.astype(aim > AIMED, xp.float64)[..., None]
-    # Around the ball, not through it, where that is in the way.
+    # Around the ball if it is in the way.
     before = xp.astype(aim < 0, xp.float64)[..., None]
     left = xp.astype(shot[..., 0] * ball[..., 1] - shot[..., 1] * ball[..., 0] < 0, xp.float64)
     aside = xp.stack([-shot[..., 1], shot[..., 0]], axis=-1) * (2 * left - 1)[..., None]

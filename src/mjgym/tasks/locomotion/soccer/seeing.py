@@ -1,6 +1,6 @@
 """Observations of the players: themselves, the ball, each other, the pitch, and statistics.
 
-All functions are of all players at once: arrays are (*lead, players, ...).
+All functions handle all players at once: arrays are (*lead, players, ...).
 """
 
 import functools
@@ -14,8 +14,9 @@ from mjgym.sim.views import View
 from mjgym.task import Arrays, Signal, vector_names
 from mjgym.tasks.locomotion.walkers import Walker
 
-FLAT = (1.0, 1.0, 0.0)  # leaves out the height
-# The pitch as the home team sees it; for the other team it is turned by half: four places on.
+FLAT = (1.0, 1.0, 0.0)  # drops the height
+# The pitch from the home team's side; for the other team it is rotated by half a turn: four marks
+# on.
 MARKS = (
     "home_goal_lower", "home_goal_mid", "home_goal_upper", "field_upper",
     "away_goal_upper", "away_goal_mid", "away_goal_lower", "field_lower",
@@ -25,22 +26,22 @@ LANDMARKS = (
     "opponent_goal_back_left", "opponent_goal_mid", "opponent_goal_front_right",
     "field_back_right",
 )  # fmt: skip
-SOLID = tuple(3 if name.endswith("_mid") else 2 for name in LANDMARKS)  # how many numbers
-_BOTH = (*MARKS, *MARKS[4:], *MARKS[:4])  # as each team sees it
+SOLID = tuple(3 if name.endswith("_mid") else 2 for name in LANDMARKS)  # sizes
+_BOTH = (*MARKS, *MARKS[4:], *MARKS[:4])  # from each team's side
 _SHOWN = np.array([(1.0, 1.0, 1.0) if count == 3 else FLAT for count in SOLID])
-SPREAD = 5.0  # m, of the mean distance to the team, from which on it is spread out
-LEAST = 1e-7  # m, added to a distance that is divided by
+SPREAD = 5.0  # m, mean distance to the team above which it is spread out
+LEAST = 1e-7  # m, added to divisors
 
 
 @functools.cache
 def teams(team_size: int) -> np.ndarray:
-    """The number of each player's team, (players,)."""
+    """Team of each player, (players,)."""
     return np.repeat([0, 1], team_size)
 
 
 @functools.cache
 def others(team_size: int) -> tuple[tuple[str, ...], np.ndarray]:
-    """Names that a player has for the others, and who they are: (players, others) numbers."""
+    """Names that a player has for the others, and their numbers, (players, others)."""
     count = 2 * team_size
     names = [f"teammate_{k}" for k in range(team_size - 1)]
     names += [f"opponent_{k}" for k in range(team_size)]
@@ -55,13 +56,13 @@ def others(team_size: int) -> tuple[tuple[str, ...], np.ndarray]:
 
 
 class Seen:
-    """The observations of all players at one moment.
+    """Observations of all players at one moment.
 
     Args:
-        v: the view.
-        walker: what the players are.
-        prefixes: of their names, the home team's first.
-        size: players of a team.
+        v: view.
+        walker: walker of the players.
+        prefixes: name prefixes, the home team's first.
+        size: players per team.
     """
 
     def __init__(self, v: View, walker: Walker, prefixes: tuple[str, ...], size: int) -> None:
@@ -72,60 +73,60 @@ class Seen:
         players, root = self.players, self.walker.root
         self.place = players.body(root).xpos
         self.turn = players.body(root).xmat
-        # Other bodies are seen from the inertial frame, which may differ.
+        # Other bodies are observed from the inertial frame, which may differ.
         self.centre, self.axes = players.body(root).xipos, players.body(root).ximat
         motion = players.body(root).cvel
         self.spin = motion[..., :3]
-        self.drift = motion[..., 3:]  # of the point of the body that is at the whole's centre
+        self.drift = motion[..., 3:]  # of the body's point at the centre of the whole
         middle = players.take("subtree_com", ("",))[..., 0, :]
         self.velocity = self.drift + cross(self.spin, self.centre - middle)
-        ball = v.body("ball")  # whose centre moves in the world with, m/s
+        ball = v.body("ball")  # world velocity of its centre, m/s
         self.rolling = ball.cvel[..., 3:] + cross(ball.cvel[..., :3], ball.xipos - ball.subtree_com)
 
     def _each(self, value: Array) -> Array:
-        """An array of the match, with an axis of players added."""
+        """Add an axis of players to a value of the match."""
         return value[..., None, :]
 
     def entries(self, previous: Array, scored: Array) -> Arrays:
-        """The entries of an observation, in their order.
+        """Entries of an observation, in order.
 
         Args:
             previous: the players' actions.
             scored: whether each player's team has just scored, 1, or the other one, -1.
         """
-        own = {
+        itself = {
             **self.walker.proprioception(self.players),
             **self.walker.kinematics(self.players),
             "prev_action": previous,
         }
         return {
-            **{name: own[name] for name in sorted(own)},
+            **{name: itself[name] for name in sorted(itself)},
             **self.ball(),
-            **self.each_other(own["end_effectors_pos"]),
+            **self.each_other(itself["end_effectors_pos"]),
             **self.landmarks(),
-            **self.statistics(own["sensors_velocimeter"], scored),
+            **self.statistics(itself["sensors_velocimeter"], scored),
         }
 
     def ball(self) -> Arrays:
-        """The ball: angular velocity, place and velocity."""
+        """Ball entries: angular velocity, position and velocity."""
         ball = self.v.body("ball")
         turns = self._each(ball.cvel[..., :3]) - self.spin
         away = self._each(ball.xipos) - self.centre
         moves = self._each(self.rolling) - self.velocity - cross(self.spin, away)
-        own = rows_to_local(self.axes, self.xp.stack([turns, away, moves], axis=-2))
+        local = rows_to_local(self.axes, self.xp.stack([turns, away, moves], axis=-2))
         return {
-            "ball_ego_angular_velocity": own[..., 0, :],
-            "ball_ego_position": own[..., 1, :],
-            "ball_ego_linear_velocity": own[..., 2, :],
+            "ball_ego_angular_velocity": local[..., 0, :],
+            "ball_ego_position": local[..., 1, :],
+            "ball_ego_linear_velocity": local[..., 2, :],
         }
 
     def each_other(self, effectors: Array) -> Arrays:
-        """Each other player: end effectors, velocity, place, orientation."""
+        """Entries of each other player: end effectors, velocity, position, orientation."""
         xp, lead = self.xp, self.v.lead
         count, rest = self._who.shape
         limbs = self.players.take("xipos", self.walker.end_effectors)
         limbs = reshaped(limbs, effectors.shape)
-        # What there is of each player, and of each player's others.
+        # Entries of each player, and of each player's others.
         each = xp.concat([self.centre, self.velocity, self.axes, limbs, effectors], axis=-1)
         theirs = reshaped(
             columns(each, np.ravel(self._who), -2), (*lead, count, rest, each.shape[-1])
@@ -136,11 +137,11 @@ class Seen:
 
         away = theirs[..., :3] - mine(self.centre)
         moves = theirs[..., 3:6] - mine(self.velocity) - cross(mine(self.spin), away)
-        axes = reshaped(transposed(theirs[..., 6:15]), (*away.shape, 3))  # theirs, one a row
+        axes = reshaped(transposed(theirs[..., 6:15]), (*away.shape, 3))  # theirs, one per row
         numbers = effectors.shape[-1]
         limbs = reshaped(theirs[..., 15 : 15 + numbers], (*away.shape[:-1], numbers // 3, 3))
         limbs = limbs - mine(self.centre)[..., None, :]
-        # One product for all that a player sees of the others.
+        # A single product for all that a player observes of the others.
         world = xp.concat([moves[..., None, :], away[..., None, :], axes, limbs], axis=-2)
         own = rows_to_local(self.axes, reshaped(world, (*lead, count, -1, 3)))
         own = reshaped(own, world.shape)
@@ -158,16 +159,16 @@ class Seen:
         }
 
     def landmarks(self) -> Arrays:
-        """The goals' and the field's corners, seen from above, and the goals' middles."""
+        """Corners of goals and field, seen from above, and the goals' centres."""
         lead, count = self.v.lead, len(MARKS)
         marks = reshaped(self.v.take("site_xpos", _BOTH), (*lead, 2, 1, count, 3))
         away = marks - reshaped(self.place, (*lead, 2, self.size, 1, 3))
         shown = reshaped(away * self.xp.asarray(_SHOWN), (*lead, 2 * self.size, count, 3))
-        seen = rows_to_local(self.turn, shown)
-        return {name: seen[..., k, : SOLID[k]] for k, name in enumerate(LANDMARKS)}
+        local = rows_to_local(self.turn, shown)
+        return {name: local[..., k, : SOLID[k]] for k, name in enumerate(LANDMARKS)}
 
     def statistics(self, velocimeter: Array, scored: Array) -> Arrays:
-        """Figures by which players are compared."""
+        """Statistics that compare players."""
         xp, v, size = self.xp, self.v, self.size
         ball = v.geom("ball").xpos
         to_ball = (self._each(ball) - self.place)[..., :2]
@@ -191,7 +192,7 @@ class Seen:
         }
 
     def _mean_distance(self) -> Array:
-        """To the teammates, (*lead, players) m; 0 for who has none."""
+        """Mean distance to the teammates, (*lead, players) m; 0 without teammates."""
         mates = self.size - 1
         if mates == 0:
             return 0 * self.place[..., 0]

@@ -23,17 +23,17 @@ from mjgym.tasks.locomotion.walkers.any_walker import HOW_MANY
 from mjgym.util.docstrings import meanings
 
 MOST = 11  # players of a team
-SPREAD = 0.6  # of the pitch's half-lengths, within which ball and players start
-BALL_HEIGHT = 0.5  # m, of the ball's frame at the start, and when it is thrown in
-APART = 3.0  # m, between players before any start is drawn
+SPREAD = 0.6  # fraction of the pitch's half-lengths, within which ball and players start
+BALL_HEIGHT = 0.5  # m, initial height of the ball, also when thrown in
+APART = 3.0  # m, least distance between players before the start is drawn
 REDRAWS = 100  # of a start in which players touch each other or the ball
-NEAREST, FARTHEST = 0.7, 0.9  # of a ball's way from the middle, where it is thrown in
-THROWS = 64  # throw-ins that are drawn with a match, after which the first one comes again
-NEAR = 25.0  # m, half the length of a pitch, up to which all of it is shown to people
-NOBODY = -1.0  # in place of a player's number
+NEAREST, FARTHEST = 0.7, 0.9  # fractions of the ball's way from the centre, where it is thrown in
+THROWS = 64  # throw-ins drawn per match, before they repeat
+NEAR = 25.0  # m, half the length of a pitch, up to which viewers show all of it
+NOBODY = -1.0  # instead of a player's number
 
 LARGE = ((32.0, 24.0), (48.0, 36.0))  # m, smallest and largest half-lengths of a pitch
-AREA = (100.0, 350.0)  # m^2 for each player, of the smallest and the largest pitch by players
+AREA = (100.0, 350.0)  # m^2 per player, of the smallest and the largest pitch by players
 ASPECT = 0.75  # of such a pitch, width to length
 SMALL_GOAL = (0.61, 1.83, 0.61)  # m, half of a goal of humanoids
 
@@ -181,7 +181,7 @@ class Soccer(Task):
                 f"pitch: expected ((x, y), (x, y)), half-lengths in m, got {self.pitch!r}"
             ) from None
 
-    # Who plays.
+    # Teams.
 
     @functools.cached_property
     def names(self) -> tuple[str, ...]:
@@ -214,7 +214,6 @@ class Soccer(Task):
 
     @functools.cached_property
     def _sides(self) -> np.ndarray:
-        """1 for the home team's players, -1 for the others."""
         return np.repeat([1.0, -1.0], self.team_size)
 
     @property
@@ -225,13 +224,13 @@ class Soccer(Task):
     def viewpoint(self) -> str:
         return "stand" if self.ground.largest[0] <= NEAR else "follow"
 
-    # The model.
+    # Model.
 
     def model(self) -> Spec:
         spec = self.ground.model()
         spec.option.timestep = self.physics_timestep
         self._exchange_ball(spec)
-        # A goal or a hit counts at each physics step: what has been is kept for a control step.
+        # Goals and hits count at each physics step: keep the history of a control step.
         steps = max(1, round(self.control_timestep / self.physics_timestep))
         for i, walker in enumerate(self.creatures):
             dressed = walker.model()
@@ -247,7 +246,7 @@ class Soccer(Task):
             spec, "sensor", name="ball", type="framepos", objtype="geom", objname="ball",
             nsample=steps,
         )  # fmt: skip
-        # What is drawn for a throw-in, and where the sequences of a random opponent begin.
+        # Draws for throw-ins, and the seeds of a random opponent.
         spec.nuserdata = 2 * THROWS + (self._drawn(spec) if self._plays_at_random else 0)
         return spec
 
@@ -269,7 +268,7 @@ class Soccer(Task):
         every = controls(model)
         return every if self.players else every[: len(every) // 2]
 
-    # The start.
+    # Start.
 
     def initialize(self, v: SingleView, rng: Any) -> None:
         half = self.ground.draw(v, rng)
@@ -288,7 +287,7 @@ class Soccer(Task):
             walker.stand(v, (x, y, 0.0), about_z(rng.uniform(-math.pi, math.pi)))
 
     def _crowded(self, v: SingleView) -> bool:
-        """Whether players touch each other, or the ball."""
+        """Whether players touch each other or the ball."""
         movers = [v.body(prefix).id for prefix in self.prefixes]
         if self.frees_ball:
             movers.append(v.body("ball").id)
@@ -301,17 +300,17 @@ class Soccer(Task):
         count = len(self.names)
         remembered = {
             "action": xp.zeros((*v.lead, count, v.ctrl.shape[-1] // count), dtype=xp.float64),
-            "scored": nothing,  # in this control step: 1 if home has, -1 if away has
-            "out": xp.zeros(v.lead, dtype=xp.bool),  # the ball was, at the end of the last step
-            "throws": nothing,  # how often it has been thrown in
-            "hit": nothing + NOBODY,  # who has first hit the ball in this control step
-            "last_player": nothing + NOBODY,  # who has hit it last
+            "scored": nothing,  # in this control step: 1 for home, -1 for away
+            "out": xp.zeros(v.lead, dtype=xp.bool),  # of the ball, at the end of the last step
+            "throws": nothing,  # number of throw-ins
+            "hit": nothing + NOBODY,  # first player to hit the ball in this control step
+            "last_player": nothing + NOBODY,  # last player to hit it
         }
         if self._plays_at_random:
             remembered["words"] = xp.astype(v.userdata[..., 2 * THROWS :], xp.int64)
         return remembered
 
-    # A control step.
+    # Control step.
 
     def before_step(self, v: View, action: Array) -> Arrays:
         m, xp, out = v.memory, v.xp, v.memory["out"]
@@ -326,7 +325,7 @@ class Soccer(Task):
         }
 
     def _throw_in(self, v: View, out: Array) -> Arrays:
-        """Positions and velocities with the ball back on the field, where it has been out."""
+        """Positions and velocities with an out ball put back on the field."""
         xp = v.xp
         shares = xp.reshape(v.userdata[..., : 2 * THROWS], (*v.lead, THROWS, 2))
         number = v.memory["throws"] % THROWS
@@ -343,13 +342,12 @@ class Soccer(Task):
         }
 
     def _all_actions(self, v: View, action: Array) -> Arrays:
-        """The actions of all players."""
         xp, m = v.xp, v.memory
         shape = m["action"].shape
-        given = xp.astype(action, xp.float64)
+        actions = xp.astype(action, xp.float64)
         if self.opponent is None:
-            return {"action": xp.reshape(given, shape)}
-        home = xp.reshape(given, (*v.lead, self.team_size, shape[-1]))
+            return {"action": xp.reshape(actions, shape)}
+        home = xp.reshape(actions, (*v.lead, self.team_size, shape[-1]))
         if self._plays_at_random:
             words = opponents.following(m["words"])
             low, high = (xp.asarray(bound) for bound in self._away_bounds(v))
@@ -363,16 +361,16 @@ class Soccer(Task):
         return bounds(every[len(every) // 2 :])
 
     def _opponent_actions(self, v: View, home: Array) -> Array:
-        """The deterministic part of the away team's actions."""
+        """Deterministic part of the away team's actions."""
         if self.opponent == opponents.STILL:
             return v.xp.zeros_like(home)
         theirs = (*[slice(None)] * len(v.lead), slice(self.team_size, None), ...)
-        seen = {name: value[theirs] for name, value in self._seen(v).items()}
+        entries = {name: value[theirs] for name, value in self._seen(v).items()}
         if self.opponent == opponents.SCRIPTED:
-            return scripted.player(seen)
+            return scripted.player(entries)
         player = opponents.find_player(self.opponent or "")
         lead = (*v.lead, self.team_size)
-        action = v.xp.asarray(player(opponents.flat(v.xp, seen, lead)))
+        action = v.xp.asarray(player(opponents.flat(v.xp, entries, lead)))
         if action.shape != home.shape:
             raise ValueError(
                 f"opponent: {self.opponent} returned shape {tuple(action.shape)}, its players'"
@@ -389,13 +387,13 @@ class Soccer(Task):
         return tuple(f"ball at {prefix}" for prefix in self.prefixes)
 
     def _scored(self, v: View) -> Array:
-        """1 where home has scored in this control step, -1 where away has, else 0."""
+        """1 if home has scored in this control step, -1 if away has, else 0."""
         xp = v.xp
         lower = v.site("away_goal_lower").xpos[..., None, :]
         upper = v.site("away_goal_upper").xpos[..., None, :]
-        between = v.past(("ball",))[..., 0, 1:, :]  # without where the control step began
+        between = v.past(("ball",))[..., 0, 1:, :]  # without the start of the control step
         way = xp.concat([between, v.geom("ball").xpos[..., None, :]], axis=-2)
-        # The goals mirror each other: the sign of x alone tells whose goal it is in.
+        # The goals mirror each other: the sign of x alone tells which goal it is.
         deep = abs(way[..., 0]) > lower[..., 0]
         if known_empty(deep):  # most of the time
             return xp.zeros(v.lead, dtype=xp.float64)
@@ -405,12 +403,12 @@ class Soccer(Task):
         return xp.sign(total(xp.where(inside, x, 0.0)))
 
     def _hit(self, v: View) -> Array:
-        """The number of the player who was the first to touch the ball, or nobody's."""
+        """Number of the first player to touch the ball, or nobody's."""
         xp, count = v.xp, len(self.names)
         touched = v.past(self._contacts)[..., 0] > 0
         steps = touched.shape[-1]
         never = float(count * steps)
-        # Who is when: in each physics step, one player after the other.
+        # Pairs of physics step and player, steps first.
         turns = xp.reshape(xp.arange(never), (steps, count)).mT
         first = smallest(reshaped(xp.where(touched, turns, never), (*v.lead, count * steps)))
         return xp.where(first < never, first % count, NOBODY)
@@ -426,7 +424,7 @@ class Soccer(Task):
             "last_player": v.xp.where(hit == NOBODY, v.memory["last_player"], hit),
         }
 
-    # Reward and ends.
+    # Reward and termination.
 
     def terms(self, v: View) -> Arrays:
         scored = self._scored(v)
@@ -444,7 +442,7 @@ class Soccer(Task):
     # Observation.
 
     def _seen(self, v: View) -> Arrays:
-        """The entries of all players' observations, with an axis of players."""
+        """Entries of all players' observations, with an axis of players."""
         scored = v.memory["scored"][..., None] * v.xp.asarray(self._sides)
         seen = seeing.Seen(v, self.creatures[0], self.prefixes, self.team_size)
         return seen.entries(v.memory["action"], scored)
@@ -463,10 +461,10 @@ class Soccer(Task):
         if self.opponent is None:
             return {}
         walker = self.creatures[0]
-        own = self._seen(v)
+        entries = self._seen(v)
         acting = tuple(a.name.partition("/")[2] for a in self.actions(v._model))
         said = seeing.labels(walker, self.team_size, acting[: len(acting) // self.team_size])
-        for entry, meaning in meanings(type(walker), own).items():
+        for entry, meaning in meanings(type(walker), entries).items():
             stated = said.get(entry, walker.labels().get(entry, Signal()))
             said[entry] = dataclasses.replace(stated, meaning=stated.meaning or meaning)
         return {
@@ -475,5 +473,5 @@ class Soccer(Task):
             )
             for name in self.names[: self.team_size]
             for entry, signal in said.items()
-            if entry in own
+            if entry in entries
         }

@@ -17,14 +17,14 @@ from mjgym.task import Arrays, Signal
 from mjgym.util.catalogue import Catalogue
 from mjgym.variation.written import Written
 
-TOUCHED = 1e-3  # N; touch sensors with more are on
-RANGE = 10.0  # m, beyond which rangefinders tell little
+TOUCHED = 1e-3  # N; touch sensors above it are on
+RANGE = 10.0  # m, saturation scale of rangefinders
 TORQUE_SCALE = 60.0 / 2  # N m; torques are squashed by tanh(torque / scale)
-LEAST_MASS, LEAST_INERTIA = 1e-5, 1e-11  # kg, kg m^2, of a body that moves
-HOW_MANY = (1, 0, 1)  # of a contact sensor: count the contacts, as they are, in one number
+LEAST_MASS, LEAST_INERTIA = 1e-5, 1e-11  # kg, kg m^2, minimum of a moving body
+HOW_MANY = (1, 0, 1)  # contact sensor setting: one number, the count of contacts
 Colour = tuple[float, float, float]
 """Red, green and blue from 0 to 1."""
-# The engine's numbers for a joint that slides, a tendon over joints, an actuator at a joint.
+# The engine's numbers of slide joints, joint tendons and joint transmissions.
 SLIDE, OVER_JOINTS, AT_JOINT = 2, 1, 0
 
 
@@ -108,7 +108,7 @@ class Walker(Written):
         """Names of its elements in the scene, with prefix."""
         return _prefixed(self.prefix, names)
 
-    # Entering a scene.
+    # Attachment to a scene.
 
     def model(self) -> Spec:
         """The creature by itself, without a joint to the world."""
@@ -136,7 +136,7 @@ class Walker(Written):
             model: of the creature alone; it is moved, not copied.
             place: of the frame before any episode, m: several creatures stand apart.
         """
-        # Said here, because the engine would have the mass of a frame that stands apart elsewhere.
+        # Explicit, because the engine would add the mass of a separate frame.
         body = add(
             scene.worldbody, "body", name=self.prefix, pos=place, explicitinertial=True,
             mass=LEAST_MASS, inertia=(LEAST_INERTIA,) * 3, ipos=(0, 0, 0),
@@ -158,7 +158,7 @@ class Walker(Written):
             ground: names, and "geom" or "body" for each.
         """
         for name, kind in ground.items():
-            for part in ("", *self.feet):  # all of it, and each foot with all that hangs on it
+            for part in ("", *self.feet):  # all of it, and each foot with its descendants
                 add(
                     scene, "sensor", name=self._under(name, part), type="contact",
                     objtype=kind, objname=name, reftype="xbody", refname=self.prefix + part,
@@ -172,7 +172,7 @@ class Walker(Written):
     def _under(self, ground: str, part: str) -> str:
         return f"{ground} under {self.prefix}{part}"
 
-    # What is observed. All hooks run for one simulation and for a batch.
+    # Observation. All hooks run for one simulation and for a batch.
 
     def observation(self, v: View) -> Arrays:
         """Proprioception, kinematic and dynamic sensors, in the alphabetical order of the keys."""
@@ -249,7 +249,7 @@ class Walker(Written):
         """Values of its named elements in a field, (..., k)."""
         return v.take(field, self.prefixed(names))
 
-    # Where it is, and how it moves.
+    # Position and motion.
 
     def position(self, v: View) -> Array:
         """The root body's world position, (..., 3) m."""
@@ -270,8 +270,8 @@ class Walker(Written):
     def places(self, v: View, bodies: tuple[str, ...]) -> Array:
         """Positions of the named bodies in the root body's frame, concatenated, (..., 3 k) m."""
         points = v.take("xpos", self.prefixed(bodies))
-        seen = to_local(self.rotation(v)[..., None, :], points - self.position(v)[..., None, :])
-        return v.xp.reshape(seen, (*v.lead, -1))
+        local = to_local(self.rotation(v)[..., None, :], points - self.position(v)[..., None, :])
+        return v.xp.reshape(local, (*v.lead, -1))
 
     def heights(self, v: View, bodies: tuple[str, ...]) -> Array:
         """Heights of the named bodies' frames above z = 0, (..., k) m."""
@@ -293,7 +293,7 @@ class Walker(Written):
         ]
         return contacts[0] > sum(contacts[1:])
 
-    # Placing it, on a scratch simulation.
+    # Placement, on a scratch simulation.
 
     def stand(
         self,
@@ -329,7 +329,7 @@ def _prefixed(prefix: str, names: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def normalised(quaternion: Array) -> np.ndarray:
-    """A quaternion (4,) of length one."""
+    """Normalise a quaternion (4,)."""
     q = np.array(quaternion, dtype=float)
     return np.asarray(q / np.sqrt((q * q).sum()))
 
@@ -343,8 +343,8 @@ def register_walker(name: str, **fields: Any) -> Callable[[WalkerType], WalkerTy
     """Class decorator: register a walker under a name for the keyword argument `walker`.
 
     Args:
-        name: for the argument.
-        **fields: values of the class's fields that make this walker.
+        name: value of the argument.
+        **fields: field values of this walker.
     """
 
     def decorate(walker_class: WalkerType) -> WalkerType:
@@ -355,14 +355,14 @@ def register_walker(name: str, **fields: Any) -> Callable[[WalkerType], WalkerTy
 
 
 def walker_names() -> list[str]:
-    """The names of all walkers, sorted."""
+    """Sorted names of all walkers."""
     return _walkers.names()
 
 
 def find_walker(name: str | Walker) -> Walker:
-    """The walker of a name or of "module:Class", or the walker itself.
+    """Look up a walker by name or "module:Class"; a walker is returned as is.
 
     Raises:
-        ValueError: there is none; the message names the nearest ones.
+        ValueError: there is no such walker; the message names the nearest ones.
     """
     return _walkers.find(name)

@@ -36,7 +36,7 @@ class Ball(Walker):
     def hang(self, body: Any) -> None:
         for axis, letter in enumerate("xyz"):
             along = tuple(float(axis == i) for i in range(3))
-            # A position is where its frame is in the world, wherever that is at first.
+            # A position is that of its frame in the world, wherever that is at first.
             add(
                 body, "joint", name=f"{self.prefix}root_{letter}/", type="slide", axis=along,
                 ref=body.pos[axis],

@@ -26,6 +26,6 @@ class BoxHead(Ball):
 
     def put(self, v: SingleView, position: Array, quaternion: Array) -> None:
         super().put(v, position, quaternion)
-        # At an angle of 0 it faces -y: a quarter of a turn to the right of +x.
+        # At an angle of 0 it faces -y: a quarter turn to the right of +x.
         steer = v.joint(f"{self.prefix}steer").qpos
         steer[0] = math.remainder(steer[0] - math.pi / 2, 2 * math.pi)

@@ -28,7 +28,7 @@ class CMUHumanoid(Walker):
     activations: bool = True
     feet: tuple[str, ...] = ("lfoot", "rfoot")
     height: float = 0.94  # m
-    # The root's y axis up (8.7 degrees off), its z axis forward.
+    # The root's y axis points up (8.7 degrees off), its z axis forward.
     quaternion: tuple[float, float, float, float] = (0.859, 1.0, 1.0, 0.859)
     hidden_groups: tuple[int, ...] = (1,)
     viewpoint: str = "front_side"

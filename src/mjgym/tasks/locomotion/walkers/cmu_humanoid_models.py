@@ -3,7 +3,7 @@
 from mjgym.mjcf import Spec, load
 from mjgym.util.suggestions import or_else
 
-# Torque motors take what the MJCF says; the others are servos, which `_span_ranges` completes.
+# Torque motors keep the MJCF's values; the others are servos, completed by `_span_ranges`.
 MOTORS = {"2019_torque": "cmu_humanoid_2019_motors.xml"}
 SERVOS = {
     "2019_position": "cmu_humanoid_2019_servos.xml",
@@ -13,13 +13,13 @@ FILES = MOTORS | SERVOS
 
 
 def model(version: str) -> Spec:
-    """A CMU humanoid by itself, without a joint to the world.
+    """Build a CMU humanoid without a root joint.
 
     Args:
         version: "2019_torque", a body of 39.6 kg whose controls are torques as fractions of each
-            motor's largest; "2019_position", the same body with servos; or "2020_position", a
-            body of 70 kg with servos behind a low-pass filter of 0.03 s. Controls of servos are
-            target angles, from -1 at the lower end of the joint's range to 1 at its upper end.
+            motor's largest; "2019_position", the same body with servos; or "2020_position", a body
+            of 70 kg with servos behind a low-pass filter of 0.03 s. Servo controls are target
+            angles, from -1 at the lower end of the joint's range to 1 at its upper end.
 
     Returns:
         The model: 56 hinges, and 56 actuators in alphabetical order with controls in [-1, 1].
@@ -36,7 +36,7 @@ def model(version: str) -> Spec:
 
 
 def _span_ranges(spec: Spec) -> None:
-    """Turn servos whose control is an angle into ones where [-1, 1] spans the joint's range.
+    """Rescale servos from angles to [-1, 1], spanning the joint's range.
 
     A servo's force is kp (target - q). With the target at (low + high) / 2 + u (high - low) / 2,
     the control u has the gain kp (high - low) / 2 and the force at rest is kp (low + high) / 2.

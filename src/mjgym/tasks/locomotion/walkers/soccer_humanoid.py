@@ -26,7 +26,7 @@ class SoccerHumanoid(CMUHumanoid):
 
     def model(self) -> Spec:
         spec = super().model()
-        for light in list(spec.lights):  # a pitch has its own
+        for light in list(spec.lights):  # pitches have lights
             spec.delete(light)
         for geom in spec.geoms:
             if "foot" in geom.name or "toes" in geom.name:
@@ -35,7 +35,7 @@ class SoccerHumanoid(CMUHumanoid):
                 colour = SHORTS if geom.name in _SHORTS else SKIN
             geom.material, geom.rgba = "", (*colour, 1.0)
         head = spec.body("head")
-        # A body of its own, which weighs next to nothing, as the published player has one.
+        # A separate body of almost no mass, as in the published player.
         face = add(
             head, "body", name="face", pos=FACE, explicitinertial=True, mass=FACE_MASS,
             inertia=(FACE_INERTIA,) * 3, ipos=FACE,

@@ -1,1 +1,1 @@
-"""Scripted policies of manipulation tasks, which move the arm by the velocities of its joints."""
+"""Scripted policies of manipulation tasks, controlling joint velocities."""

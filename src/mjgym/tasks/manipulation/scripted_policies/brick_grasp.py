@@ -1,4 +1,4 @@
-"""A brick in the Jaco's hand: thumb and two fingers hold it by its long sides."""
+"""Grasps of a brick by the Jaco's thumb and two fingers, on its long sides."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -18,19 +18,19 @@ from mjgym.tasks.manipulation.scripted_policies.velocity_arm import VelocityArm
 
 Reading = Callable[[Observation], np.ndarray]
 
-BETWEEN = np.array([0.0, -0.0145, 0.0])  # m, of the middle between the tips, in the hand's frame
-GRASP_HEIGHT = 0.003  # m, of the hand's frame over the middle of a brick that it grasps
-ABOVE = 0.035  # m, over that, before the hand descends
+BETWEEN = np.array([0.0, -0.0145, 0.0])  # m, centre between the fingertips, in the hand's frame
+GRASP_HEIGHT = 0.003  # m, height of the hand's frame over the centre of a grasped brick
+ABOVE = 0.035  # m, above the grasp, before the hand descends
 HELD = (1.35, 1.14, 1.14)  # rad, of thumb and fingers: the thumb presses against the fingers
-HALF_OPEN = 0.45  # of the fingers: they pass a brick with 7 mm on either side
-FIST = 0.83  # of fingers that press from above
-CLOSING = 5  # control steps before the fingers may be at rest because they hold something
+HALF_OPEN = 0.45  # opening of the fingers that passes a brick with 7 mm on either side
+FIST = 0.83  # closing of the fingers to press from above
+CLOSING = 5  # control steps before resting fingers count as holding
 AT_REST = 0.2  # rad/s, of a finger
-STRAIGHT = 0.06  # rad, of a hand that is turned as asked
-LOST = 0.035  # m, from the hand to the middle of a brick that has slipped away
-SHIFTS = (0.0, 0.012, -0.012)  # m, of the grasp along the brick
-SHIFT_COST = 0.02  # m/rad, of a shift in units of the hand's turn
-HINDRANCE = 0.002  # m/rad, of what is in the fingers' way in the same units
+STRAIGHT = 0.06  # rad, tolerance of the hand's orientation
+LOST = 0.035  # m, from the hand to the centre of a lost brick
+SHIFTS = (0.0, 0.012, -0.012)  # m, shifts of the grasp along the brick
+SHIFT_COST = 0.02  # m/rad, cost of a shift in units of the hand's rotation
+HINDRANCE = 0.002  # m/rad, cost of obstacles in the same units
 FINGERS_COME_DOWN = np.array(
     [
         [[0.022, -0.017], [0.041, 0.005]],
@@ -51,9 +51,9 @@ class Brick:
 
     Args:
         arm: the arm.
-        position: the entry of the middle of the brick, or a function of the observation, (..., 3).
-        quaternion: the same, of its orientation, (..., 4).
-        others: bricks that may be in the fingers' way.
+        position: entry of the brick's centre, or a function of the observation, (..., 3).
+        quaternion: the same for its orientation, (..., 4).
+        others: bricks that may obstruct the fingers.
     """
 
     arm: VelocityArm
@@ -63,7 +63,7 @@ class Brick:
 
     @classmethod
     def named(cls, arm: VelocityArm, name: str) -> "Brick":
-        """The brick of a name."""
+        """Look up a brick by name."""
         return cls(
             arm,
             lambda observation: observation[f"{name}/position"],
@@ -71,21 +71,22 @@ class Brick:
         )
 
     def rotation(self, observation: Observation) -> np.ndarray:
-        """Its rotation, (..., 9)."""
+        """Rotation, (..., 9)."""
         vector = quaternion_to_rotation_vector(self.quaternion(observation))
         return np.asarray(from_rotation_vector(vector))
 
     def heading(self, observation: Observation) -> np.ndarray:
-        """The angle of its short side's direction about the vertical, (...) rad."""
+        """Angle of the direction of its short side about the vertical, (...) rad."""
         rotation = self.rotation(observation)
         return np.asarray(np.arctan2(rotation[..., 3], rotation[..., 0]))
 
     def grasp(self, observation: Observation) -> tuple[np.ndarray, np.ndarray]:
-        """The grasp that costs least: the hand turns little, and no other brick is in its way.
+        """Cheapest grasp: the hand turns little, and no other brick obstructs it.
 
         Returns:
-            The rotation of the hand, which points down and closes along the brick's short side,
-            (..., 9), and its position, (..., 3) m.
+            The rotation of the hand, pointing down and closing along the brick's short side, (...,
+            9),
+            and its position, (..., 3) m.
         """
         x = self.arm.rotation(observation)[..., 0::3]
         now = np.arctan2(x[..., 1], x[..., 0])
@@ -110,55 +111,55 @@ class Brick:
         )
 
     def straight(self, observation: Observation) -> np.ndarray:
-        """The turn of the hand to point down and close along its short side, (..., 3) rad."""
+        """Rotation of the hand to point down and close along its short side, (..., 3) rad."""
         x = self.arm.rotation(observation)[..., 0::3]
         now = np.arctan2(x[..., 1], x[..., 0])
         turned = now + smallest_angle(self.heading(observation) - now, np.pi)
         return self.arm.turn_to(observation, pointing_down(turned))
 
     def over(self, observation: Observation, height: float) -> np.ndarray:
-        """The hand's position with its fingers over the middle of the brick, (..., 3) m."""
+        """Position of the hand with its fingers over the centre of the brick, (..., 3) m."""
         aside = to_world(self.arm.rotation(observation), BETWEEN)
         up = np.array([0.0, 0.0, height])
         return np.asarray(self.position(observation) - aside + up)
 
     def turn(self, observation: Observation) -> np.ndarray:
-        """The turn of the hand to the grasp, (..., 3) rad."""
+        """Rotation of the hand to the grasp, (..., 3) rad."""
         return self.arm.turn_to(observation, self.grasp(observation)[0])
 
     def grip(self, observation: Observation) -> np.ndarray:
-        """The hand's position at the grasp, (..., 3) m."""
+        """Position of the hand at the grasp, (..., 3) m."""
         return self.grasp(observation)[1]
 
     def moved(self, observation: Observation, place: np.ndarray, turn: np.ndarray) -> np.ndarray:
-        """The hand's position (..., 3) that brings the brick it holds to a place by a turn."""
+        """Position of the hand (..., 3) that brings the held brick to a place by a rotation."""
         held = self.arm.position(observation) - self.position(observation)
         return np.asarray(place + to_world(from_rotation_vector(turn), held))
 
     def in_hand(self, observation: Observation) -> np.ndarray:
-        """Its position from where it is held, in the hand's frame, (..., 3) m."""
+        """Displacement from its grasped position, in the hand's frame, (..., 3) m."""
         away = self.position(observation) - self.arm.position(observation)
         return np.asarray(to_local(self.arm.rotation(observation), away) - BETWEEN)
 
 
 def points(brick: Brick, observation: Observation, local: np.ndarray) -> np.ndarray:
-    """Points of a brick (n, 3) in the world, (..., n, 3) m."""
+    """World positions, (..., n, 3) m, of points of a brick (n, 3)."""
     rotation = brick.rotation(observation)[..., None, :]
     return np.asarray(brick.position(observation)[..., None, :] + to_world(rotation, local))
 
 
 def hindrance(outlines: np.ndarray, rotation: np.ndarray, place: np.ndarray) -> np.ndarray:
-    """The cost of other bricks, by points of them, where a hand's fingers come down, (...)."""
+    """Cost of other bricks, by points of them, where the fingers come down, (...)."""
     deepest = np.zeros(place.shape[:-1])
-    seen = to_local(rotation[..., None, :], outlines - place[..., None, :])[..., 0:2]
+    local = to_local(rotation[..., None, :], outlines - place[..., None, :])[..., 0:2]
     for low, high in FINGERS_COME_DOWN:
-        depth = np.minimum(seen - low, high - seen).min(axis=-1).max(axis=-1)
+        depth = np.minimum(local - low, high - local).min(axis=-1).max(axis=-1)
         deepest = np.maximum(deepest, depth)
     return np.asarray(deepest / HINDRANCE)
 
 
 def pointing_down(heading: np.ndarray) -> np.ndarray:
-    """The rotation of a hand that points down and closes along a heading, (...) rad to (..., 9)."""
+    """Rotation of a hand that points down and closes along a heading, (...) rad to (..., 9)."""
     cos, sin, zero = np.cos(heading), np.sin(heading), np.zeros_like(heading)
     return np.stack([cos, sin, zero, sin, -cos, zero, zero, zero, zero - 1], axis=-1)
 
@@ -187,7 +188,7 @@ def grasp(brick: Brick, above: float = ABOVE) -> tuple[Stage, ...]:
 
     Args:
         brick: the brick.
-        above: from the grasp to the hand before it descends, m.
+        above: height above the grasp before the hand descends, m.
     """
 
     def over(observation: Observation) -> np.ndarray:

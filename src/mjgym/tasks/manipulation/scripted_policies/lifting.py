@@ -11,7 +11,7 @@ from mjgym.tasks.manipulation.scripted_policies.velocity_arm import velocity_arm
 if TYPE_CHECKING:
     from mjgym.tasks.manipulation.lift_prop import LiftBrick
 
-HIGH = 0.36  # m, over the work top, that the brick is carried up to
+HIGH = 0.36  # m, over the work top, final height of the brick
 
 
 def lift_brick(task: "LiftBrick") -> StagedPolicy:

@@ -1,4 +1,4 @@
-"""Scripted policy of Place: a brick is laid on a pedestal."""
+"""Scripted policy of Place: put a brick on a pedestal."""
 
 from typing import TYPE_CHECKING
 
@@ -23,33 +23,33 @@ if TYPE_CHECKING:
 LAID = {
     "brick": 0.034,
     "cradle": 0.032,
-}  # m, over the target, where it is let go
-CARRY = 0.08  # m, over the target, at which the brick is carried there
-CLEAR = 0.06  # m, over the target, at which the hand may pass it
-UP = 0.26  # m, over the target, that the hand draws back to
+}  # m, over the target, of the release
+CARRY = 0.08  # m, over the target, while the brick is carried there
+CLEAR = 0.06  # m, over the target, clear of it
+UP = 0.26  # m, over the target, height of the retreat
 LETTING_GO = 8  # control steps
 ASTRAY = 0.07  # m, from the target to a brick that has fallen off
-BESIDE, OFF = 0.06, 0.06  # m, aside, of a hand that need not pass the target; m, over the brick
-FREE, DRAWN = 0.138, 0.15  # m, from the post's axis to a brick that the fingers fit around
-COMING_DOWN, PRESSING = 0.024, 0.018  # m, from the brick's middle outward, where a fist does so
-FIST_ABOVE, TOUCHING = 0.04, 0.024  # m, of the fist over the brick's middle
-THERE, TURNED = 0.012, 0.15  # m, rad, from the pose in which the fist comes down
+BESIDE, OFF = 0.06, 0.06  # m, offset of a hand that need not pass the target; m, over the brick
+FREE, DRAWN = 0.138, 0.15  # m, from the post's axis to a brick with room for the fingers
+COMING_DOWN, PRESSING = 0.024, 0.018  # m, from the brick's centre outward, of the fist
+FIST_ABOVE, TOUCHING = 0.04, 0.024  # m, of the fist over the brick's centre
+THERE, TURNED = 0.012, 0.15  # m, rad, tolerance of the fist's pose before it descends
 BEYOND = 1.7  # rad, from the fist's thumb to the post: beyond, the fingers would touch it
-AHEAD = 0.05  # m, outward, that the fist moves to at the height of the brick's middle
-SLIPPED = 0.035  # m, from the fist to the middle of a brick that it no longer draws
+AHEAD = 0.05  # m, outward offset of the fist's goal at the height of the brick's centre
+SLIPPED = 0.035  # m, from the fist to the centre of a brick that it has lost
 
 
 def place(task: "Place", brick_name: str) -> StagedPolicy:
-    """Grasp the brick by its long sides, carry it over the pedestal and let it go there.
+    """Grasp the brick by its long sides, carry it over the pedestal and release it.
 
-    A brick that lies so near the post that the fingers do not fit between is drawn away first.
+    A brick too near to the post for the fingers is drawn away first.
     """
     arm = velocity_arm(task, HELD)
     brick = Brick.named(arm, brick_name)
     dropped = lost(brick)
 
     def over(observation: Observation, height: float) -> np.ndarray:
-        """The hand's position with the brick over the target."""
+        """Hand position with the brick over the target."""
         held = arm.position(observation) - brick.position(observation)
         up = np.array([0.0, 0.0, height])
         return np.asarray(observation["pedestal/position"] + up + held)
@@ -94,11 +94,11 @@ def place(task: "Place", brick_name: str) -> StagedPolicy:
 
 
 def draw_away(brick: Brick, rise: Reading) -> tuple[Stage, ...]:
-    """Stages that draw a brick away from the post with a fist on it; none if it is far enough.
+    """Stages that draw a brick away from the post with a fist; skipped if it is far enough.
 
     Args:
         brick: the brick.
-        rise: the hand's position, at the height at which it may move over the brick.
+        rise: hand position at a height clear of the brick.
     """
     arm = brick.arm
 
@@ -109,7 +109,7 @@ def draw_away(brick: Brick, rise: Reading) -> tuple[Stage, ...]:
         return np.asarray(norm(from_post(observation)) > FREE)
 
     def outward(height: float, distance: float) -> Reading:
-        """The hand's position with the fist at a height over the brick and a distance outward."""
+        """Hand position with the fist at a height over the brick and a distance outward."""
 
         def place(observation: Observation) -> np.ndarray:
             way = from_post(observation)
@@ -120,7 +120,7 @@ def draw_away(brick: Brick, rise: Reading) -> tuple[Stage, ...]:
         return place
 
     def turn(observation: Observation) -> np.ndarray:
-        """The turn of the hand that keeps its two fingers from the post, (..., 3) rad."""
+        """Rotation of the hand that keeps its two fingers from the post, (..., 3) rad."""
         rotation = arm.rotation(observation)
         way = observation["pedestal/position"] - brick.position(observation)
         local = to_local(rotation, way)

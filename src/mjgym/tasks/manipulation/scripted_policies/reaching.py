@@ -12,11 +12,11 @@ if TYPE_CHECKING:
 
 
 def reach(task: "Reach", target: str) -> StagedPolicy:
-    """Move the hand straight to the target, as it is turned.
+    """Move the hand straight to the target, at its current orientation.
 
     Args:
         task: the task.
-        target: the entry of the target's position.
+        target: entry of the target's position.
     """
 
     def place(observation: Observation) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""Scripted policies of Stack: bricks are pressed onto each other, one after the other."""
+"""Scripted policies of Stack: press bricks onto each other, one by one."""
 
 import itertools
 from dataclasses import dataclass, replace
@@ -24,28 +24,28 @@ from mjgym.tasks.manipulation.scripted_policies.velocity_arm import VelocityArm,
 if TYPE_CHECKING:
     from mjgym.tasks.manipulation.stack_bricks import Stack
 
-CARRY = 0.035  # m, over its place, at which a brick is carried there
-LOWER = 0.015  # m, below that, at which it may move aside
-APPROACH = 0.008  # m, over its place, at which it is lined up with the studs
-ON_STUDS = 0.0045  # m, over its place, at which it lies on the studs
-ASIDE, LEVEL = 0.001, 0.001  # m, of a brick that lies on the studs
-STRIKE = 0.02  # m, below where the brick should be, that a fist moves to from above
-EASE = 0.005  # m, that a hand rises while it opens
+CARRY = 0.035  # m, over its place, while a brick is carried there
+LOWER = 0.015  # m, below that, where it may move sideways
+APPROACH = 0.008  # m, over its place, where it is aligned with the studs
+ON_STUDS = 0.0045  # m, over its place, while resting on the studs
+ASIDE, LEVEL = 0.001, 0.001  # m, tolerances of a brick on the studs
+STRIKE = 0.02  # m, goal of a fist from above, below the brick's final position
+EASE = 0.005  # m, rise of a hand while it opens
 SLIPPED = 0.005  # m, of the hand along a brick that it presses
-GONE = 0.02  # m, from its place, of a brick that no longer lies there
-LET_GO, OPENED = 0.45, 1.07  # of the fingers that open a little; rad, when they have done so
-CLOSED = 1.2  # rad, of the fingers when they are a fist
-FIST_ABOVE, RAISED = 0.03, 0.020  # m, of the hand over a brick's middle, with the fist free of it
-DEEPER = 0.01  # m, below where it should be, that a hand moves to press
-SNAPPED = 0.9 * CLICK  # m, of the `pair_distance` of bricks that have snapped together
+GONE = 0.02  # m, from its place, of a brick that is gone
+LET_GO, OPENED = 0.45, 1.07  # slight opening of the fingers; rad, when it is reached
+CLOSED = 1.2  # rad, of the fingers in a fist
+FIST_ABOVE, RAISED = 0.03, 0.020  # m, of the hand over a brick's centre, with a free fist
+DEEPER = 0.01  # m, goal of a pressing hand, below the final position
+SNAPPED = 0.9 * CLICK  # m, `pair_distance` of bricks that have snapped together
 STUDS = np.array([[-0.008, -0.024, 0.0119], [0.008, 0.024, 0.0119]])
 HOLES = np.array([[-0.008, -0.024, -0.0073], [0.008, 0.024, -0.0073]])
 """Of a brick at two opposite corners, from its middle, m."""
-TURNED = np.array([-1.0, -1.0, 1.0] * 3)  # times a rotation (9,): half a turn about its own z first
+TURNED = np.array([-1.0, -1.0, 1.0] * 3)  # times a rotation (9,): half a turn about its z first
 
 
 def floors(arm: VelocityArm, task: "Stack") -> list[Brick]:
-    """The bricks of the wanted stack, from the bottom; each sees all bricks."""
+    """Bricks of the goal stack, from the bottom; each observes all bricks."""
     names = [brick_name(i) for i in range(task.bricks)]
     every = tuple(Brick.named(arm, name) for name in names)
     if not task.random_order:
@@ -54,7 +54,7 @@ def floors(arm: VelocityArm, task: "Stack") -> list[Brick]:
 
 
 def _drawn(arm: VelocityArm, bricks: tuple[Brick, ...], floor: int) -> Brick:
-    """The brick of a floor that each episode draws."""
+    """Brick of a floor, as drawn per episode."""
 
     def of(observation: Observation, readings: list[Reading]) -> np.ndarray:
         every = np.stack([reading(observation) for reading in readings], axis=-2)
@@ -71,7 +71,7 @@ def _drawn(arm: VelocityArm, bricks: tuple[Brick, ...], floor: int) -> Brick:
 
 @dataclass(frozen=True)
 class Pair:
-    """A brick that is pressed onto another one.
+    """A brick to press onto another one.
 
     Args:
         lower: the other one.
@@ -82,20 +82,20 @@ class Pair:
     upper: Brick
 
     def place(self, observation: Observation, above: float) -> np.ndarray:
-        """The upper brick's place on the lower one, or above it, (..., 3) m."""
+        """Goal of the upper brick on the lower one, or above it, (..., 3) m."""
         up = np.array([0.0, 0.0, HEIGHT + above])
         rotation = self.lower.rotation(observation)
         return np.asarray(self.lower.position(observation) + to_world(rotation, up))
 
     def turn(self, observation: Observation) -> np.ndarray:
-        """The upper brick's turn to the nearer one of two ways to fit, (..., 3) rad."""
+        """Rotation of the upper brick to the nearer of its two fits, (..., 3) rad."""
         now, straight = self.upper.rotation(observation), self.lower.rotation(observation)
         same = (now[..., 0::3] * straight[..., 0::3]).sum(axis=-1, keepdims=True) >= 0
         wanted = np.where(same, straight, straight * TURNED)
         return np.asarray(to_rotation_vector(compose(wanted, transposed(now))))
 
     def distance(self, observation: Observation) -> np.ndarray:
-        """The `pair_distance` of both, (...) m."""
+        """`pair_distance` of both, (...) m."""
         lower, upper = self.lower, self.upper
         studs = points(lower, observation, STUDS)
         return np.asarray(pair_distance(studs, points(upper, observation, HOLES)))
@@ -106,7 +106,7 @@ class Pair:
 
 
 def press(pair: Pair) -> tuple[Stage, ...]:
-    """Stages from a brick in the hand to one that is pressed onto another and let go."""
+    """Stages that press a held brick onto another and release it."""
     upper = pair.upper
     arm, dropped = upper.arm, lost(upper)
 
@@ -154,7 +154,7 @@ def press(pair: Pair) -> tuple[Stage, ...]:
 
 
 def strike(pair: Pair) -> tuple[Stage, ...]:
-    """Stages that press a brick from above with the fingertips; none if it has snapped."""
+    """Stages that press a brick from above with the fingertips; skipped if it has snapped."""
     upper = pair.upper
     arm, away, clear = upper.arm, gone(pair), raised(upper)
 
@@ -205,12 +205,12 @@ def stack(task: "Stack") -> StagedPolicy:
 
 
 def rising(arm: VelocityArm) -> Reading:
-    """A place a little above the hand."""
+    """Position slightly above the hand."""
     return lambda observation: arm.position(observation) + np.array([0.0, 0.0, EASE])
 
 
 def opened(brick: Brick) -> Reading:
-    """Whether the fingers have let go of a brick, or are above it."""
+    """Whether the fingers have released a brick, or are above it."""
     above = raised(brick)
 
     def free(observation: Observation) -> np.ndarray:

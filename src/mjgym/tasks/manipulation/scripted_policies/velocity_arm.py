@@ -1,4 +1,4 @@
-"""An arm and a hand whose joints are moved by velocity servos, as a scripted policy's tool."""
+"""An arm and a hand with velocity servos, as a scripted policy's tool."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,27 +14,27 @@ from mjgym.task.models import compile_model
 if TYPE_CHECKING:
     from mjgym.tasks.manipulation.arm_scene import Robot, Scene
 
-LOOK_AHEAD, TURN_AHEAD = 0.12, 0.3  # m and rad, of the way that is solved for at once
-GAIN = 9.0  # 1/s, from a joint's remaining way to its velocity
-BRAKING = 0.7  # share of a servo's acceleration with which a joint is to come to rest
-FINGER_GAIN = 10.0  # 1/s, from a finger's remaining way to its velocity
-HAND = "jaco_3_fingers"  # whose fingers' shape the grasps are made for
+LOOK_AHEAD, TURN_AHEAD = 0.12, 0.3  # m and rad, horizon of the inverse kinematics
+GAIN = 9.0  # 1/s, from remaining joint displacement to velocity
+BRAKING = 0.7  # fraction of a servo's acceleration used for braking
+FINGER_GAIN = 10.0  # 1/s, from remaining finger displacement to velocity
+HAND = "jaco_3_fingers"  # the hand that the grasps are made for
 AFFINE = 1  # mjtBias
 
 
 @dataclass(frozen=True)
 class VelocityArm:
-    """The arm and the hand of a scene, see `Body`.
+    """Arm and hand of a scene, see `Body`.
 
     Args:
         robot: names of the observation's entries.
         kinematics: of the arm.
-        fastest: velocity of each joint of the arm, rad/s.
+        fastest: velocity limit of each joint of the arm, rad/s.
         braking: of each joint of the arm, rad/s^2.
-        stiffness: of each joint's servo, N m s/rad: it yields to a torque at this rate.
+        stiffness: of each joint's servo, N m s/rad: torque per velocity error.
         fingers: least and greatest angles of the fingers, (2, n) rad, for -1 and almost 1.
-        held: angles that they close to at `CLOSE`, rad: some stand still for others to press on.
-        finger_speed: the greatest velocity of each finger, rad/s.
+        held: closed angles at `CLOSE`, rad: some fingers stand still for others to press on.
+        finger_speed: velocity limit of each finger, rad/s.
     """
 
     robot: "Robot"
@@ -49,32 +49,32 @@ class VelocityArm:
     count = 1
 
     def position(self, observation: Observation, tool: int = 0) -> np.ndarray:
-        """The position of the point between the fingers, (..., 3) m."""
+        """Position of the centre between the fingers, (..., 3) m."""
         return observation[f"{self.robot.hand_name}/pinch_site_pos"]
 
     def rotation(self, observation: Observation) -> np.ndarray:
-        """The hand's rotation, (..., 9): the fingers close along its x and point along its z."""
+        """Rotation of the hand, (..., 9): the fingers close along its x and point along its z."""
         return observation[f"{self.robot.hand_name}/pinch_site_rmat"]
 
     def turn_to(self, observation: Observation, rotation: np.ndarray) -> np.ndarray:
-        """The rotation vector from the hand's rotation to another (..., 9), (..., 3) rad."""
+        """Rotation vector from the hand's rotation to another (..., 9), (..., 3) rad."""
         between = compose(rotation, transposed(self.rotation(observation)))
         return np.asarray(to_rotation_vector(between))
 
     def angles(self, observation: Observation) -> np.ndarray:
-        """Angles of the fingers, (..., n) rad."""
+        """Finger angles, (..., n) rad."""
         return observation[f"{self.robot.hand_name}/joints_pos"]
 
     def action(self, observation: Observation, motions: Sequence[Motion]) -> np.ndarray:
-        """Velocities of the joints, (..., n) float32 rad/s, towards the pose that is asked for.
+        """Joint velocities, (..., n) float32 rad/s, towards the target pose.
 
-        The joints arrive together, as fast as the slowest of them can: the way is straight. A servo
-        yields to a load in proportion to it: what the load takes away is added.
+        Joints arrive together, at the pace of the slowest: the path is straight. A servo's error is
+        proportional to its load and is compensated.
         """
         (motion,) = motions
         arm = self.robot.name
-        seen = observation[f"{arm}/joints_pos"]
-        q = np.arctan2(seen[..., 0], seen[..., 1])
+        sincos = observation[f"{arm}/joints_pos"]
+        q = np.arctan2(sincos[..., 0], sincos[..., 1])
         place = self.position(observation) + _shortened(motion.way, LOOK_AHEAD)
         turn = from_rotation_vector(_shortened(motion.turn, TURN_AHEAD))
         wanted = self.kinematics.solve(q, place, compose(turn, self.rotation(observation)))
@@ -95,20 +95,20 @@ class VelocityArm:
 
 
 def _shortened(vector: np.ndarray, longest: float) -> np.ndarray:
-    """Vectors (..., 3), shortened to a maximum length."""
+    """Shorten vectors (..., 3) to a maximum length."""
     return np.asarray(vector * (longest / np.maximum(norm(vector), longest))[..., None])
 
 
 def velocity_arm(task: "Scene", held: Sequence[float] | None = None) -> VelocityArm:
-    """The arm and the hand of a task.
+    """Arm and hand of a task.
 
     Args:
         task: the task.
         held: see `VelocityArm`; None for the fingers' limits.
 
     Raises:
-        ValueError: they are not moved by velocity servos, or have no sensors of torques; it is
-            another hand than the one that the script grasps with; or objects are not observed.
+        ValueError: they lack velocity servos or torque sensors; it is another hand than the one
+            that the script grasps with; or objects are not observed.
     """
     if task.vision:
         raise ValueError("vision: a script reads the poses of objects, which are not observed")

@@ -46,7 +46,7 @@ def stack(task: "Stack", sides: float) -> StagedPolicy:
 
     Args:
         task: the task.
-        sides: half of the cubes' sides together, m.
+        sides: half the sum of the cubes' sides, m.
     """
     tools = tools_of(task, 1)
     (tool,) = tools.tools
@@ -55,7 +55,7 @@ def stack(task: "Stack", sides: float) -> StagedPolicy:
         return observation["cubeA_pos"]
 
     def held(observation: Observation) -> np.ndarray:
-        """The tool's position relative to cube A."""
+        """Position of the tool relative to cube A."""
         return np.asarray(tool.position(observation) - upper(observation))
 
     def onto(observation: Observation) -> np.ndarray:

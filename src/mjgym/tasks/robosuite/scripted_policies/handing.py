@@ -1,4 +1,4 @@
-"""Scripted policy of TwoArmHandover, and the handing over that Transport has too."""
+"""Scripted policy of TwoArmHandover, and the handover shared with Transport."""
 
 from typing import TYPE_CHECKING
 
@@ -22,26 +22,26 @@ from mjgym.tasks.robosuite.scripted_policies.tools import Tool, rotation_of, too
 if TYPE_CHECKING:
     from mjgym.tasks.robosuite.two_arm_handover import TwoArmHandover
 
-MEETING = np.array([0.0, 0.0, 1.08])  # m, of the handle's middle
+MEETING = np.array([0.0, 0.0, 1.08])  # m, of the handle's centre
 APART, TO_TAIL = 0.035, 0.012  # m, of each hand from their middle, and of that from the handle's
-SLOPE = np.pi / 3  # rad, of the hands, which make room for each other
+SLOPE = np.pi / 3  # rad, tilt of the hands, which make room for each other
 LIFTED, BACK = 0.95, 0.12  # m, of the hammer over the floor; of a hand before and after it holds
-LOST = 0.13  # m, from the hand to the handle's middle: the hammer has slipped away
+LOST = 0.13  # m, from the hand to the centre of a lost handle
 TO_SECOND = np.array([0.0, 1.0, 0.0])  # from the first arm's side to the second's
-ALONG = np.array([1.0, 0.0, 0.0])  # of the handle as it is handed over, to the end that is free
+ALONG = np.array([1.0, 0.0, 0.0])  # direction of the handle at the handover, towards its free end
 
 
 class Handle:
-    """A hammer's handle, as two arms see it that hand it over.
+    """A hammer's handle during a handover.
 
     The handle is handed over along x. The first arm holds one half, and the second takes the other.
 
     Args:
         first: the tool that gives.
         second: the tool that takes.
-        pos: the entry of the middle of the handle.
-        quat: the entry of the hammer's orientation; the handle lies along its z.
-        side: the direction, (3,), to the half that the first tool holds; None: as it is turned.
+        pos: entry of the centre of the handle.
+        quat: entry of the hammer's orientation; the handle lies along its z.
+        side: direction, (3,), of the half that the first tool holds; None: the current one.
     """
 
     def __init__(
@@ -51,77 +51,77 @@ class Handle:
         self._side = side
 
     def middle(self, observation: Observation) -> np.ndarray:
-        """The middle of where both hands hold it, (..., 3) m: the head takes room at its end."""
+        """Midpoint of the two grasps, (..., 3) m: the head takes room at its end."""
         z = rotation_of(observation[self._quat])[..., 2::3]
         return np.asarray(observation[self._pos] - TO_TAIL * z)
 
     def centre(self, observation: Observation) -> np.ndarray:
-        """The middle between the hammer's ends, (..., 3) m."""
+        """Midpoint of the hammer's ends, (..., 3) m."""
         return np.asarray(2 * observation[self._pos] - self.middle(observation))
 
     def _along(self, observation: Observation, direction: np.ndarray) -> np.ndarray:
-        """The handle's direction, (..., 3), as the one of two that is nearer to another."""
+        """Direction of the handle, (..., 3), in the sense nearer to another direction."""
         z = rotation_of(observation[self._quat])[..., 2::3]
         return _nearer(z, direction)
 
     def to_free_end(self, observation: Observation) -> np.ndarray:
-        """The handle's direction from the first tool, which holds it, to its free end."""
+        """Direction of the handle from the holding first tool to its free end."""
         way = self.middle(observation) - self.first.position(observation)
         return self._along(observation, way)
 
     def grip(self, observation: Observation) -> np.ndarray:
-        """The place of the first tool as it lies, (..., 3) m."""
+        """Position of the first tool at the lying handle, (..., 3) m."""
         turned = -self.first.rotation(observation)[..., 1::3]
         along = self._along(observation, turned if self._side is None else self._side)
         return np.asarray(self.middle(observation) + APART * along)
 
     def heading(self, observation: Observation) -> np.ndarray:
-        """The heading across the handle, (...) rad."""
+        """Heading across the handle, (...) rad."""
         along = self._along(observation, ALONG)
         return np.asarray(np.arctan2(along[..., 0], -along[..., 1]))
 
     def to_meeting(self, observation: Observation) -> np.ndarray:
-        """The angle about the vertical from `heading` to the one across x, (...) rad."""
+        """Angle about the vertical from `heading` to across x, (...) rad."""
         angle = QUARTER_TURN - self.heading(observation)
         return np.asarray(smallest_angle(angle, HALF_TURN))
 
     def held(self, observation: Observation) -> np.ndarray:
-        """The place of the first tool so that the handle's middle is at the meeting."""
+        """Position of the first tool that puts the handle's centre at the meeting point."""
         return np.asarray(MEETING + self.first.position(observation) - self.middle(observation))
 
     def free_end(self, observation: Observation, back: float = 0.0) -> np.ndarray:
-        """The place of the second tool at the grasp, or further back."""
+        """Position of the second tool at the grasp, or further back."""
         place = self.middle(observation) + APART * self.to_free_end(observation)
         return np.asarray(place - back * pointing(-1.0))
 
     def present(self, observation: Observation) -> np.ndarray:
-        """The turn of the first tool so that it slopes, across a handle along x."""
+        """Rotation of the first tool to its slope, across a handle along x."""
         return self.first.turn_to(observation, _sloping(self.first, observation, 1.0))
 
     def receive(self, observation: Observation) -> np.ndarray:
-        """The turn of the second tool so that it slopes towards the first, and likewise."""
+        """Rotation of the second tool to slope towards the first, across the handle."""
         return self.second.turn_to(observation, _sloping(self.second, observation, -1.0))
 
 
 def pointing(side: float) -> np.ndarray:
-    """The direction of a sloping tool, down and to the second side (1) or the first one (-1)."""
+    """Direction of a sloping tool, down and to the second side (1) or the first one (-1)."""
     return np.asarray(np.sin(SLOPE) * side * TO_SECOND - np.cos(SLOPE) * np.array([0.0, 0.0, 1.0]))
 
 
 def _sloping(tool: Tool, observation: Observation, side: float) -> np.ndarray:
-    """The rotation of a sloping tool that closes across x, the nearer one of two, (..., 9)."""
+    """Nearer of two rotations of a sloping tool that closes across x, (..., 9)."""
     y = _nearer(ALONG, tool.rotation(observation)[..., 1::3])
     z = np.broadcast_to(pointing(side), y.shape)
     return frame(np.cross(y, z), z)
 
 
 def _nearer(axis: np.ndarray, direction: np.ndarray) -> np.ndarray:
-    """An axis, or its opposite, (..., 3): the one that is nearer to a direction."""
+    """An axis or its opposite, (..., 3): the one nearer to a direction."""
     return np.where((axis * direction).sum(axis=-1, keepdims=True) < 0, -axis, axis)
 
 
 def give_and_take(handle: Handle) -> list[tuple[Stage, Stage]]:
-    """Stages of both tools from a hammer that the first holds to one that the second does."""
+    """Stages of both tools that pass a hammer from the first to the second."""
     first, second = handle.first, handle.second
     lost = away_from(first, handle.middle, LOST)
 
@@ -167,7 +167,7 @@ def pick_up(handle: Handle) -> tuple[Stage, ...]:
 
 
 def waiting(handle: Handle) -> Stage:
-    """The stage of the second tool near the meeting, which lasts as long as the first one's."""
+    """Stage of the second tool near the meeting point, as long as the first one's."""
     place = MEETING - 2 * BACK * pointing(-1.0)
 
     def there(observation: Observation) -> np.ndarray:

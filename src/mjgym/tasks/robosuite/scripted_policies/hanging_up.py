@@ -27,35 +27,35 @@ if TYPE_CHECKING:
     from mjgym.tasks.robosuite.tool_hang import ToolHang
 
 UP, DOWN = np.array([0.0, 0.0, 1.0]), np.array([0.0, 0.0, -1.0])
-CARRY_HEIGHT = 1.22  # m, above the floor, of the hand: what hangs from it clears the stand
+CARRY_HEIGHT = 1.22  # m, above the floor, of the hand: its load clears the stand
 
-# The stand, from its foot's middle upwards.
+# The stand, from the centre of its foot upwards.
 HOLE = np.array([0.0, 0.045, 0.0])  # m, to the axis of its hole
 HOLE_TOP, HOLE_FLOOR = 0.155, 0.005  # m
 # The frame, from its corner: down its post, and along its rod.
-FRAME_GRIP, TIP = 0.034, 0.2207  # m, to the middle of its grip and to its tip
+FRAME_GRIP, TIP = 0.034, 0.2207  # m, to the centre of its grip and to its tip
 HOOK = 0.0875  # m, to the hook, which points up
 ROD_TOP, HOOK_TOP = 0.00375, 0.01575  # m, upwards
-# The tool, from its middle.
-RING = 0.0935  # m, to the middle of its larger ring, against its x axis
-TOOL_GRIP = 0.005  # m, upwards, to its grasp: fingers that are long clear the table
+# The tool, from its centre.
+RING = 0.0935  # m, to the centre of its larger ring, against its x axis
+TOOL_GRIP = 0.005  # m, upwards, to its grasp: long fingers clear the table
 
-SIDE = np.array([0.0, -1.0, 0.0])  # in which the hand that holds the upright frame points
-SLANT = np.pi / 4  # rad, of that hand, down: it leans as much at its grasp of the lying frame
-BACK = 0.1  # m, that the hand is away from the frame, before its grasp and after it
+SIDE = np.array([0.0, -1.0, 0.0])  # direction of the hand that holds the upright frame
+SLANT = np.pi / 4  # rad, down, of that hand: it tilts as much at its grasp of the lying frame
+BACK = 0.1  # m, from the hand to the frame, before its grasp and after it
 DEEP = 0.02  # m, from the grasp: long fingers stand on the table
 LOWERING = 20  # control steps from there to the grasp
-SETTLED = 40  # control steps, after which a tool that was let go hangs still
+SETTLED = 40  # control steps until a released tool hangs still
 
 ABOVE_HOLE, ABOVE_HOOK = 0.02, 0.03  # m, from there to the tip or the ring, until it is aligned
-ON_ROD = 0.005  # m, from the rod to the middle of the ring that is let go
-ALIGNED = 0.03  # rad, of what fits
-GENTLE, FIRM = 0.3, 0.6  # share of the greatest displacement, as speed and as force
-INSERTING = 50  # control steps in which a frame that does not stick is in the stand
+ON_ROD = 0.005  # m, from the rod to the centre of a released ring
+ALIGNED = 0.03  # rad, tolerance for insertion
+GENTLE, FIRM = 0.3, 0.6  # fractions of the largest displacement, as speed and as force
+INSERTING = 50  # control steps to insert a frame
 
 
 def hang_up(task: "ToolHang") -> StagedPolicy:
-    """Stick the frame into the stand, then lower the tool's ring over the hook and let go.
+    """Insert the frame into the stand, then lower the tool's ring over the hook and release it.
 
     The hand grasps the lying frame from above and turns about the line of its fingers until the
     frame's post stands upright below them. The tool lies with level rings: beyond the hook, the
@@ -65,14 +65,14 @@ def hang_up(task: "ToolHang") -> StagedPolicy:
     (tool,) = tools.tools
 
     def axes(observation: Observation) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """The frame's x axis, against its rod, its y axis, and its z axis, up its post."""
+        """Axes of the frame: x against its rod, y, and z up its post."""
         turned = rotation_of(observation["frame_quat"])
         return turned[..., 0::3], turned[..., 1::3], turned[..., 2::3]
 
     def high(observation: Observation) -> np.ndarray:
         return over(tool.position(observation), CARRY_HEIGHT)
 
-    # The frame into the stand, which an arm may have pushed on its way.
+    # Insert the frame into the stand, which an arm may have pushed on its way.
 
     def of_stand(observation: Observation, vector: np.ndarray) -> np.ndarray:
         turned = rotation_of(observation["base_quat"])
@@ -84,7 +84,7 @@ def hang_up(task: "ToolHang") -> StagedPolicy:
         return np.where(along > 0, 1.0, -1.0)
 
     def pointing(observation: Observation) -> np.ndarray:
-        """The direction in which the hand points at its grasp of the frame."""
+        """Direction of the hand at its grasp of the frame."""
         _, y, z = axes(observation)
         return np.asarray(np.cos(SLANT) * face(observation) * y - np.sin(SLANT) * z)
 
@@ -104,7 +104,7 @@ def hang_up(task: "ToolHang") -> StagedPolicy:
         return rotation_between(rotation_of(observation["frame_quat"]), standing)
 
     def tip_at(height: float) -> Reading:
-        """The tool's position that has the frame's tip on the hole's axis, at a height."""
+        """Position of the tool that puts the frame's tip on the hole's axis, at a height."""
 
         def target(observation: Observation) -> np.ndarray:
             tip = observation["frame_pos"] - TIP * axes(observation)[2]
@@ -151,7 +151,7 @@ def hang_up(task: "ToolHang") -> StagedPolicy:
         return np.asarray(observation["tool_pos"] + TOOL_GRIP * UP)
 
     def ring_at(height: float) -> Reading:
-        """The tool's position that has the ring's middle above the hook, (m) over the corner."""
+        """Position of the tool with the ring's centre above the hook, (m) over the corner."""
 
         def target(observation: Observation) -> np.ndarray:
             handle = rotation_of(observation["tool_quat"])[..., 0::3]
@@ -165,7 +165,7 @@ def hang_up(task: "ToolHang") -> StagedPolicy:
         return over(ring_at(HOOK_TOP)(observation), CARRY_HEIGHT)
 
     def outwards(observation: Observation) -> np.ndarray:
-        """The angle to a handle that points away from the post."""
+        """Angle to a handle that points away from the post."""
         x = axes(observation)[0]
         heading = np.arctan2(-x[..., 1], -x[..., 0])
         now = heading_of(observation["tool_quat"])

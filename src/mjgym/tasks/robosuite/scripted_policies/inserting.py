@@ -12,11 +12,11 @@ from mjgym.tasks.robosuite.scripted_policies.tools import rotation_between, rota
 if TYPE_CHECKING:
     from mjgym.tasks.robosuite.two_arm_peg_in_hole import TwoArmPegInHole
 
-MEETING = np.array([0.0, 0.0, 1.0])  # m, of the hole's middle
+MEETING = np.array([0.0, 0.0, 1.0])  # m, of the hole's centre
 MIDDLE = 0.11  # m, of the hole along the board's x
 FAR, BEFORE = 0.2, 0.05  # m, from the peg's tip to the hole: until both are turned, and before it
 SLOPE = np.pi / 4  # rad, of the peg to the floor, and of the board
-SPEED = 0.4  # share of the greatest displacement, at which the peg enters
+SPEED = 0.4  # fraction of the largest displacement at which the peg enters
 
 
 def insert_peg(task: "TwoArmPegInHole") -> StagedPolicy:
@@ -25,23 +25,23 @@ def insert_peg(task: "TwoArmPegInHole") -> StagedPolicy:
     first, second = tools.tools
 
     def towards(observation: Observation) -> np.ndarray:
-        """The level direction from the first tool to the second."""
+        """Horizontal direction from the first tool to the second."""
         way = second.position(observation) - first.position(observation)
         way = way * np.array([1.0, 1.0, 0.0])
         return np.asarray(unit(way))
 
     def axis(observation: Observation) -> np.ndarray:
-        """The direction in which the peg enters."""
+        """Direction in which the peg enters."""
         down = np.array([0.0, 0.0, -1.0])
         return np.asarray(np.sin(SLOPE) * towards(observation) + np.cos(SLOPE) * down)
 
     def hole(observation: Observation) -> np.ndarray:
-        """The middle of the hole, (..., 3) m."""
+        """Centre of the hole, (..., 3) m."""
         board_x = rotation_of(observation["hole_quat"])[..., 0::3]
         return np.asarray(observation["hole_pos"] + MIDDLE * board_x)
 
     def turn_board(observation: Observation) -> np.ndarray:
-        """The hole's axis is the board's z, its y points as the second hand does."""
+        """Align the board's z with the hole's axis, its y with the second hand."""
         z = axis(observation)
         up = np.array([0.0, 0.0, 1.0])
         y = -np.cos(SLOPE) * towards(observation) - np.sin(SLOPE) * up
@@ -59,7 +59,7 @@ def insert_peg(task: "TwoArmPegInHole") -> StagedPolicy:
         return np.asarray(second.position(observation) + MEETING - hole(observation))
 
     def tip_before(distance: float) -> Stage:
-        """The stage of the first arm that brings the peg's tip on the axis, before the hole."""
+        """Stage of the first arm that brings the peg's tip to the axis, before the hole."""
 
         def target(observation: Observation) -> np.ndarray:
             peg = observation["hole_pos"] - observation["peg_to_hole"]

@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from mjgym.tasks.robosuite.door import Door
 
 HANDLE_LENGTH, HANDLE_ASIDE, HANDLE_OUT = 0.125, -0.175, 0.1  # m, of the door's handle
-OUTER_HALF = 0.03  # m, from the middle of the handle to that of the fingers that press on it
-FREE = 1.25  # rad, of the handle's turn: the latch releases at 1.16
+OUTER_HALF = 0.03  # m, from the centre of the handle to the fingers that press on it
+FREE = 1.25  # rad, rotation of the handle: the latch releases at 1.16
 
 
 def open_door(task: "Door") -> StagedPolicy:
@@ -23,7 +23,7 @@ def open_door(task: "Door") -> StagedPolicy:
     """
 
     def axes(observation: Observation) -> tuple[np.ndarray, np.ndarray]:
-        """The directions in which the handle's end moves, and out of the door."""
+        """Directions in which the handle's end moves, and out of the door."""
         shape = observation["handle_pos"].shape[:-1]
         angle = observation["handle_qpos"].reshape(shape)
         known = np.arctan2(-HANDLE_OUT, HANDLE_ASIDE + HANDLE_LENGTH * np.cos(angle))

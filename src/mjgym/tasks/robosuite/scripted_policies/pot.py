@@ -16,8 +16,8 @@ from mjgym.tasks.robosuite.scripted_policies.tools import Tool, tools_of
 if TYPE_CHECKING:
     from mjgym.tasks.robosuite.two_arm_lift import TwoArmLift
 
-LIFT = np.array([0.0, 0.0, 0.2])  # m, that the handles are asked to rise
-UP_SPEED = 0.3  # share of the greatest displacement, in which both arms rise alike
+LIFT = np.array([0.0, 0.0, 0.2])  # m, rise of the handles
+UP_SPEED = 0.3  # fraction of the largest displacement at which both arms rise alike
 
 
 def lift_pot(task: "TwoArmLift") -> StagedPolicy:

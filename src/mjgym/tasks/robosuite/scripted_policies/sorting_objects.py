@@ -26,14 +26,14 @@ if TYPE_CHECKING:
     from mjgym.tasks.robosuite.sorting import Sorting
 
 CARRY_HEIGHT = 1.1  # m, above the floor: clears the walls of the bins and the pegs
-MISSED = 0.05  # m, from its destination: an object that has not come to rest there
-STRAIGHT = 0.06  # rad, the largest turn of a nut that still fits over its peg
-TALL = 0.05  # m, of the grasp above its frame: an object that may have been knocked over
-KNOCKED = 0.4  # rad, that the hand must turn after an object that falls as it descends
-TIPPED = 0.8  # the cosine of the angle from the vertical at which its axis counts as such
-# Of each object: the grasp along its x axis and above its frame, and the height of its frame at
-# release, m. They are taken in this order: first what is tall, which the hand would knock over on
-# its way to the others; last what goes farthest, from where a stretched arm comes back badly.
+MISSED = 0.05  # m, from its destination, of an object that missed it
+STRAIGHT = 0.06  # rad, largest rotation of a nut that still fits over its peg
+TALL = 0.05  # m, of the grasp above its frame: an object that tall may be knocked over
+KNOCKED = 0.4  # rad, rotation of an object that is knocked over by the descending hand
+TIPPED = 0.8  # cosine of the angle from the vertical at which its axis counts as tipped
+# For each object: the grasp along its x axis and above its frame, and the height of its frame at
+# release, m. In this order: tall objects first, which the hand would knock over on its way to the
+# others; the farthest last, from which a stretched arm returns badly.
 GRIPS = {
     "Cereal": (0.0, 0.055, 0.904),
     "Milk": (0.0, 0.055, 0.89),
@@ -49,7 +49,7 @@ def sort(task: "Sorting", aligned: bool) -> StagedPolicy:
 
     Args:
         task: the task.
-        aligned: whether an object fits its place only when turned like the world's axes.
+        aligned: whether objects fit their places only when aligned with the world's axes.
     """
     tools = tools_of(task, 1)
     order = list(GRIPS)
@@ -66,9 +66,9 @@ def _put_away(
 
     Args:
         task: the task.
-        tools: with the one that carries it.
-        label: the prefix of the object's observation entries.
-        names: the objects that may have that prefix; the entry "<label>_id" tells which has it.
+        tools: tools, including the one that carries it.
+        label: prefix of the object's observation entries.
+        names: possible objects of that prefix; the entry "<label>_id" tells which it is.
         aligned: see `sort`.
     """
     (tool,) = tools.tools
@@ -76,14 +76,14 @@ def _put_away(
     constants = np.array([[*GRIPS[name], *task.goal(name)] for name in names])
 
     def constants_of(observation: Observation) -> tuple[np.ndarray, ...]:
-        """The object's row of `GRIPS` and the middle of its destination, (..., 1) each."""
+        """Row of `GRIPS` of the object and the centre of its destination, (..., 1) each."""
         which = np.zeros(observation[pos].shape[:-1], dtype=np.int64)
         if len(names) > 1:
             which = observation[f"{label}_id"].reshape(which.shape).astype(np.int64)
         return tuple(np.moveaxis(constants[which][..., None], -2, 0))
 
     def tipped(observation: Observation) -> tuple[np.ndarray, np.ndarray]:
-        """The object's z axis, (..., 3), and whether it is tall and has been knocked over."""
+        """z axis of the object, (..., 3), and whether it is tall and has been knocked over."""
         axis = rotation_of(observation[quat])[..., 2::3]
         _, above, *_ = constants_of(observation)
         return axis, np.asarray((above[..., 0] >= TALL) & (axis[..., 2] < TIPPED))
@@ -96,20 +96,20 @@ def _put_away(
         return np.asarray(observation[pos] + along * forward + above * up)
 
     def crosswise(observation: Observation) -> np.ndarray:
-        """The heading that the fingers close along: y, or across the axis of what has fallen."""
+        """Heading along which the fingers close: y, or across the axis of a fallen object."""
         axis, fallen = tipped(observation)
         along_axis = np.arctan2(axis[..., 1], axis[..., 0])
         return np.where(fallen, along_axis, heading_of(observation[quat])) + QUARTER_TURN
 
     def down(observation: Observation) -> np.ndarray:
-        """The tool's position at release."""
+        """Position of the tool at release."""
         _, _, *place = (constants_of(observation)[i] for i in (0, 1, 3, 4, 2))
         return np.asarray(
             np.concatenate(place, axis=-1) + tool.position(observation) - observation[pos]
         )
 
     def to_place(observation: Observation) -> np.ndarray:
-        """The angle to an object whose x axis points back to the arm, where it can reach."""
+        """Angle to an object with its x axis towards the arm, within reach."""
         turn = smallest_angle(np.pi - heading_of(observation[quat]), WHOLE_TURN)
         return np.asarray(turn * aligned)
 
@@ -122,15 +122,15 @@ def _put_away(
     turn = facing(tool, crosswise, HALF_TURN)
 
     def turned(observation: Observation) -> np.ndarray:
-        """Whether the object has turned under the hand, as one does that is knocked over."""
+        """Whether the object has turned under the hand, as when knocked over."""
         return np.asarray(norm(turn(observation)) > KNOCKED)
 
     turn_to_place = within_reach(tool, upright(tool, to_place), WHOLE_TURN)
     lost = away_from(tool, grip)
-    # Turned near the arm: on the way, a handle that points away would stretch it.
+    # Turn near the arm: on the way, a handle that points away would stretch it.
     turning = Stage(tool.position, CLOSE, turn_to_place, straight=0.2, lost=lost)
     return (
-        # High above: a stretched arm that comes down on its way locks its elbow.
+        # High above: a stretched arm that descends on its way locks its elbow.
         Stage(
             lambda observation: over(grip(observation), CARRY_HEIGHT),
             OPEN,

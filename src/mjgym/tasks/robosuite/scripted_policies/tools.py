@@ -1,4 +1,4 @@
-"""The tools of tabletop arms, as observations show them and as actions of OSC_POSE move them."""
+"""Tools of tabletop arms, as observed and as moved by actions of OSC_POSE."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -27,22 +27,22 @@ if TYPE_CHECKING:
     from mjgym.tasks.robosuite.team import Manipulator
 
 STEP, TURN = 0.05, 0.5  # m and rad per control step, at an action of 1
-LEAD = 2.0  # the action asks for twice the remaining way, because the tool lags behind
-LEAD_TURN = 1.5  # and for more of the remaining turn
-CLEAR = 0.35  # rad, that a planned turn leaves to the limits of the last joint
-PARALLEL = (1, 2)  # actuators of a hand with two fingers that move towards each other
+LEAD = 2.0  # the action asks for twice the remaining displacement, because the tool lags
+LEAD_TURN = 1.5  # and for more of the remaining rotation
+CLEAR = 0.35  # rad, clearance of a planned turn to the limits of the last joint
+PARALLEL = (1, 2)  # actuators of a hand with two parallel fingers
 
 
 @dataclass(frozen=True)
 class Wrist:
-    """The last joint of an arm, which turns the tool about the direction it points in.
+    """Last joint of an arm, which turns the tool about its pointing direction.
 
     Args:
-        entry: the observation entry of the arm's joints.
-        number: of the joint in it.
+        entry: observation entry of the arm's joints.
+        number: index of the joint in it.
         sign: 1 if a tool that points down turns about the vertical as the joint does, -1 if the
             other way round.
-        middle: the middle of the joint's range, rad.
+        middle: centre of the joint's range, rad.
         half: half that range, rad; infinity without limits.
     """
 
@@ -55,16 +55,16 @@ class Wrist:
     def away_from_limits(
         self, observation: Observation, turn: np.ndarray, last: np.ndarray, symmetry: float
     ) -> np.ndarray:
-        """The correction of two turns about the vertical that keeps them clear of the limits.
+        """Correct two turns about the vertical to keep them clear of the limits.
 
         Args:
             observation: with the joint's angle.
             turn: of the tool, which points down, (...) rad.
-            last: another one from the present angle, that follows.
-            symmetry: the angle after which other turns do as well, rad.
+            last: a following turn from the present angle.
+            symmetry: period of equivalent turns, rad.
 
         Returns:
-            0 if both stay clear, else that or one symmetry to either side, (...) rad: the best.
+            0 if both stay clear, else the better symmetry period to either side, (...) rad.
         """
         now = observation[self.entry][..., self.number] - self.middle
         shifts = symmetry * np.array([0.0, 1.0, -1.0])
@@ -75,15 +75,15 @@ class Wrist:
 
 @dataclass(frozen=True)
 class Tool:
-    """The tool of one arm.
+    """Tool of one arm.
 
     Args:
-        label: the prefix of its observation entries.
-        numbers: of the action that move and turn it, 6.
-        gripper: number of the action that closes its fingers; None if there are none.
-        origin: the rotation of the axes in which the action moves it, (9,).
+        label: prefix of its observation entries.
+        numbers: indices of its 6 pose actions.
+        gripper: index of its finger action; None without fingers.
+        origin: rotation of the action's axes, (9,).
         wrist: the joint that turns it.
-        hand: the rotation from its site to the hand, whose fingers close along x, (9,).
+        hand: rotation from its site to the hand, which closes along x, (9,).
     """
 
     label: str
@@ -94,26 +94,26 @@ class Tool:
     hand: np.ndarray
 
     def position(self, observation: Observation) -> np.ndarray:
-        """Its position, (..., 3) m."""
+        """Position, (..., 3) m."""
         return observation[f"{self.label}eef_pos"]
 
     def rotation(self, observation: Observation) -> np.ndarray:
-        """Its rotation, (..., 9): the fingers close along its x and point along its z."""
+        """Rotation, (..., 9): the fingers close along its x and point along its z."""
         site = rotation_of(observation[f"{self.label}eef_quat_site"])
         return np.asarray(compose(site, self.hand))
 
     def turn_to(self, observation: Observation, rotation: np.ndarray) -> np.ndarray:
-        """The rotation vector from its rotation to another (..., 9), (..., 3) rad in world axes."""
+        """Rotation vector from its rotation to another (..., 9), (..., 3) rad in world axes."""
         return rotation_between(self.rotation(observation), rotation)
 
 
 @dataclass(frozen=True)
 class Tools:
-    """The tools of a task's arms.
+    """Tools of a task's arms.
 
     Args:
         tools: in the order of the task's arms.
-        size: numbers of an action.
+        size: size of an action.
     """
 
     tools: tuple[Tool, ...]
@@ -121,15 +121,15 @@ class Tools:
 
     @property
     def count(self) -> int:
-        """The number of tools."""
+        """Number of tools."""
         return len(self.tools)
 
     def position(self, observation: Observation, tool: int) -> np.ndarray:
-        """A tool's position, (..., 3) m."""
+        """Position of a tool, (..., 3) m."""
         return self.tools[tool].position(observation)
 
     def action(self, observation: Observation, motions: Sequence[Motion]) -> np.ndarray:
-        """The action, (..., numbers) float32, for what is left of each tool's move."""
+        """Action, (..., numbers) float32, for the remaining motion of each tool."""
         action = np.zeros((*motions[0].speed.shape, self.size), dtype=np.float32)
         for tool, motion in zip(self.tools, motions, strict=True):
             way = to_local(tool.origin, LEAD * motion.way / STEP)
@@ -142,16 +142,16 @@ class Tools:
 
 
 def tools_of(task: "Tabletop", arms: int, hands: bool = True) -> Tools:
-    """The tools of a task's arms.
+    """Tools of a task's arms.
 
     Args:
         task: with its robots.
-        arms: how many the script moves.
+        arms: number of arms that the script moves.
         hands: whether it grasps with them.
 
     Raises:
-        ValueError: the task's robots have another number of arms, another controller or other
-            hands than those with two parallel fingers, or the observation has no single entries.
+        ValueError: the task's robots have another number of arms, another controller or hands
+            without two parallel fingers, or the observation has no separate entries.
     """
     if task.controller != "OSC_POSE":
         raise ValueError(f"controller: a script moves arms by OSC_POSE, not {task.controller!r}")
@@ -179,7 +179,7 @@ def tools_of(task: "Tabletop", arms: int, hands: bool = True) -> Tools:
 
 
 def _wrist(model: Model, manipulator: "Manipulator", joints: Sequence[str]) -> Wrist:
-    """The last joint of an arm, among the joints of its robot."""
+    """Last joint of an arm, among the joints of its robot."""
     last = manipulator.joints[-1]
     joint = model.joint(last)
     axis = to_world(_rotation_of_body(model, int(joint.bodyid[0])), joint.axis)
@@ -193,7 +193,7 @@ def _wrist(model: Model, manipulator: "Manipulator", joints: Sequence[str]) -> W
 
 
 def _hand(model: Model, manipulator: "Manipulator") -> np.ndarray:
-    """The rotation from a tool's site to axes in which the fingers close along x, (9,)."""
+    """Rotation from a tool's site to axes in which the fingers close along x, (9,)."""
     first, second = (
         np.mean([_place_at_rest(model, manipulator.hand_prefix + pad) for pad in pads], axis=0)
         for pads in manipulator.hand.fingers
@@ -203,16 +203,16 @@ def _hand(model: Model, manipulator: "Manipulator") -> np.ndarray:
 
 
 def _rotation_at_rest(model: Model, site: str) -> np.ndarray:
-    """The rotation of a site in the world, with all joints at 0, (9,)."""
-    found = model.site(site)
-    turned = compose(_rotation_of_body(model, int(found.bodyid[0])), _matrix(found.quat))
+    """World rotation of a site with all joints at 0, (9,)."""
+    element = model.site(site)
+    turned = compose(_rotation_of_body(model, int(element.bodyid[0])), _matrix(element.quat))
     return np.asarray(turned)
 
 
 def _place_at_rest(model: Model, geom: str) -> np.ndarray:
-    """The position of a geom in the world, with all joints at 0, (3,) m."""
-    found = model.geom(geom)
-    place, body = found.pos, int(found.bodyid[0])
+    """World position of a geom with all joints at 0, (3,) m."""
+    element = model.geom(geom)
+    place, body = element.pos, int(element.bodyid[0])
     while body:
         place = model.body_pos[body] + to_world(_matrix(model.body_quat[body]), place)
         body = int(model.body_parentid[body])
@@ -220,7 +220,7 @@ def _place_at_rest(model: Model, geom: str) -> np.ndarray:
 
 
 def _rotation_of_body(model: Model, body: int) -> np.ndarray:
-    """The rotation of a body in the world, with all joints at 0, (9,)."""
+    """World rotation of a body with all joints at 0, (9,)."""
     quaternion = np.array([1.0, 0.0, 0.0, 0.0])
     while body:
         quaternion = product(model.body_quat[body], quaternion)
@@ -229,21 +229,21 @@ def _rotation_of_body(model: Model, body: int) -> np.ndarray:
 
 
 def _matrix(quaternion: np.ndarray) -> np.ndarray:
-    """The matrix (..., 9) of a quaternion w, x, y, z (..., 4)."""
+    """Rotation matrix (..., 9) of a quaternion w, x, y, z (..., 4)."""
     return np.asarray(from_rotation_vector(quaternion_to_rotation_vector(quaternion)))
 
 
 def rotation_of(quaternion: np.ndarray) -> np.ndarray:
-    """The matrix (..., 9) of an observed quaternion x, y, z, w (..., 4)."""
+    """Rotation matrix (..., 9) of an observed quaternion x, y, z, w (..., 4)."""
     scalar_first = np.concatenate([quaternion[..., 3:4], quaternion[..., 0:3]], axis=-1)
     return _matrix(scalar_first)
 
 
 def rotation_between(rotation: np.ndarray, wanted: np.ndarray) -> np.ndarray:
-    """The rotation vector that leads from one rotation to another, (..., 9) to (..., 3)."""
+    """Rotation vector from one rotation to another, (..., 9) to (..., 3)."""
     return np.asarray(to_rotation_vector(compose(wanted, transposed(rotation))))
 
 
 def clipped(vector: np.ndarray, most: np.ndarray) -> np.ndarray:
-    """A vector (..., 3) whose numbers are each clipped to that size (...)."""
+    """Clip the components of a vector (..., 3) to a magnitude (...)."""
     return np.asarray(np.clip(vector, -most[..., None], most[..., None]))

@@ -37,26 +37,26 @@ from mjgym.tasks.robosuite.scripted_policies.tools import Tool, Tools, tools_of
 if TYPE_CHECKING:
     from mjgym.tasks.robosuite.two_arm_transport import TwoArmTransport
 
-START = np.array([0.2, -0.45, 0.0])  # m, the middle of the start bin
-ASIDE = np.array([-0.25, -0.39, 0.85])  # m, where the lid's handle is let go
+START = np.array([0.2, -0.45, 0.0])  # m, centre of the start bin
+ASIDE = np.array([-0.25, -0.39, 0.85])  # m, where the lid's handle is released
 BETWEEN = np.array([0.0, -0.28, 1.04])  # m, on the first arm's way from the lid to the hammer
-# m, from the middle of a bin's floor to where things are let go, on the far side from the arm.
+# m, from the centre of a bin's floor to the release, on the far side from the arm.
 INTO_TRASH, INTO_TARGET = np.array([0.0, -0.05, 0.14]), np.array([0.0, -0.02, 0.15])
-OVER_RIM = np.array([0.0, 0.0, 0.2])  # m, from what lies in a bin to the tool before it descends
+OVER_RIM = np.array([0.0, 0.0, 0.2])  # m, above an object in a bin, before the tool descends
 CLEAR = np.array([0.0, 0.0, 0.008])  # m, from the handle to the tool: fingers stay off the floor
-# m over the floor, of a tool that carries something: higher up and near its base, an arm would fold
-# its elbow to the limit; the hammer's head may hang down.
+# m over the floor, of a carrying tool: higher up and near its base, an arm would fold its elbow to
+# the limit; the hammer's head may hang down.
 CARRY, HANGING = 1.04, 1.16
-SPEED, SLOW = 0.5, 0.3  # shares of the greatest displacement: of what is carried, of the hammer
-SETTLING = 25  # control steps in which joints come to rest that still swing as the tool arrives
-ARRIVED = 0.03  # m, of the hammer from where it is handed over
-TAKEN, LEFT = 0.03, 0.12  # m, of a hand from where it holds the hammer, and once it has let go
-SLIPPED = 0.17  # m, from the second hand to the hammer's middle: it has slipped away
+SPEED, SLOW = 0.5, 0.3  # fractions of the largest displacement: for loads, for the hammer
+SETTLING = 25  # control steps for swinging joints to come to rest
+ARRIVED = 0.03  # m, tolerance of the hammer's position at the handover
+TAKEN, LEFT = 0.03, 0.12  # m, of a hand from its grasp of the hammer, and after the release
+SLIPPED = 0.17  # m, from the second hand to the centre of a lost hammer
 HOLDING, STILL = 0.06, 0.05  # m and m/s, of fingers that hold a handle
 
 
 def transport(task: "TwoArmTransport") -> SideBySide:
-    """Take lid and trash away at the same time, then hand the hammer over and put it down."""
+    """Take lid and trash away at the same time, then hand over the hammer and put it down."""
     both = tools_of(task, 2)
     first, second = both.tools
     handle = Handle(first, second, "payload_pos", "payload_quat", side=TO_SECOND)
@@ -66,12 +66,12 @@ def transport(task: "TwoArmTransport") -> SideBySide:
 
 
 def _lid(observation: Observation) -> np.ndarray:
-    """The place of the lid's handle, (..., 3) m."""
+    """Position of the lid's handle, (..., 3) m."""
     return observation["lid_handle_pos"]
 
 
 def _trash(observation: Observation) -> np.ndarray:
-    """The place of the trash, (..., 3) m."""
+    """Position of the trash, (..., 3) m."""
     return observation["trash_pos"]
 
 
@@ -99,14 +99,14 @@ def _give(tools: Tools, handle: Handle) -> StagedPolicy:
         return np.broadcast_to(ASIDE, _lid(observation).shape)
 
     def along_x(observation: Observation) -> np.ndarray:
-        """The heading across the lid's handle."""
+        """Heading across the lid's handle."""
         return heading_of(observation["lid_handle_quat"])
 
     def grip(observation: Observation) -> np.ndarray:
         return np.asarray(handle.grip(observation) + CLEAR)
 
     def raised(observation: Observation) -> np.ndarray:
-        """The tool's place with the hammer over the middle of the bin, clear of its walls."""
+        """Position of the tool with the hammer over the centre of the bin, clear of its walls."""
         way = START - handle.centre(observation)
         return over(first.position(observation) + way, HANGING)
 
@@ -149,8 +149,8 @@ def _give(tools: Tools, handle: Handle) -> StagedPolicy:
         Stage(away, OPEN, near=np.inf, steps=CLOSING),
         rest,
     )
-    given = len(stages) - 3
-    return StagedPolicy(tools, [stages], parts=[len(uncover), given])
+    handover = len(stages) - 3
+    return StagedPolicy(tools, [stages], parts=[len(uncover), handover])
 
 
 def _take(tools: Tools, handle: Handle) -> StagedPolicy:
@@ -179,7 +179,7 @@ def _take(tools: Tools, handle: Handle) -> StagedPolicy:
         )
 
     def gone(observation: Observation) -> np.ndarray:
-        """Whether the hammer is far from the meeting."""
+        """Whether the hammer is far from the meeting point."""
         return np.asarray(norm(handle.middle(observation) - MEETING) > 3 * ARRIVED)
 
     def alone(observation: Observation) -> np.ndarray:
@@ -223,7 +223,7 @@ def _take(tools: Tools, handle: Handle) -> StagedPolicy:
 
 
 def _grasp_in_bin(tool: Tool, place: Reading, turn: Reading) -> tuple[Stage, ...]:
-    """Stages that grasp something in a bin, with time for the arm to settle; see `grasp`."""
+    """Stages that grasp an object in a bin, with time for the arm to settle; see `grasp`."""
     ahead, down, close = grasp(tool, place, turn, steps=SETTLING, above=OVER_RIM)
     settled = replace(down, near=0.012, straight=STRAIGHT, steps=SETTLING, speed=SPEED)
     return ahead, settled, replace(close, steps=2 * CLOSING)
@@ -239,22 +239,22 @@ def _put(
     lost: float = 0.06,
     missed: Reading | None = None,
 ) -> tuple[Stage, ...]:
-    """Stages that carry what a tool holds to a place, from above, and let it go.
+    """Stages that carry a held object to a place, from above, and release it.
 
     Args:
-        tool: that holds it.
-        thing: its position, (..., 3) m.
-        start: its position over which it is raised; the height does not matter.
-        place: its position where it is let go.
+        tool: the tool that holds it.
+        thing: position of the object, (..., 3) m.
+        start: position over which it is raised; the height is ignored.
+        place: position of the release.
         height: of the tool on the way, m over the floor.
-        near: the largest distance from the place, m.
-        lost: from the tool to the thing if it has been lost, m.
-        missed: whether it is not where it was to be let go, (...) bool.
+        near: largest distance from the place, m.
+        lost: distance from the tool to a lost object, m.
+        missed: whether the object missed its place, (...) bool.
     """
     turn = upright(tool)
 
     def moved(to: Reading, observation: Observation) -> np.ndarray:
-        """The place of the tool so that the thing is at another."""
+        """Position of the tool that moves the object to another."""
         return np.asarray(to(observation) + tool.position(observation) - thing(observation))
 
     slipped = away_from(tool, thing, lost)

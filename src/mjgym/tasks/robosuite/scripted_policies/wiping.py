@@ -11,21 +11,20 @@ from mjgym.tasks.robosuite.scripted_policies.tools import tools_of
 if TYPE_CHECKING:
     from mjgym.tasks.robosuite.wipe import Wipe
 
-SPONGE = np.array([0.12, 0.05])  # m, sides of what the sponge wipes, along the table's x and y
-OVERLAP = np.array([0.03, 0.015])  # m, of neighbouring places that it is pressed on
+SPONGE = np.array([0.12, 0.05])  # m, sides of the wiped area, along the table's x and y
+OVERLAP = np.array([0.03, 0.015])  # m, overlap of neighbouring press positions
 HEADING = np.pi  # rad, of the sponge: the opposite heading is near a joint's limit
-MARGIN = np.array([0.03, 0.02])  # m, further than the farthest spots, since a pressed arm lags
+MARGIN = np.array([0.03, 0.02])  # m, beyond the farthest spots, since a pressed arm lags
 ABOVE = 0.05  # m, of the sponge over the table before it descends
-PRESS = 0.01  # m, that the sponge is asked to be below the table's face: some 40 N
-PRESSED = 0.015  # m, from the sponge to that place below the face
+PRESS = 0.01  # m, goal of the sponge below the table's face: some 40 N
+PRESSED = 0.015  # m, from the sponge to that goal
 
 
 def wipe(task: "Wipe") -> StagedPolicy:
-    """Slide the sponge along lanes, and stop on each place until it is pressed into the table.
+    """Slide the sponge along lanes, stopping on each place until it is pressed into the table.
 
-    A sponge that slides skips, and wipes little; one that rests wipes all that is under it. The
-    lanes lie along y; the circle of the spots that are left, which the observation shows, cuts them
-    short.
+    A sliding sponge skips, and wipes little; a resting one wipes everything under it. The lanes lie
+    along y, clipped to the observed circle of the remaining spots.
 
     Raises:
         ValueError: the observation has each spot instead of their circle.
@@ -37,7 +36,7 @@ def wipe(task: "Wipe") -> StagedPolicy:
     middle = np.array(task.middle)
 
     def on(place: tuple[float, float], height: float) -> Reading:
-        """A place, from the table's middle, or the nearest one in the spots' circle's square."""
+        """A place, from the table's centre, moved into the square of the spots' circle."""
         goal = middle[0:2] + np.array(place)
 
         def target(observation: Observation) -> np.ndarray:
@@ -68,7 +67,7 @@ def wipe(task: "Wipe") -> StagedPolicy:
 
 
 def winding(room: np.ndarray) -> list[tuple[float, float]]:
-    """Places of the sponge, lane by lane to and fro, that cover an area.
+    """Places of the sponge that cover an area in a zigzag of lanes.
 
     Args:
         room: half the area's sides, (2,) m.
