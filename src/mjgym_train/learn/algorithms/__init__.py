@@ -1,4 +1,4 @@
-"""Algorithms: one file each, which states its update as the paper does."""
+"""Algorithms: one file each, with the update as in the paper."""
 
 from typing import TYPE_CHECKING
 
@@ -23,10 +23,10 @@ ALGORITHMS = {
 
 
 def find(name: str) -> "type[Agent]":
-    """The algorithm with a name, or a custom one by "module:Class".
+    """The algorithm of a name, or a custom one by "module:Class".
 
     Raises:
-        ConfigError: there is none; the message names the nearest.
+        ConfigError: there is no such algorithm; the message names the nearest.
     """
     reference = name
     if ":" not in name:

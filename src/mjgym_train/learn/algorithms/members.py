@@ -1,4 +1,4 @@
-"""Agents that a run's settings describe: those of its ensemble, or the one."""
+"""The agents that a run's settings describe: one, or those of its ensemble."""
 
 import dataclasses
 from collections import Counter
@@ -20,7 +20,7 @@ from mjgym_train.config import (
 from mjgym_train.learn.algorithms import find
 from mjgym_train.learn.algorithms.off_policy_agent import OffPolicyAgent
 
-_OWN = {"algorithm", "n_step"}  # of the groups below, what an agent has for itself
+_OWN = {"algorithm", "n_step"}  # settings of the groups below that agents may override
 _GROUPS = (RunSettings, ReplaySettings, DataSettings)
 OF_RUN = {field.name for group in _GROUPS for field in dataclasses.fields(group)} - _OWN
 OF_RUN |= {"entry_weights", "data_share", "ensemble", "ensemble_acting", "ensemble_temperature"}
@@ -32,9 +32,9 @@ class Member:
     """One agent.
 
     Args:
-        name: what is particular about it; empty for the only one.
+        name: its distinguishing settings; empty for a single agent.
         algorithm: its class.
-        config: its settings; `num_envs` are the sub-environments that it acts in.
+        config: its settings; `num_envs` are the sub-environments in which it acts.
     """
 
     name: str
@@ -43,14 +43,14 @@ class Member:
 
 
 def of(config: OffPolicyConfig, algorithm: type[OffPolicyAgent]) -> list[Member]:
-    """The agents of a run; without an ensemble there is one.
+    """The agents of a run; one without an ensemble.
 
-    An agent has the run's settings, and its own over them. One of another algorithm has that
-    algorithm's defaults where the run's setting is the default of the run's algorithm.
+    An agent overrides the run's settings. If its algorithm differs from the run's, settings that
+    the run leaves at the default take the default of the agent's algorithm.
 
     Args:
         config: settings of the run.
-        algorithm: that it names.
+        algorithm: of the run.
 
     Raises:
         ConfigError: an agent's setting is unknown or wrong, or belongs to the whole run.
@@ -80,7 +80,7 @@ def _algorithm(name: Any, k: int) -> type[OffPolicyAgent]:
     """The algorithm of an agent.
 
     Raises:
-        ConfigError: there is none of that name, or it does not learn from the run's buffer.
+        ConfigError: there is no such algorithm, or it is not off-policy.
     """
     try:
         found = find(str(name))
@@ -95,7 +95,7 @@ def _algorithm(name: Any, k: int) -> type[OffPolicyAgent]:
 
 
 def _inherited(config: OffPolicyConfig, cls: type[OffPolicyConfig]) -> dict[str, Any]:
-    """The run's settings that hold for an agent with settings of a class."""
+    """The run's settings that apply to an agent with settings of a class."""
     values = {field.name: getattr(config, field.name) for field in dataclasses.fields(config)}
     if cls is type(config):
         return values
@@ -115,7 +115,7 @@ def _default(field: "dataclasses.Field[Any]") -> Any:
 
 
 def _names(settings: tuple[Mapping[str, Any], ...]) -> list[str]:
-    """Names of the agents: their own settings, with a number where several are alike."""
+    """Names of the agents by their settings, numbered if alike."""
     names = [
         ",".join(
             str(value) if name == "algorithm" else f"{name}={value}" for name, value in own.items()
