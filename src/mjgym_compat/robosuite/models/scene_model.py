@@ -14,7 +14,7 @@ from mjgym_compat.robosuite.models.grippers import GripperModel
 from mjgym_compat.robosuite.models.objects import MujocoModel, MujocoObject
 from mjgym_compat.robosuite.models.robots import RobotModel
 
-# The published classes of objects, which "class" segmentation tells apart.
+# Published object classes, for "class" segmentation.
 CLASSES = {
     **dict.fromkeys(("cube", "cubeA", "cubeB", "trash"), "BoxObject"),
     **dict.fromkeys(("hammer", "payload"), "HammerObject"),
@@ -25,17 +25,17 @@ CLASSES = {
     "frame": "HookFrame",
     "tool": "RatchetingWrenchObject",
 }
-FURNITURE = "table"  # beginning of the names of bodies that segmentation leaves out
+FURNITURE = "table"  # name prefix of bodies without segmentation
 GEOM = int(mujoco.mjtObj.mjOBJ_GEOM)
-VISIBLE = 0.5  # opacity of sites that are shown
+VISIBLE = 0.5  # opacity of visible sites
 
 
 class Scene:
-    """The objects and robots of an environment's model, by their geoms and sites.
+    """Objects and robots of an environment's model, with their geoms and sites.
 
     Args:
         env: the environment.
-        episodes: arguments about episodes and pictures.
+        episodes: arguments about episodes and images.
     """
 
     def __init__(self, env: Env, episodes: Episodes) -> None:
@@ -116,15 +116,15 @@ class Scene:
             **self._parts(self._named(prefix)) | {"joints": each.finger_joints},
         )
 
-    # Bodies, and what is on them.
+    # Bodies and their elements.
 
     def _named(self, prefix: str) -> set[int]:
-        """The bodies whose names begin with a prefix."""
+        """The bodies with a name prefix."""
         model = self._env.model
         return {i for i in range(model.nbody) if model.body(i).name.startswith(prefix)}
 
     def _below(self, root: str) -> set[int]:
-        """A body, and all that it carries."""
+        """A body and its descendants."""
         model = self._env.model
         found = {int(model.body(root).id)}
         for i in range(model.nbody):  # parents come before their children
@@ -150,11 +150,11 @@ class Scene:
             ),
         }
 
-    # Pictures by instance and class.
+    # Segmentation by instance and class.
 
     @cached_property
     def _instances(self) -> list[MujocoModel]:
-        """All that segmentation tells apart, in the published order."""
+        """All instances for segmentation, in the published order."""
         found: list[MujocoModel] = [*self.mujoco_objects]
         for robot in self.mujoco_robots:
             found += [robot, *robot.models]
@@ -195,7 +195,7 @@ class Scene:
 
     @cached_property
     def _numbers(self) -> dict[str, np.ndarray]:
-        """The number of each geom's instance or class, from 1; 0 for what belongs to none."""
+        """The number of each geom's instance or class, from 1; 0 for geoms without one."""
         found = {}
         for kind, groups in (("instance", self.instances_to_ids), ("class", self.classes_to_ids)):
             numbers = np.zeros(self._env.model.ngeom + 1, np.int32)
@@ -205,20 +205,20 @@ class Scene:
         return found
 
     def segmented(self, elements: np.ndarray, kind: str) -> np.ndarray:
-        """Types and ids of elements (..., 2) as ids of geoms, or numbers of instances or classes.
+        """Types and ids of elements (..., 2) as geom ids, or as numbers of instances or classes.
 
         Args:
             elements: of `Simulation.render`.
             kind: "element", "instance" or "class".
 
         Returns:
-            int32 (...): -1 in an "element" picture and 0 in the others where there is nothing.
+            int32 (...), with the background -1 for "element" and 0 for the others.
         """
         geoms = np.where(elements[..., 0] == GEOM, elements[..., 1], -1)
         return geoms.astype(np.int32) if kind == "element" else self._numbers[kind][geoms]
 
     def show_sites(self, settings: Mapping[str, bool]) -> None:
-        """Make the sites of the "env", the "robots" and the "grippers" visible or not."""
+        """Show or hide the sites of the "env", the "robots" and the "grippers"."""
         groups: dict[str, list[MujocoModel]] = {
             "env": [*self.mujoco_objects],
             "robots": [*self.mujoco_robots],

@@ -24,7 +24,7 @@ def check_contact(sim: Any, geoms_1: Any, geoms_2: Any = None) -> bool:
 
 
 def get_contacts(sim: Any, model: MujocoModel) -> set[str]:
-    """The geoms that touch a model from without."""
+    """Geoms of other models that touch a model."""
     own = set(model.contact_geoms)
     pairs = sim.contacts()
     return {b for a, b in pairs if a in own and b not in own} | {
