@@ -267,8 +267,8 @@ def load(
     if pixels is not None:
         mode = "pixels" if pixels_only else f"{mode}+pixels"
         fields["pixels"] = {"camera" if n == "camera_id" else n: v for n, v in pixels.items()}
-    made = _make(id, observation=mode, visualize_reward=visualize_reward, **fields)
-    return DmEnv(made, seed)
+    env = _make(id, observation=mode, visualize_reward=visualize_reward, **fields)
+    return DmEnv(env, seed)
 
 
 def _timing(id: str, fields: dict[str, Any], options: dict[str, Any]) -> dict[str, Any]:
@@ -277,21 +277,21 @@ def _timing(id: str, fields: dict[str, Any], options: dict[str, Any]) -> dict[st
     Raises:
         TypeError: both `n_sub_steps` and `control_timestep` are given, or two time limits.
     """
-    made = _task(registry.registration(id))
+    task = _task(registry.registration(id))
     if "n_sub_steps" in options and "control_timestep" in options:
         raise TypeError("environment_kwargs: control_timestep and n_sub_steps say the same thing")
     if "time_limit" in fields and "time_limit" in options:
         raise TypeError("time_limit: stands in task_kwargs and in environment_kwargs")
     timing: dict[str, Any] = {}
     if "n_sub_steps" in options:
-        timestep = made.model().option.timestep
+        timestep = task.model().option.timestep
         timing["control_timestep"] = options.pop("n_sub_steps") * timestep
     elif "control_timestep" in options:
         timing["control_timestep"] = options.pop("control_timestep")
     limit = fields.pop("time_limit", options.pop("time_limit", None))
     if limit is not None or timing:
-        control_timestep = timing.get("control_timestep", made.control_timestep)
-        steps = steps_in(made.time_limit if limit is None else limit, control_timestep)
+        control_timestep = timing.get("control_timestep", task.control_timestep)
+        steps = steps_in(task.time_limit if limit is None else limit, control_timestep)
         timing["max_episode_steps"] = -1 if steps is None else steps  # -1: Gymnasium's "no limit"
     return timing
 

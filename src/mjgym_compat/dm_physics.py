@@ -71,12 +71,12 @@ class Model(_Struct):
             KeyError: there is no such kind or element; the message names the nearest ones.
         """
         kind = _object(object_type)
-        found = mujoco.mj_name2id(self.ptr, kind, name)
-        if found < 0:
+        index = mujoco.mj_name2id(self.ptr, kind, name)
+        if index < 0:
             known = _names(self.ptr, kind)
             word = mujoco.mju_type2Str(kind)
             raise KeyError(f"the model has no {word} {name!r}{or_else(name, known)}")
-        return int(found)
+        return int(index)
 
     def id2name(self, object_id: int, object_type: str | int) -> str:
         """The name of an element, "" if it has none.

@@ -55,12 +55,12 @@ class SoccerEnv(dm_env.Environment):  # type: ignore[misc]
         if len(actions) != count:
             raise ValueError(f"action: expected a list of {count}, one for each player")
         shape = self._players.single_action_space.shape
-        given = [np.asarray(action, dtype=np.float64) for action in actions]
-        for i, action in enumerate(given):
+        controls = [np.asarray(action, dtype=np.float64) for action in actions]
+        for i, action in enumerate(controls):
             if action.shape != shape:
                 raise ValueError(f"action: player {i}: expected shape {shape}, got {action.shape}")
         try:
-            observations, rewards, terminated, truncated, _ = self._players.step(np.stack(given))
+            observations, rewards, terminated, truncated, _ = self._players.step(np.stack(controls))
         except DivergenceError as error:
             self._ended = True
             raise PhysicsError(str(error)) from error

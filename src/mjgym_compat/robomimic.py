@@ -229,13 +229,13 @@ class Env(EnvBase):  # type: ignore[misc]
             **kwargs: of `gymnasium.make`.
         """
         kwargs = cls._with_cameras(kwargs, camera_names, camera_height, camera_width)
-        made = cls(env_name, postprocess_visual_obs=False, **kwargs)
-        keys = [*made.reset()]
+        env = cls(env_name, postprocess_visual_obs=False, **kwargs)
+        keys = [*env.reset()]
         pictures = [key for key in keys if key.endswith("image")]
         states = [key for key in keys if key not in pictures]
         specs = {"obs": {"low_dim": states, "rgb": pictures}}
         obs_utils.initialize_obs_utils_with_obs_specs(specs)
-        return made
+        return env
 
     @staticmethod
     def _with_cameras(

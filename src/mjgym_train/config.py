@@ -25,7 +25,7 @@ FIXED = {"fixed": True}
 """Metadata of a field that a checkpoint fixes: a resumed run cannot change it."""
 
 BEFORE = "before"
-"""Key of a field's metadata: its value in a run that began before there was such a setting."""
+"""Key of a field's metadata: its value in runs older than the setting."""
 
 
 def fixed(default: Any) -> Any:
@@ -34,7 +34,7 @@ def fixed(default: Any) -> Any:
 
 
 SHARED_OUT = {"shared out": True}
-"""Metadata of a number of actions, which agents of an ensemble share out."""
+"""Metadata of an action count that is divided among the agents of an ensemble."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ class Settings:
 
 
 BUDGETS = ("steps", "minutes", "cpu_minutes")
-"""Settings of which a run has one: its length."""
+"""Settings that limit the length of a run."""
 
 
 @dataclass(frozen=True)

@@ -11,10 +11,10 @@ from mjgym import registry
 from mjgym.policies.network import Policy, begin
 
 SEEDS = tuple(range(10_000, 10_100))
-"""Of the episodes whose scores are reported."""
+"""Seeds of the episodes in reported scores."""
 
 TRAINING_SEEDS = tuple(range(20_000, 20_100))
-"""Of the episodes during training, none of which is among `SEEDS`."""
+"""Seeds of evaluations during training, disjoint from `SEEDS`."""
 
 ENDLESS = 1_000  # steps of an episode without a time limit
 

@@ -31,7 +31,7 @@ NAMES = {
     "rollout/ep_rew_mean": metrics.TRAINING_RETURN,
     "charts/episodic_return": metrics.TRAINING_RETURN,
 }
-"""Names of returns elsewhere, and ours."""
+"""Our names of returns by their names elsewhere."""
 
 Rows = Sequence[dict[str, str]]
 
@@ -104,14 +104,14 @@ def _wide(path: Path, rows: Rows, first: str) -> Iterator[Metric]:
 
 def _tensorboard(path: Path, rows: Rows, first: str) -> Iterator[Metric]:
     """A curve exported from TensorBoard."""
-    found = re.fullmatch(r"run-(?P<run>.+)-tag-(?P<tag>.+)", path.stem)
-    if found is None:
+    match = re.fullmatch(r"run-(?P<run>.+)-tag-(?P<tag>.+)", path.stem)
+    if match is None:
         raise ValueError("the file's name tells no run: run-NAME-tag-METRIC.csv")
     began = float(rows[0]["Wall time"]) if rows else 0.0
     for row in rows:
         yield Metric(
-            *_cleanrl(found["run"], path),
-            our_name(found["tag"].replace("_", "/", 1)),
+            *_cleanrl(match["run"], path),
+            our_name(match["tag"].replace("_", "/", 1)),
             int(float(row["Step"])),
             float(row["Value"]),
             wall_s=float(row["Wall time"]) - began,
@@ -159,8 +159,8 @@ _MOST_BYTES = 2**28  # of evaluations in a file
 def _evaluations(path: Path) -> Iterator[Metric]:
     """Evaluations of the EvalCallback of stable-baselines3."""
     try:
-        found = npz.read(path, ("timesteps", "results").__contains__, _MOST_BYTES)
-        timesteps, results = found["timesteps"], found["results"]
+        arrays = npz.read(path, ("timesteps", "results").__contains__, _MOST_BYTES)
+        timesteps, results = arrays["timesteps"], arrays["results"]
     except (KeyError, ValueError) as error:
         raise ValueError(f"{path}: is none of stable-baselines3's evaluations: {error}") from None
     for step, returns in zip(timesteps, results, strict=True):
@@ -170,10 +170,10 @@ def _evaluations(path: Path) -> Iterator[Metric]:
 def _zoo(path: Path) -> tuple[str, str, int]:
     """Experiment, task and run number from folders of RL Baselines3 Zoo, ALGORITHM/ENV_RUN."""
     folder = path.absolute().parent
-    found = re.fullmatch(r"(?P<env>.+)_(?P<run>\d+)", folder.name)
-    if found is None:
+    match = re.fullmatch(r"(?P<env>.+)_(?P<run>\d+)", folder.name)
+    if match is None:
         return folder.parent.name, folder.name, 0
-    return folder.parent.name, found["env"], int(found["run"])
+    return folder.parent.name, match["env"], int(match["run"])
 
 
 def _one_block_a_task(path: Path) -> Iterator[Metric]:
@@ -201,4 +201,4 @@ FORMS: tuple[tuple[tuple[str, ...], Callable[[Path, Rows, str], Iterator[Metric]
     (("time/total_timesteps",), _progress),
     (("r", "l", "t"), _monitor),
 )
-"""Columns that tell a form, as regular expressions, and what reads it."""
+"""Identifying columns of each format, as regular expressions, and its reader."""

@@ -250,11 +250,11 @@ def line(rows: Sequence[Row], method: str, id: str) -> Line:
     successes = [row for run in ordered for row in run if row.metric == metrics.FINAL_SUCCESS]
     on_the_way: dict[int, float | None] = {}
     for minutes in CPU_MINUTES:
-        found = [within(run, 60 * minutes) for run in ordered]
-        values = [value for value in found if value is not None]
+        evaluations = [within(run, 60 * minutes) for run in ordered]
+        values = [value for value in evaluations if value is not None]
         # A mean over only some of the runs would be misleading.
         on_the_way[minutes] = (
-            float(np.mean(values)) if found and len(values) == len(found) else None
+            float(np.mean(values)) if evaluations and len(values) == len(evaluations) else None
         )
     spent = [row.cpu_s / 60 for row in finals]
     return Line(
@@ -269,5 +269,5 @@ def line(rows: Sequence[Row], method: str, id: str) -> Line:
 
 def within(run: Iterable[Row], cpu_s: float) -> float | None:
     """The last evaluation of a run within some CPU seconds; None before the first."""
-    found = [row for row in run if row.metric == metrics.RETURN and row.cpu_s <= cpu_s]
-    return max(found, key=lambda row: row.env_step).value if found else None
+    evaluations = [row for row in run if row.metric == metrics.RETURN and row.cpu_s <= cpu_s]
+    return max(evaluations, key=lambda row: row.env_step).value if evaluations else None

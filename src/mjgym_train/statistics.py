@@ -101,11 +101,11 @@ def interval(
     if min(map(len, scores)) < LEAST_RUNS:
         return None
     rng = np.random.default_rng(seed)
-    found = [
+    resampled = [
         statistic([task[rng.integers(len(task), size=len(task) - 1)] for task in scores])
         for _ in range(repeats)
     ]
-    low, high = np.quantile(found, [(1 - confidence) / 2, (1 + confidence) / 2])
+    low, high = np.quantile(resampled, [(1 - confidence) / 2, (1 + confidence) / 2])
     return float(low), float(high)
 
 

@@ -29,7 +29,7 @@ from mjgym.util.suggestions import or_else
 ID = "mjgym/LeRobot-v0"
 OBSERVATIONS = ("state", "pixels_agent_pos", "pixels")
 PLAIN = {STATE: "agent_pos", ENVIRONMENT: "environment_state"}
-"""LeRobot's names of the vectors of an environment's observation, by those in a dataset."""
+"""LeRobot's names of observation vectors in environments, by those in datasets."""
 PIXELS = "pixels"
 
 

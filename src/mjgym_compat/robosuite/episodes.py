@@ -174,7 +174,7 @@ def known_cameras(name: str, model: mujoco.MjModel, what: str = "camera_names") 
     """
     cameras = [model.camera(i).name for i in range(model.ncam)]
     kind = name.removeprefix(ALL_OF_A_KIND)
-    found = [c for c in cameras if (c == name if kind == name else c.endswith(kind))]
-    if not found:
+    matches = [c for c in cameras if (c == name if kind == name else c.endswith(kind))]
+    if not matches:
         raise ValueError(f"{what}: no {name!r}{or_else(kind, cameras)}")
-    return found
+    return matches

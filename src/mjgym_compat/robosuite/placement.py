@@ -24,7 +24,7 @@ class SampledPlacement:
     """
 
     objects: tuple[str, ...] = ()
-    """None by name: it places all of the task's."""
+    """Empty: it places all objects of the task."""
 
     def __init__(self, sampler: Any) -> None:
         self.sampler = sampler

@@ -134,11 +134,11 @@ class Sampler:
 
 def weights(agent: nn.Module) -> Arrays:
     """Weights needed for acting: actors, encoders and observation statistics."""
-    found = {}
+    arrays = {}
     for name, value in agent.state_dict().items():
         if not _NOT_SENT.search(name):
-            found[name] = value.numpy().copy()
-    return found
+            arrays[name] = value.numpy().copy()
+    return arrays
 
 
 _NOT_SENT = re.compile(r"(^|\.)(critics|target_\w+|exploration)\.")

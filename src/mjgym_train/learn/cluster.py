@@ -230,10 +230,10 @@ def _connected(ray: Any, address: str | None, cpus: int) -> Iterator[None]:
             except (ConnectionError, RuntimeError, ValueError) as error:
                 raise RunError(f"there is no Ray cluster at {address}: {error}") from None
             stack.callback(ray.shutdown)
-        found = ray.cluster_resources().get("CPU", 0)
-        if found < cpus:
+        total = ray.cluster_resources().get("CPU", 0)
+        if total < cpus:
             raise RunError(
-                f"the samplers and the trainer take {cpus} CPUs, and the cluster has {found:g}: "
+                f"the samplers and the trainer take {cpus} CPUs, and the cluster has {total:g}: "
                 "fewer samplers or threads"
             )
         yield

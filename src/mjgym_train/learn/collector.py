@@ -20,9 +20,9 @@ from mjgym.util.suggestions import or_else
 from mjgym_train.config import Config
 
 Size = int | tuple[int, int, int]
-"""Of an observation: numbers in a vector, or height, width and channels of a picture.
+"""Size of an observation: numbers in a vector, or height, width and channels of an image.
 
-Pictures from several cameras are one picture, with the channels of all.
+Images of several cameras are stacked along their channels.
 """
 
 
@@ -107,15 +107,15 @@ class Collector:
         Raises:
             ConfigError: there is no such entry.
         """
-        given = self._config.entry_weights
-        if not given:
+        by_name = self._config.entry_weights
+        if not by_name:
             return None
         shapes = self.envs.unwrapped.entry_shapes
-        for name in given:
+        for name in by_name:
             if name not in shapes or not isinstance(self.observation_size, int):
                 raise ConfigError(f"entry_weights: no entry {name!r}{or_else(name, shapes)}")
         counts = [math.prod(shape) for shape in shapes.values()]
-        return np.repeat([given.get(name, 1.0) for name in shapes], counts)
+        return np.repeat([by_name.get(name, 1.0) for name in shapes], counts)
 
     def use(self) -> contextlib.AbstractContextManager[Any]:
         """Make the device PyTorch's default; skipped on the CPU, where it would only cost time."""
@@ -183,8 +183,8 @@ class Collector:
                 `action_repeat` control steps.
         """
         scaled = self._low + (action + 1) / 2 * self._range
-        given = scaled if self._gives_tensors else scaled.cpu().numpy()
-        now, following, rewards, terminated, ended = self._repeated(given)
+        batch = scaled if self._gives_tensors else scaled.cpu().numpy()
+        now, following, rewards, terminated, ended = self._repeated(batch)
         transition = Transition(
             observation=self.observation,
             action=action,

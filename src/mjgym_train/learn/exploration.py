@@ -196,9 +196,9 @@ class Exploration(nn.Module):
         for place, noise in enumerate(self._own, len(STRATEGIES)):
             rows = self.strategies == place
             if rows.any():
-                found = noise(still.clone(), inputs, self.factor())
-                self._require_actions(self.names[place], found, action.shape)
-                action[rows] = found[rows]
+                noisy_action = noise(still.clone(), inputs, self.factor())
+                self._require_actions(self.names[place], noisy_action, action.shape)
+                action[rows] = noisy_action[rows]
         noisy = self.sigmas.nonzero()[:, 0]
         if len(noisy):
             perturbed = self.perturbed(body, inputs[noisy, None], noisy, self.sigmas[noisy])

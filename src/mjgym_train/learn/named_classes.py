@@ -21,9 +21,9 @@ def imported(name: str, setting: str, known: Iterable[str]) -> type:
     if ":" not in name:
         raise ConfigError(f"{setting}: there is no {name!r}{or_else(name, known)}")
     try:
-        found: type = code_references.load(name)
+        cls: type = code_references.load(name)
     except (ImportError, AttributeError, ValueError) as error:
         raise ConfigError(f"{setting}: {name}: {error}") from None
-    if not isinstance(found, type):
+    if not isinstance(cls, type):
         raise ConfigError(f"{setting}: {name} is no class")
-    return found
+    return cls

@@ -22,7 +22,7 @@ ACTIVATIONS: dict[str, Callable[[], nn.Module]] = {
     "gelu": lambda: nn.GELU("tanh"),
     "tanh": nn.Tanh,
 }
-"""As `mjgym.policies.activations` has them."""
+"""PyTorch counterparts of `mjgym.policies.activations`."""
 
 
 def perceptron(

@@ -88,11 +88,11 @@ class OffPolicyTrainer(Trainer):
         self.sums: dict[int, Tensor] = {}  # discounted rewards of the episodes, by sampler
         config = self.config
         if config.data:
-            found = demonstrations.read(config, self.collector)
-            self.digest = found.digest
-            self.recorded = found.replay(**self.drawn)
-            self.agent.normalizer.update(found.observation)
-            self.range = found.returns(config.discount)
+            dataset = demonstrations.read(config, self.collector)
+            self.digest = dataset.digest
+            self.recorded = dataset.replay(**self.drawn)
+            self.agent.normalizer.update(dataset.observation)
+            self.range = dataset.returns(config.discount)
 
     def make_buffer(self) -> Replay:
         """Make the replay buffer."""

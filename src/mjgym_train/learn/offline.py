@@ -22,11 +22,11 @@ class OfflineTrainer(Trainer):
 
     def prepare(self) -> None:
         """Read the demonstrations."""
-        found = demonstrations.read(self.config, self.collector)
-        self.digest = found.digest
+        dataset = demonstrations.read(self.config, self.collector)
+        self.digest = dataset.digest
         if self.agent.normalizer.enabled:
-            self.agent.normalizer.update(found.observation)
-        self.learn_from(found)
+            self.agent.normalizer.update(dataset.observation)
+        self.learn_from(dataset)
 
     def learn_from(self, found: Demonstrations) -> None:
         """Take the demonstrations to learn from."""

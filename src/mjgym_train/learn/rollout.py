@@ -49,8 +49,8 @@ def advantages(
     following_value = following_value * ~rollout.terminated
     delta = rollout.reward + discount * following_value - value
     going = discount * gae_lambda * ~rollout.ended
-    found = torch.zeros_like(delta)
+    estimates = torch.zeros_like(delta)
     after = torch.zeros_like(delta[0])
     for t in reversed(range(len(delta))):
-        after = found[t] = delta[t] + going[t] * after
-    return found
+        after = estimates[t] = delta[t] + going[t] * after
+    return estimates

@@ -31,7 +31,7 @@ def writers(run: Run, config: Config, env_step: int) -> list[Writer]:
     Raises:
         RunError: a package is missing.
     """
-    found: list[Writer] = []
+    result: list[Writer] = []
     if config.tensorboard:
         try:
             from torch.utils.tensorboard import SummaryWriter
@@ -40,11 +40,11 @@ def writers(run: Run, config: Config, env_step: int) -> list[Writer]:
                 f"TensorBoard is not installed: {install('train')}, or set tensorboard=false"
             ) from None
         # Drop later events of a resumed run.
-        made: Any = SummaryWriter(str(run.tensorboard), purge_step=env_step or None)
-        found.append(made)
+        tensorboard: Any = SummaryWriter(str(run.tensorboard), purge_step=env_step or None)
+        result.append(tensorboard)
     if config.wandb:
-        found.append(WeightsAndBiases(run, config))
-    return found
+        result.append(WeightsAndBiases(run, config))
+    return result
 
 
 class WeightsAndBiases:

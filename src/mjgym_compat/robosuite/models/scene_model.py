@@ -47,20 +47,20 @@ class Scene:
         """The task's objects."""
         task: Any = self._env.task
         extents = task.extents(self._env.view)
-        found = []
+        objects = []
         for name in task.object_names:
             root = task.body_of(name)
             parts = self._parts(self._below(root))
             kind = CLASSES.get(name, f"{name}Object")
             if name in extents:
-                found.append(
+                objects.append(
                     MujocoObject.with_extent(
                         extents[name], name=name, root_body=root, class_name=kind, **parts
                     )
                 )
             else:
-                found.append(MujocoObject(name=name, root_body=root, class_name=kind, **parts))
-        return found
+                objects.append(MujocoObject(name=name, root_body=root, class_name=kind, **parts))
+        return objects
 
     @cached_property
     def mujoco_robots(self) -> list[RobotModel]:
@@ -155,20 +155,20 @@ class Scene:
     @cached_property
     def _instances(self) -> list[MujocoModel]:
         """All instances for segmentation, in the published order."""
-        found: list[MujocoModel] = [*self.mujoco_objects]
+        instances: list[MujocoModel] = [*self.mujoco_objects]
         for robot in self.mujoco_robots:
-            found += [robot, *robot.models]
-        taken = {i for each in found for i in each.geom_ids}
+            instances += [robot, *robot.models]
+        taken = {i for each in instances for i in each.geom_ids}
         model = self._env.model
         for body in range(1, model.nbody):
             name = model.body(body).name
             if model.body_parentid[body] == 0 and not name.startswith(FURNITURE):
                 parts = self._parts(self._below(name) if name else {body})
-                own = tuple(i for i in parts["geom_ids"] if i not in taken)
-                if own:
+                geom_ids = tuple(i for i in parts["geom_ids"] if i not in taken)
+                if geom_ids:
                     kind = {"name": name, "class_name": name, "root_body": name}
-                    found.append(MujocoModel(**{**parts, **kind, "geom_ids": own}))
-        return [each for each in found if each.geom_ids]
+                    instances.append(MujocoModel(**{**parts, **kind, "geom_ids": geom_ids}))
+        return [each for each in instances if each.geom_ids]
 
     @property
     def instances_to_ids(self) -> dict[str, dict[str, list[int]]]:
@@ -178,10 +178,10 @@ class Scene:
     @property
     def classes_to_ids(self) -> dict[str, dict[str, list[int]]]:
         """The geoms of each class of instances, by its name."""
-        found: dict[str, dict[str, list[int]]] = {}
+        classes: dict[str, dict[str, list[int]]] = {}
         for each in self._instances:
-            found.setdefault(each.class_name, {"geom": []})["geom"] += each.geom_ids
-        return found
+            classes.setdefault(each.class_name, {"geom": []})["geom"] += each.geom_ids
+        return classes
 
     @property
     def geom_ids_to_instances(self) -> dict[int, str]:
@@ -196,13 +196,13 @@ class Scene:
     @cached_property
     def _numbers(self) -> dict[str, np.ndarray]:
         """The number of each geom's instance or class, from 1; 0 for geoms without one."""
-        found = {}
+        by_kind = {}
         for kind, groups in (("instance", self.instances_to_ids), ("class", self.classes_to_ids)):
             numbers = np.zeros(self._env.model.ngeom + 1, np.int32)
             for number, ids in enumerate(groups.values(), start=1):
                 numbers[ids["geom"]] = number
-            found[kind] = numbers
-        return found
+            by_kind[kind] = numbers
+        return by_kind
 
     def segmented(self, elements: np.ndarray, kind: str) -> np.ndarray:
         """Types and ids of elements (..., 2) as geom ids, or as numbers of instances or classes.

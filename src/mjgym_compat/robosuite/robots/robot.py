@@ -105,8 +105,8 @@ class Robot:
     def action_limits(self) -> tuple[np.ndarray, np.ndarray]:
         """Bounds of its part of the action."""
         low, high = bounds(self._actions)
-        own = sorted(i for numbers in self._parts.values() for i in numbers)
-        return low[own], high[own]
+        indices = sorted(i for numbers in self._parts.values() for i in numbers)
+        return low[indices], high[indices]
 
     @property
     def action_split_indexes(self) -> dict[str, tuple[int, int]]:

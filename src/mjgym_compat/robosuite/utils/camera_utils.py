@@ -45,10 +45,10 @@ def get_camera_segmentation(
     sim: Any, camera_name: str, camera_height: int, camera_width: int
 ) -> np.ndarray:
     """Types and ids of the elements in each pixel, (height, width, 2), bottom row last."""
-    seen = sim.render(
+    segmentation = sim.render(
         camera_name=camera_name, height=camera_height, width=camera_width, segmentation=True
     )
-    return np.asarray(seen[::-1])
+    return np.asarray(segmentation[::-1])
 
 
 def get_real_depth_map(sim: Any, depth_map: Any) -> np.ndarray:
@@ -74,8 +74,8 @@ def project_points_from_world_to_camera(
     """
     points = np.asarray(points, float)
     homogenous = np.concatenate([points, np.ones((*points.shape[:-1], 1))], axis=-1)
-    seen = homogenous @ np.asarray(world_to_camera_transform).T
-    column, row = (np.round(seen[..., i] / seen[..., 2]).astype(int) for i in (0, 1))
+    projected = homogenous @ np.asarray(world_to_camera_transform).T
+    column, row = (np.round(projected[..., i] / projected[..., 2]).astype(int) for i in (0, 1))
     return np.stack([row.clip(0, camera_height - 1), column.clip(0, camera_width - 1)], axis=-1)
 
 

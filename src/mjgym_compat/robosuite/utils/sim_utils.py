@@ -25,8 +25,8 @@ def check_contact(sim: Any, geoms_1: Any, geoms_2: Any = None) -> bool:
 
 def get_contacts(sim: Any, model: MujocoModel) -> set[str]:
     """Geoms of other models that touch a model."""
-    own = set(model.contact_geoms)
+    geoms = set(model.contact_geoms)
     pairs = sim.contacts()
-    return {b for a, b in pairs if a in own and b not in own} | {
-        a for a, b in pairs if b in own and a not in own
+    return {b for a, b in pairs if a in geoms and b not in geoms} | {
+        a for a, b in pairs if b in geoms and a not in geoms
     }

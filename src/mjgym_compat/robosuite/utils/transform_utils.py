@@ -27,9 +27,9 @@ def _wxyz(quaternion: Any) -> np.ndarray:
 
 def quat_multiply(quaternion1: Any, quaternion0: Any) -> np.ndarray:
     """The product of quaternions: the rotation `quaternion0`, then `quaternion1`."""
-    found = np.zeros(4)
-    mujoco.mju_mulQuat(found, _wxyz(quaternion1), _wxyz(quaternion0))
-    return np.roll(found, -1)
+    product = np.zeros(4)
+    mujoco.mju_mulQuat(product, _wxyz(quaternion1), _wxyz(quaternion0))
+    return np.roll(product, -1)
 
 
 def quat_conjugate(quaternion: Any) -> np.ndarray:

@@ -42,10 +42,10 @@ class DataCollectionWrapper(Wrapper):
         """Start an episode, after writing the rest of the previous one."""
         self._finish()
         self.env.unset_ep_meta()
-        seen = super().reset()
+        observation = super().reset()
         self.t = 0
         self._start = self.env.sim.model.get_xml(), self.env.sim.get_state().flatten()
-        return seen
+        return observation
 
     def step(self, action: Any) -> Any:
         """Advance by one control step, and record the new state."""

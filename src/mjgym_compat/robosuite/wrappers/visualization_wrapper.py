@@ -49,9 +49,9 @@ class VisualizationWrapper(Wrapper):
 
     def reset(self) -> Any:
         """Start an episode; returns its observation."""
-        seen = super().reset()
+        observation = super().reset()
         self.env.visualize(vis_settings=self._settings)
-        return seen
+        return observation
 
     def step(self, action: Any) -> Any:
         """Advance by one control step."""

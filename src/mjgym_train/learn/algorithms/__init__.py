@@ -34,7 +34,7 @@ def find(name: str) -> "type[Agent]":
             raise ConfigError(f"there is no algorithm {name!r}{or_else(name, ALGORITHMS)}")
         reference = f"{__name__}.{name.lower()}:{ALGORITHMS[name.lower()]}"
     try:
-        found: type[Agent] = code_references.load(reference)
+        algorithm: type[Agent] = code_references.load(reference)
     except (ImportError, AttributeError, ValueError) as error:
         raise ConfigError(f"algorithm {name}: {error}") from error
-    return found
+    return algorithm

@@ -91,13 +91,13 @@ class BC(OfflineAgent):
     def outputs(self, observation: Tensor) -> Tensor:
         """Perceptron outputs, (B, outputs), for raw histories."""
         if self.encoder is not None:
-            seen = self.encoder(observation)
+            features = self.encoder(observation)
         elif self.memory is not None:
-            seen = self.memory(self.normalizer(observation))[0][:, -1]
+            features = self.memory(self.normalizer(observation))[0][:, -1]
         else:
-            seen = self.normalizer(observation).flatten(1)
-        found: Tensor = self.body(seen)
-        return found
+            features = self.normalizer(observation).flatten(1)
+        outputs: Tensor = self.body(features)
+        return outputs
 
     @torch.no_grad()
     def mean_action(self, observation: Tensor) -> Tensor:

@@ -94,9 +94,9 @@ class Ensemble(nn.Module):
         """Mean values over all critics, (n, agents), of proposals in raw histories."""
         total = torch.zeros(proposed.shape[:2])
         for agent in self.members:
-            seen = agent.encode(observation[:, -agent.config.history :])
+            features = agent.encode(observation[:, -agent.config.history :])
             for k, action in enumerate(proposed.unbind(1)):
-                total[:, k] += agent.acting_value(agent.critics(seen, action)).mean(0)
+                total[:, k] += agent.acting_value(agent.critics(features, action)).mean(0)
         return total / len(self.members)
 
     def begin(self, begun: Tensor) -> None:

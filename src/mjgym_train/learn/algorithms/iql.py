@@ -98,8 +98,8 @@ class IQL(OffPolicyAgent):
         }
 
     def _value(self, observation: Tensor) -> Tensor:
-        found: Tensor = self.value(observation.flatten(1))[:, 0]
-        return found
+        values: Tensor = self.value(observation.flatten(1))[:, 0]
+        return values
 
     def log_density(self, observation: Tensor, action: Tensor) -> Tensor:
         """Log densities of actions, (B,)."""

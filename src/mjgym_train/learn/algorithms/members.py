@@ -57,23 +57,25 @@ def of(config: OffPolicyConfig, algorithm: type[OffPolicyAgent]) -> list[Member]
     """
     if not config.ensemble:
         return [Member("", algorithm, config)]
-    found = []
-    for k, (own, name) in enumerate(zip(config.ensemble, _names(config.ensemble), strict=True)):
-        for setting in own:
+    agents = []
+    for k, (overrides, name) in enumerate(
+        zip(config.ensemble, _names(config.ensemble), strict=True)
+    ):
+        for setting in overrides:
             if setting in OF_RUN:
                 raise ConfigError(f"ensemble: {setting} is the same for all agents")
-        cls = _algorithm(own["algorithm"], k) if "algorithm" in own else algorithm
+        cls = _algorithm(overrides["algorithm"], k) if "algorithm" in overrides else algorithm
         slots = config.ensemble_acting == "slots"
         envs = len(range(k, config.num_envs, len(config.ensemble) if slots else 1))
         envs = envs if slots else config.num_envs
         values = _inherited(config, cls.Config) | {"ensemble": (), "num_envs": envs}
-        made = changed(cls.Config, values, own, f"ensemble[{k}]")
+        settings = changed(cls.Config, values, overrides, f"ensemble[{k}]")
         shares = {
-            setting: max(1, round(getattr(made, setting) * envs / config.num_envs))
+            setting: max(1, round(getattr(settings, setting) * envs / config.num_envs))
             for setting in marked(cls.Config, SHARED_OUT)
         }
-        found.append(Member(name, cls, dataclasses.replace(made, **shares)))
-    return found
+        agents.append(Member(name, cls, dataclasses.replace(settings, **shares)))
+    return agents
 
 
 def _algorithm(name: Any, k: int) -> type[OffPolicyAgent]:
@@ -83,15 +85,15 @@ def _algorithm(name: Any, k: int) -> type[OffPolicyAgent]:
         ConfigError: there is no such algorithm, or it is not off-policy.
     """
     try:
-        found = find(str(name))
+        algorithm = find(str(name))
     except ConfigError as error:
         raise ConfigError(f"ensemble[{k}]: {error}") from None
-    if not issubclass(found, OffPolicyAgent) or issubclass(found.Config, OfflineSettings):
+    if not issubclass(algorithm, OffPolicyAgent) or issubclass(algorithm.Config, OfflineSettings):
         raise ConfigError(
             f"ensemble[{k}]: {name} does not learn from a buffer that others fill, as td3, ddpg,"
             " d4pg and sac do"
         )
-    return found
+    return algorithm
 
 
 def _inherited(config: OffPolicyConfig, cls: type[OffPolicyConfig]) -> dict[str, Any]:

@@ -170,10 +170,10 @@ class OffPolicyAgent(Agent):
 
     def critic_metrics(self, loss: Tensor) -> Metrics:
         """The critics' loss, and the share of the target outside the support."""
-        found = {"critic_loss": loss.detach()}
+        values = {"critic_loss": loss.detach()}
         if isinstance(self.critic, Categorical):
-            found["clipped_target"] = self.critic.clipped
-        return found
+            values["clipped_target"] = self.critic.clipped
+        return values
 
     def checkpoint(self) -> dict[str, Any]:
         """Weights, statistics, optimiser moments and the critic's support."""
@@ -189,10 +189,10 @@ class OffPolicyAgent(Agent):
 
     def policy(self, low: np.ndarray, high: np.ndarray) -> Policy:
         """The deterministic policy; for images, with the encoder."""
-        made = super().policy(low, high)
+        policy = super().policy(low, high)
         if self.encoder is not None:
-            self.encoder.complete(made)
-        return made
+            self.encoder.complete(policy)
+        return policy
 
     def valuation(self) -> Valuation:
         """The critics as plain arrays.
