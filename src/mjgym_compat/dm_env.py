@@ -1,7 +1,7 @@
-"""The `dm_env` interface, as dm_control has it, over any of the environments.
+"""dm_control's `dm_env` interface over any environment of this package.
 
-`load` is the published `suite.load`, `load_manipulation` and `load_locomotion` give tasks of the
-composer by their published names, `load_soccer` a match, and `Physics` a model by itself.
+`load` corresponds to `suite.load`, `load_manipulation` and `load_locomotion` load composer tasks by
+their published names, `load_soccer` a match, and `Physics` wraps a model.
 """
 
 from collections.abc import Mapping
@@ -57,7 +57,7 @@ def _pair(id: str) -> tuple[str, str]:
     return domain, task
 
 
-# The sets of the published suite, as pairs of domain and task, sorted.
+# The task sets of the published suite, as sorted pairs of domain and task.
 ALL_TASKS = _tagged()
 BENCHMARKING = _tagged("benchmarking")
 EXTRA = _tagged("extra")
@@ -71,39 +71,39 @@ TASKS_BY_DOMAIN = {
 
 
 def _manipulation(tag: str | None = None) -> dict[str, str]:
-    """The ids of manipulation tasks by their published names."""
+    """Ids of the manipulation tasks by published name."""
     ids = registry.ids(namespace="manipulation", tag=tag)
     return {id.partition("/")[2].removesuffix("-v0"): id for id in ids}
 
 
 def _locomotion() -> dict[str, str]:
-    """The ids of locomotion tasks by their published names."""
+    """Ids of the locomotion tasks by published name."""
     ids = registry.ids(namespace="locomotion")
     return {id.partition("/")[2].removesuffix("-v0").replace("-", "_", 1): id for id in ids}
 
 
-# The names of the other families' tasks, sorted.
+# Task names of the other families, sorted.
 MANIPULATION = tuple(sorted(_manipulation()))
 LOCOMOTION = tuple(sorted(_locomotion()))
 
-FLAT, PICTURE = "observations", "pixels"  # names of an entry that is all there is to see
-# Other names that the paper gives to tasks.
+FLAT, PICTURE = "observations", "pixels"  # names of a single entry
+# Aliases from the paper.
 _ALIASES = {f"reach_brick_{kind}": f"reach_duplo_{kind}" for kind in ("features", "vision")}
 _ALIASES["reach_brick"] = "reach_duplo_features"
 
 
 class DmEnv(dm_env.Environment):  # type: ignore[misc]
-    """A Gymnasium environment of ours as a `dm_env.Environment`.
+    """A Gymnasium environment of this package as a `dm_env.Environment`.
 
     Time limits end an episode with discount 1, terminations with discount 0. A step after the end
-    of an episode, or before the first one, ignores its action and starts an episode. An episode
-    whose simulation is no longer finite raises `PhysicsError`, if the environment was made with
-    `on_divergence="raise"` as all that are loaded here.
+    of an episode, or before the first one, ignores its action and starts an episode. If the
+    simulation diverges, `PhysicsError` is raised, provided that the environment was made with
+    `on_divergence="raise"` like all environments loaded here.
 
     Args:
         env: an environment of this package, with Gymnasium's wrappers (such as `TimeLimit`).
         seed: of the first episode, or a `RandomState` that draws it; None for an unpredictable one.
-        buffered: whether each entry has a leading axis of 1 and pictures come first, as in the
+        buffered: whether each entry has a leading axis of 1 and images come first, as in the
             published manipulation tasks.
 
     Attributes:
@@ -133,7 +133,7 @@ class DmEnv(dm_env.Environment):  # type: ignore[misc]
 
     @property
     def env(self) -> gymnasium.Env[Any, np.ndarray]:
-        """The environment below."""
+        """The wrapped environment."""
         return self._env
 
     def reset(self) -> dm_env.TimeStep:
@@ -144,7 +144,7 @@ class DmEnv(dm_env.Environment):  # type: ignore[misc]
         return dm_env.restart(self._entries(observation))
 
     def step(self, action: Any) -> dm_env.TimeStep:
-        """Advance by one control step; a single number goes to all actuators."""
+        """Advance by one control step; a scalar action is broadcast to all actuators."""
         if self._ended:
             return self.reset()
         action = np.asarray(action, dtype=np.float64)
@@ -175,15 +175,15 @@ class DmEnv(dm_env.Environment):  # type: ignore[misc]
         }
 
     def action_spec(self) -> specs.BoundedArray:
-        """The controls' ranges, float64."""
+        """The control ranges, float64."""
         return specs.BoundedArray(self._low.shape, np.float64, self._low, self._high, "action")
 
     def control_timestep(self) -> float:
-        """The time between two actions, s."""
+        """The control time step, s."""
         return self.task.control_timestep
 
     def close(self) -> None:
-        """Close the environment below."""
+        """Close the wrapped environment."""
         self._env.close()
 
     def _entries(self, observation: Any) -> dict[str, np.ndarray]:
@@ -195,19 +195,19 @@ class DmEnv(dm_env.Environment):  # type: ignore[misc]
         }
 
     def _shape(self, name: str, space_or_value: Any) -> tuple[int, ...]:
-        """The published shape of an entry: a single number has no axis there."""
+        """The published shape of an entry: scalars have no axis there."""
         shape: tuple[int, ...] = self._shapes.get(name, space_or_value.shape)
         return (1, *shape) if self._buffered else shape
 
     def _ordered(self, entries: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Pictures first, where the published tasks have them first."""
+        """Images first, where the published tasks have them first."""
         if not self._buffered:
             return entries
         return dict(sorted(entries.items(), key=lambda entry: entry[1].dtype != np.uint8))
 
 
 def _as_seed(random: Seed) -> int | None:
-    """A seed as Gymnasium takes it: a `RandomState` draws one, as the next of its numbers."""
+    """A seed for Gymnasium; a `RandomState` draws one."""
     if isinstance(random, np.random.RandomState):
         return int(random.randint(2**31))
     return random
@@ -228,23 +228,23 @@ def load(
     pixels: Mapping[str, Any] | None = None,
     pixels_only: bool = True,
 ) -> DmEnv:
-    """A task of the suite, called as in the published suite: `load("cartpole", "swingup")`.
+    """Load a task of the suite, called like dm_control's: `load("cartpole", "swingup")`.
 
     Args:
         domain_name: e.g. "cartpole".
         task_name: e.g. "swingup".
         task_kwargs: fields of the task, `random` (a seed, or a `RandomState` that draws one)
             and `time_limit` (s, may be infinite).
-        environment_kwargs: `control_timestep` (s) or `n_sub_steps` (physics steps in a control
+        environment_kwargs: `control_timestep` (s) or `n_sub_steps` (physics steps per control
             step), `time_limit` (s) and `flat_observation` (bool).
-        visualize_reward: let the colours of the bodies follow the reward.
-        pixels: what the published wrapper calls `render_kwargs`: `camera_id`, `height`, `width`;
-            the observation then has a picture, "pixels".
-        pixels_only: whether the picture is all there is to see.
+        visualize_reward: whether the colours of the bodies follow the reward.
+        pixels: `render_kwargs` of the published wrapper: `camera_id`, `height`, `width`; adds an
+            image, "pixels", to the observation.
+        pixels_only: whether the observation is the image alone.
 
     Raises:
-        ValueError: there is no such domain or task, where the message names the nearest ones, or
-            `visualize_reward` is no bool.
+        ValueError: there is no such domain or task (the message names the nearest ones), or
+            `visualize_reward` is not a bool.
         TypeError: an argument is unknown; the message names the nearest ones.
     """
     if not isinstance(visualize_reward, bool):
@@ -267,37 +267,37 @@ def load(
     if pixels is not None:
         mode = "pixels" if pixels_only else f"{mode}+pixels"
         fields["pixels"] = {"camera" if n == "camera_id" else n: v for n, v in pixels.items()}
-    made = _make(id, observation=mode, visualize_reward=visualize_reward, **fields)
-    return DmEnv(made, seed)
+    env = _make(id, observation=mode, visualize_reward=visualize_reward, **fields)
+    return DmEnv(env, seed)
 
 
 def _timing(id: str, fields: dict[str, Any], options: dict[str, Any]) -> dict[str, Any]:
-    """Keyword arguments for the durations that `load` is given; takes them out of its own.
+    """Keyword arguments for the durations given to `load`; removes them from its arguments.
 
     Raises:
-        TypeError: `n_sub_steps` and `control_timestep` are given, or a limit in both places.
+        TypeError: both `n_sub_steps` and `control_timestep` are given, or two time limits.
     """
-    made = _task(registry.registration(id))
+    task = _task(registry.registration(id))
     if "n_sub_steps" in options and "control_timestep" in options:
         raise TypeError("environment_kwargs: control_timestep and n_sub_steps say the same thing")
     if "time_limit" in fields and "time_limit" in options:
         raise TypeError("time_limit: stands in task_kwargs and in environment_kwargs")
     timing: dict[str, Any] = {}
     if "n_sub_steps" in options:
-        timestep = made.model().option.timestep
+        timestep = task.model().option.timestep
         timing["control_timestep"] = options.pop("n_sub_steps") * timestep
     elif "control_timestep" in options:
         timing["control_timestep"] = options.pop("control_timestep")
     limit = fields.pop("time_limit", options.pop("time_limit", None))
     if limit is not None or timing:
-        control_timestep = timing.get("control_timestep", made.control_timestep)
-        steps = steps_in(made.time_limit if limit is None else limit, control_timestep)
+        control_timestep = timing.get("control_timestep", task.control_timestep)
+        steps = steps_in(task.time_limit if limit is None else limit, control_timestep)
         timing["max_episode_steps"] = -1 if steps is None else steps  # -1: Gymnasium's "no limit"
     return timing
 
 
 def load_manipulation(name: str, seed: Seed = None) -> DmEnv:
-    """A manipulation task by its published name: `load_manipulation("stack_2_bricks_features")`.
+    """Load a manipulation task, e.g. `load_manipulation("stack_2_bricks_features")`.
 
     As published, each entry of an observation has a leading axis of 1.
 
@@ -314,7 +314,7 @@ def load_manipulation(name: str, seed: Seed = None) -> DmEnv:
 
 
 def get_environments_by_tag(tag: str) -> tuple[str, ...]:
-    """The names of the manipulation tasks with a tag, "features" or "vision".
+    """Names of the manipulation tasks with a tag, "features" or "vision".
 
     Raises:
         ValueError: no task has such a tag; the message names the nearest ones.
@@ -323,9 +323,9 @@ def get_environments_by_tag(tag: str) -> tuple[str, ...]:
 
 
 def load_locomotion(name: str, seed: Seed = None) -> DmEnv:
-    """A locomotion task by its published name: `load_locomotion("cmu_humanoid_run_walls")`.
+    """Load a locomotion task, e.g. `load_locomotion("cmu_humanoid_run_walls")`.
 
-    As published, its observation has what the egocentric camera sees, where there is such a camera.
+    As published, the observation includes the image of the egocentric camera, if there is one.
 
     Args:
         name: one of `LOCOMOTION`, "rodent_maze_forage" for example.
@@ -352,21 +352,21 @@ def load_soccer(
     terminate_on_goal: bool = True,
     walker_type: str = "boxhead",
 ) -> SoccerEnv:
-    """A match of the published soccer, whose actions, observations and rewards are lists.
+    """Load a match of the published soccer; actions, observations and rewards are lists.
 
     Args:
-        team_size: players of a team.
+        team_size: players per team.
         time_limit: s.
         random_state: seed of the first match, or a `RandomState` that draws it; None for an
             unpredictable one.
-        disable_walker_contacts: refused if True: players always touch each other here.
+        disable_walker_contacts: refused if True: players always collide here.
         enable_field_box: whether walls keep the ball in the field.
-        keep_aspect_ratio: whether the pitch's length and width are drawn together.
+        keep_aspect_ratio: whether the pitch keeps its ratio of length to width.
         terminate_on_goal: whether a goal ends the match.
         walker_type: "boxhead", "ant" or "humanoid", or a member of the published enumeration.
 
     Raises:
-        ValueError: there is no such walker, or a match cannot be had; the message says why.
+        ValueError: there is no such walker, or the match is not supported; the message says why.
     """
     if disable_walker_contacts:
         raise ValueError("disable_walker_contacts: players always touch each other here")
@@ -400,7 +400,7 @@ def _task(made: Registration) -> Task:
 
 
 def _known(name: str, ids: Mapping[str, str]) -> str:
-    """The id of a name, with or without its version."""
+    """The id of a name, with or without version."""
     plain = name.removesuffix("-v0")
     if plain not in ids:
         raise ValueError(f"no task {name!r}{suggestions.or_else(name, sorted(ids))}")

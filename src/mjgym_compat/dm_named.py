@@ -1,4 +1,4 @@
-"""Arrays of MjData and MjModel whose rows and columns have names, as dm_control's `named` has."""
+"""Fields of MjData and MjModel with named rows and columns, like dm_control's `named`."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -19,14 +19,14 @@ _COLUMNS = {
 
 
 class NamedField(np.lib.mixins.NDArrayOperatorsMixin):
-    """A live array whose rows have names: `field["torso"]`, `field["torso", "z"]`.
+    """A live array with named rows: `field["torso"]`, `field["torso", "z"]`.
 
     Rows are names of elements, columns "x", "y", "z", "qw" to "qz", "r" to "a" or "xx" to "zz";
-    either may be a list of names, a number or a slice. Assignment writes into the simulation. It
-    takes part in arithmetic, has the attributes of an array, and prints with its names.
+    lists of names, integers and slices work as well. Assignment writes to the simulation. It
+    supports arithmetic, has the attributes of an array, and prints with its names.
 
     Args:
-        env: whose field it is.
+        env: the environment.
         name: of the field.
         values: the array.
     """
@@ -81,14 +81,14 @@ class NamedField(np.lib.mixins.NDArrayOperatorsMixin):
         return "\n".join(lines)
 
     def _row_names(self) -> list[str]:
-        """The element of each row, with its index where it has no name."""
+        """The element of each row, indexed if it has no name."""
         names = [f"[{i}]" for i in range(len(self._values))]
         view = self._env.view
         for kind in VIEWED:
             for name in filter(None, view.names(kind)):
                 try:
                     found = np.arange(len(self._values))[view.rows(self._name, (name,))]
-                except (KeyError, IndexError):  # the field is of other elements
+                except (KeyError, IndexError):  # the field belongs to other elements
                     break
                 for i in found:
                     names[i] = name
@@ -101,13 +101,13 @@ class NamedField(np.lib.mixins.NDArrayOperatorsMixin):
         rows, *columns = key if isinstance(key, tuple) else (key,)
         index = [self._rows(rows), *(self._column(column) for column in columns)]
         if all(isinstance(part, list | np.ndarray) for part in index) and len(index) > 1:
-            return np.ix_(*index)  # some rows and some columns are a block
+            return np.ix_(*index)  # rows and columns select a block
         return tuple(index)
 
     def _rows(self, names: Any) -> Any:
         if isinstance(names, str):
             found = self._env.view.rows(self._name, (names,))
-            # Where an element may have several numbers, its part is an array also if it has one.
+            # If elements may have several numbers, a single one is an array too.
             even = isinstance(found, slice) and owner(self._name)[0] not in _SEVERAL
             return found.start if even else found  # type: ignore[union-attr]
         if _are_names(names):
@@ -130,10 +130,10 @@ def _are_names(key: Any) -> bool:
 
 
 class NamedFields:
-    """The fields of MjData or of MjModel, each with names for its rows.
+    """The fields of MjData or MjModel, with named rows.
 
     Args:
-        env: whose they are.
+        env: the environment.
         source: its MjData or its MjModel.
     """
 
@@ -141,7 +141,7 @@ class NamedFields:
     _source: Any
 
     def __init__(self, env: Env, source: Any) -> None:
-        self.__dict__.update(_env=env, _source=source)  # not through `__setattr__`
+        self.__dict__.update(_env=env, _source=source)  # bypasses `__setattr__`
 
     def __getattr__(self, name: str) -> NamedField:
         value = None if name.startswith("_") else getattr(self._source, name, None)
@@ -151,15 +151,11 @@ class NamedFields:
         return NamedField(self._env, name, value)
 
     def __setattr__(self, name: str, value: Any) -> None:
-        getattr(self, name)[:] = value  # `named.data.qpos += 1` writes into the simulation
+        getattr(self, name)[:] = value  # `named.data.qpos += 1` writes to the simulation
 
 
 class Named:
-    """The fields with names: `named.data.xpos["torso", "z"]`, `named.model.geom_size["floor"]`.
-
-    Args:
-        env: whose they are.
-    """
+    """Named fields: `named.data.xpos["torso", "z"]`, `named.model.geom_size["floor"]`."""
 
     def __init__(self, env: Env) -> None:
         self.data = NamedFields(env, env.data)

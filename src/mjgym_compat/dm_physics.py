@@ -32,17 +32,17 @@ _FLAGS = {
 
 
 class PhysicsError(DivergenceError):
-    """The engine warned about a state that it cannot go on from."""
+    """MuJoCo warned about a state from which it cannot continue."""
 
 
 class _Struct:
-    """An MjModel or an MjData that also gives itself as `ptr`, for the engine's own functions."""
+    """An MjModel or MjData that also exposes itself as `ptr`, for MuJoCo's functions."""
 
     def __init__(self, ptr: Any) -> None:
         self.__dict__["ptr"] = ptr
 
     def __getattr__(self, name: str) -> Any:
-        if name == "ptr" or name.startswith("__"):  # of a copy that has nothing yet, or how to copy
+        if name == "ptr" or name.startswith("__"):  # during copying
             raise AttributeError(name)
         return getattr(self.ptr, name)
 
@@ -54,7 +54,7 @@ class _Struct:
 
 
 class Model(_Struct):
-    """The fields of an MjModel, and what dm_control's has besides.
+    """The fields of an MjModel, with dm_control's additions.
 
     Attributes:
         ptr: the MjModel.
@@ -65,21 +65,21 @@ class Model(_Struct):
 
         Args:
             name: of the element.
-            object_type: its kind, "geom" for example, or a number of `mujoco.mjtObj`.
+            object_type: kind of element, e.g. "geom", or a value of `mujoco.mjtObj`.
 
         Raises:
             KeyError: there is no such kind or element; the message names the nearest ones.
         """
         kind = _object(object_type)
-        found = mujoco.mj_name2id(self.ptr, kind, name)
-        if found < 0:
+        index = mujoco.mj_name2id(self.ptr, kind, name)
+        if index < 0:
             known = _names(self.ptr, kind)
             word = mujoco.mju_type2Str(kind)
             raise KeyError(f"the model has no {word} {name!r}{or_else(name, known)}")
-        return int(found)
+        return int(index)
 
     def id2name(self, object_id: int, object_type: str | int) -> str:
-        """The name of an element, "" where it has none.
+        """The name of an element, "" if it has none.
 
         Raises:
             KeyError: there is no such kind or index.
@@ -93,7 +93,7 @@ class Model(_Struct):
 
     @contextlib.contextmanager
     def disable(self, *flags: str | int) -> Iterator[None]:
-        """Switch parts of the physics off in a `with` block: "gravity", "contact", "actuation", ...
+        """Disable parts of the physics in a `with` block: "gravity", "contact", "actuation", ...
 
         Raises:
             ValueError: there is no such flag; the message names the nearest ones.
@@ -130,7 +130,7 @@ def _object(kind: str | int) -> int:
 
 
 def _names(model: mujoco.MjModel, kind: int) -> list[str]:
-    """The names of all elements of a kind, by index; "" of those without."""
+    """Names of all elements of a kind by index; "" if unnamed."""
     word = mujoco.mju_type2Str(kind)
     fields = {"joint": "njnt", "camera": "ncam", "material": "nmat", "texture": "ntex"}
     fields |= {"equality": "neq", "actuator": "nu", "contact": "npair", "xbody": "nbody"}
@@ -148,7 +148,7 @@ def _from_file(path: str) -> Spec:
 
 @dataclass(frozen=True)
 class _Alone(Task):
-    """A model by itself: nothing to do in it."""
+    """Task of a bare model: it does nothing."""
 
     make: Callable[[], Spec]
 
@@ -166,15 +166,15 @@ class _Alone(Task):
 
 
 class Physics:
-    """The model and the state of an environment: what analysis code asks dm_control's for.
+    """The model and the state of an environment under dm_control's names.
 
     Args:
-        env: whose they are; see `from_xml_string` and `from_xml_path` for a model by itself.
+        env: the environment; see `from_xml_string` and `from_xml_path` for a bare model.
 
     Attributes:
-        model: the fields of the MjModel, which is `model.ptr`; writing to them works.
+        model: the fields of the MjModel, which is `model.ptr`; they are writable.
         data: the fields of the MjData, which is `data.ptr`.
-        named: their arrays with names, see `NamedField`.
+        named: fields with names, see `NamedField`.
     """
 
     def __init__(self, env: Env) -> None:
@@ -188,14 +188,14 @@ class Physics:
     def from_xml_string(
         cls, xml_string: str | bytes, assets: Mapping[str, bytes] | None = None
     ) -> Self:
-        """The physics of a model that is given as MJCF.
+        """The physics of an MJCF string.
 
         Args:
             xml_string: the model.
-            assets: the contents of the files that it names.
+            assets: contents of the files that it names.
 
         Raises:
-            ValueError: it is no model; the message is the compiler's.
+            ValueError: it does not compile; the message is the compiler's.
         """
         text = xml_string.decode() if isinstance(xml_string, bytes) else xml_string
         files = dict(assets or {})
@@ -204,11 +204,11 @@ class Physics:
 
     @classmethod
     def from_xml_path(cls, file_path: str | Path) -> Self:
-        """The physics of a model in a file of MJCF.
+        """The physics of an MJCF file.
 
         Raises:
             FileNotFoundError: there is no such file.
-            ValueError: it is no model; the message is the compiler's.
+            ValueError: it does not compile; the message is the compiler's.
         """
         path = Path(file_path)
         if not path.is_file():
@@ -227,11 +227,11 @@ class Physics:
     # Time and state.
 
     def timestep(self) -> float:
-        """The duration of a physics step, s."""
+        """The physics time step, s."""
         return float(self.model.opt.timestep)
 
     def time(self) -> float:
-        """The time since the episode began, s."""
+        """The time since the start of the episode, s."""
         return float(self.data.time)
 
     def position(self) -> np.ndarray:
@@ -243,7 +243,7 @@ class Physics:
         return np.array(self.data.qvel)
 
     def activation(self) -> np.ndarray:
-        """A copy of the actuators' activations, (na,)."""
+        """A copy of the actuator activations, (na,)."""
         return np.array(self.data.act)
 
     def control(self) -> np.ndarray:
@@ -251,11 +251,11 @@ class Physics:
         return np.array(self.data.ctrl)
 
     def set_control(self, control: Any) -> None:
-        """Write the controls, (nu,), or one number for all of them."""
+        """Set the controls, (nu,), or one number for all of them."""
         self.data.ctrl[:] = control
 
     def get_state(self) -> np.ndarray:
-        """Positions, velocities and activations in one vector, (nq + nv + na,)."""
+        """Positions, velocities and activations as one vector, (nq + nv + na,)."""
         return np.concatenate([self.data.qpos, self.data.qvel, self.data.act])
 
     def state(self) -> np.ndarray:
@@ -263,7 +263,7 @@ class Physics:
         return self.get_state()
 
     def set_state(self, state: np.ndarray) -> None:
-        """Write what `get_state` gives, and compute everything that depends on it.
+        """Set a state of `get_state`, and recompute everything that depends on it.
 
         Raises:
             ValueError: the vector has a wrong length or is not finite; nothing is written.
@@ -281,7 +281,7 @@ class Physics:
         return copy.deepcopy(self)
 
     def __getstate__(self) -> dict[str, Any]:
-        """For pickle and deepcopy: the environment, and all that the engine has computed in it."""
+        """For pickle and deepcopy: the environment with all computed quantities."""
         return {"env": self._env, "data": self.data.ptr, "raises": self._raises}
 
     def __setstate__(self, pickled: dict[str, Any]) -> None:
@@ -292,10 +292,10 @@ class Physics:
     # Physics.
 
     def forward(self) -> None:
-        """Recompute what depends on a state that has been written into `data`.
+        """Recompute everything that depends on the state in `data`.
 
         Raises:
-            PhysicsError: the engine warns.
+            PhysicsError: MuJoCo warns.
         """
         with self.check_invalid_state():
             mujoco.mj_forward(self.model.ptr, self.data.ptr)
@@ -303,15 +303,15 @@ class Physics:
     def step(self, nstep: int = 1) -> None:
         """Advance by some physics steps, in the order of the published suite.
 
-        Afterwards positions, velocities and what depends on them alone are those of the new state;
-        forces and accelerations are those of the last step.
+        Afterwards positions, velocities and quantities that depend only on them belong to the new
+        state; forces and accelerations belong to the last step.
 
         Raises:
-            PhysicsError: the engine warns, of a state that is not finite for example.
+            PhysicsError: MuJoCo warns, e.g. of a diverged state.
         """
         model, data = self.model.ptr, self.data.ptr
         with self.check_invalid_state():
-            if model.opt.integrator == mujoco.mjtIntegrator.mjINT_RK4:  # which has no second half
+            if model.opt.integrator == mujoco.mjtIntegrator.mjINT_RK4:  # it has no second half
                 mujoco.mj_step(model, data, nstep)
             else:
                 mujoco.mj_step2(model, data)
@@ -320,7 +320,7 @@ class Physics:
             mujoco.mj_step1(model, data)
 
     def reset(self, keyframe_id: int | None = None) -> None:
-        """Return to the model's default state, or to one of its keyframes.
+        """Reset to the model's default state, or to a keyframe.
 
         Raises:
             ValueError: there is no such keyframe.
@@ -334,23 +334,23 @@ class Physics:
         self.after_reset()
 
     def after_reset(self) -> None:
-        """Recompute what depends on a start, without what the actuators do."""
+        """Recompute everything that depends on the initial state, without actuation."""
         with self.model.disable("actuation"):
             self.forward()
 
     @contextlib.contextmanager
     def reset_context(self) -> Iterator[Self]:
-        """Reset, let the `with` block write the start, and recompute what depends on it."""
+        """Reset, let the `with` block set the initial state, and recompute dependent quantities."""
         self.reset()
         yield self
         self.after_reset()
 
     @contextlib.contextmanager
     def check_invalid_state(self) -> Iterator[None]:
-        """Raise what the engine warns of in a `with` block.
+        """Raise MuJoCo's warnings in a `with` block.
 
         Raises:
-            PhysicsError: the engine warned; the message names the warnings.
+            PhysicsError: MuJoCo warned; the message names the warnings.
         """
         before = self.data.warning.number.copy()
         yield
@@ -361,7 +361,7 @@ class Physics:
 
     @contextlib.contextmanager
     def suppress_physics_errors(self) -> Iterator[None]:
-        """Go on in a `with` block whatever the engine warns of."""
+        """Ignore MuJoCo's warnings in a `with` block."""
         before, self._raises = self._raises, False
         try:
             yield
@@ -378,22 +378,22 @@ class Physics:
         segmentation: bool = False,
         scene_option: mujoco.MjvOption | None = None,
     ) -> np.ndarray:
-        """A picture of the present state.
+        """Render the current state.
 
         Args:
             height: in pixels.
             width: in pixels.
             camera_id: index or name of the camera; -1 for the free one.
-            depth: metres, float32 (height, width).
-            segmentation: id and type of what is seen, int32 (height, width, 2).
-            scene_option: the visual options; None for the engine's, without rays of range finders.
+            depth: return metres, float32 (height, width).
+            segmentation: return ids and types of the elements, int32 (height, width, 2).
+            scene_option: visual options; None for MuJoCo's, without rangefinder rays.
 
         Returns:
-            uint8 (height, width, 3) unless said otherwise.
+            uint8 (height, width, 3), unless depth or segmentation is set.
 
         Raises:
-            ValueError: there is no such camera, or depth and segmentation are both asked for.
-            RenderingError: no OpenGL works here; the message says what to install.
+            ValueError: there is no such camera, or depth and segmentation are both set.
+            RenderingError: OpenGL is not available; the message says what to install.
         """
         if depth and segmentation:
             raise ValueError("depth and segmentation are two pictures; ask for one of them")
@@ -401,5 +401,5 @@ class Physics:
         return self._env.camera(camera_id, kind=kind, width=width, height=height, show=scene_option)
 
     def free(self) -> None:
-        """Let go of what draws."""
+        """Release the renderer."""
         self._env.close()

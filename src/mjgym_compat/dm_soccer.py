@@ -1,4 +1,4 @@
-"""The `dm_env` interface of a match: a list of one entry for each player."""
+"""The `dm_env` interface of a soccer match, with a list entry per player."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -13,18 +13,17 @@ from mjgym_compat.dm_physics import PhysicsError
 
 
 class SoccerEnv(dm_env.Environment):  # type: ignore[misc]
-    """One match as the published soccer has it.
+    """A match with the interface of the published soccer.
 
-    Players come in the order home 0, home 1, ..., away 0, ... A time limit ends a match with
-    discount 1, a goal with discount 0.
+    Players are ordered home 0, home 1, ..., away 0, ... A time limit ends a match with discount 1,
+    a goal with discount 0.
 
     Args:
-        players: one match of `gymnasium.make_vec`, with observations as dicts, that does not begin
-            anew by itself.
+        players: one match from `gymnasium.make_vec`, with dict observations and without autoreset.
         seed: of the first match; None for an unpredictable one.
 
     Attributes:
-        task: what is played.
+        task: the task.
     """
 
     def __init__(self, players: Any, seed: int | None = None) -> None:
@@ -44,11 +43,11 @@ class SoccerEnv(dm_env.Environment):  # type: ignore[misc]
         """Advance by one control step.
 
         Args:
-            actions: one array for each player.
+            actions: one array per player.
 
         Raises:
-            ValueError: they are not as many as players, or one has a wrong shape.
-            PhysicsError: the simulation is no longer finite.
+            ValueError: the number of actions or the shape of one is wrong.
+            PhysicsError: the simulation has diverged.
         """
         if self._ended:
             return self.reset()
@@ -56,12 +55,12 @@ class SoccerEnv(dm_env.Environment):  # type: ignore[misc]
         if len(actions) != count:
             raise ValueError(f"action: expected a list of {count}, one for each player")
         shape = self._players.single_action_space.shape
-        given = [np.asarray(action, dtype=np.float64) for action in actions]
-        for i, action in enumerate(given):
+        controls = [np.asarray(action, dtype=np.float64) for action in actions]
+        for i, action in enumerate(controls):
             if action.shape != shape:
                 raise ValueError(f"action: player {i}: expected shape {shape}, got {action.shape}")
         try:
-            observations, rewards, terminated, truncated, _ = self._players.step(np.stack(given))
+            observations, rewards, terminated, truncated, _ = self._players.step(np.stack(controls))
         except DivergenceError as error:
             self._ended = True
             raise PhysicsError(str(error)) from error
@@ -74,7 +73,7 @@ class SoccerEnv(dm_env.Environment):  # type: ignore[misc]
         )
 
     def _lists(self, observations: dict[str, np.ndarray]) -> list[dict[str, np.ndarray]]:
-        """One dict for each player, whose entries have a leading axis of 1, as published."""
+        """A dict per player; entries have a leading axis of 1, as published."""
         return [
             {name: values[i : i + 1].copy() for name, values in observations.items()}
             for i in range(self._players.num_envs)
@@ -91,7 +90,7 @@ class SoccerEnv(dm_env.Environment):  # type: ignore[misc]
         ]
 
     def action_spec(self) -> list[specs.BoundedArray]:
-        """The controls' ranges of each player, float64."""
+        """The control ranges of each player, float64."""
         box = self._players.single_action_space
         low, high = box.low.astype(np.float64), box.high.astype(np.float64)
         return [
@@ -100,7 +99,7 @@ class SoccerEnv(dm_env.Environment):  # type: ignore[misc]
         ]
 
     def reward_spec(self) -> list[specs.Array]:
-        """One number for each player, float32."""
+        """One scalar per player, float32."""
         return [specs.Array((), np.float32, f"reward{i}") for i in range(self._players.num_envs)]
 
     def discount_spec(self) -> specs.BoundedArray:
@@ -108,7 +107,7 @@ class SoccerEnv(dm_env.Environment):  # type: ignore[misc]
         return specs.BoundedArray((), np.float32, 0.0, 1.0, "discount")
 
     def control_timestep(self) -> float:
-        """The time between two actions, s."""
+        """The control time step, s."""
         return float(self.task.control_timestep)
 
     def close(self) -> None:

@@ -1,4 +1,4 @@
-"""EnvPool's Gymnasium interface, synchronous and asynchronous, over the suite's ids."""
+"""EnvPool's Gymnasium interface, synchronous and asynchronous, over the ids of the suite."""
 
 import re
 from typing import Any
@@ -12,7 +12,7 @@ from mjgym.util.suggestions import or_else
 
 
 def task_ids() -> dict[str, str]:
-    """The ids of the suite by EnvPool's names: "WalkerWalk-v1" is "dmc/walker-walk-v0"."""
+    """Ids of the suite by EnvPool's names: "WalkerWalk-v1" is "dmc/walker-walk-v0"."""
     return {f"{_camel(id)}-v1": id for id in registry.ids(namespace="dmc")}
 
 
@@ -29,14 +29,14 @@ def make_gymnasium(
     seed: int | None = 42,
     max_episode_steps: int | None = None,
 ) -> "Pool":
-    """A pool of environments, as EnvPool makes one.
+    """Make a pool of environments, like EnvPool.
 
     Args:
         task_id: EnvPool's, or an id of this package.
         num_envs: number of environments.
-        batch_size: that `recv` returns; None for all. It divides `num_envs`.
-        num_threads: that step the simulations; None or 0 for all cores.
-        seed: environment i begins with seed + i.
+        batch_size: number of results that `recv` returns, a divisor of `num_envs`; None for all.
+        num_threads: for the physics; None or 0 for all cores.
+        seed: environment i starts with seed + i.
         max_episode_steps: control steps of an episode; None for the published limit.
 
     Raises:
@@ -60,7 +60,7 @@ def make_gymnasium(
 
 
 class Pool:
-    """Environments that are sent actions and asked for results.
+    """Environments with EnvPool's `send` and `recv`.
 
     Args:
         envs: a batch, or an `OverlappedVectorEnv`.
@@ -89,12 +89,12 @@ class Pool:
         return observations, {**info, ENV_ID: np.arange(self.num_envs)}
 
     def step(self, action: Any, env_id: np.ndarray | None = None) -> tuple[Any, ...]:
-        """Send actions, and receive the results that are there first."""
+        """Send actions, and receive the first results."""
         self.send(action, env_id)
         return self.recv()
 
     def async_reset(self) -> None:
-        """Start an episode in every environment; `recv` gives the observations, group by group."""
+        """Start an episode in every environment; `recv` returns observations group by group."""
         observations, info = self.reset()
         for ids in self._groups:
             nothing = np.zeros(len(ids), dtype=bool)
@@ -103,11 +103,11 @@ class Pool:
             self._ready.append((observations[ids], rewards, nothing, nothing.copy(), part))
 
     def send(self, action: Any, env_id: np.ndarray | None = None) -> None:
-        """Let the environments of a batch make a step in the background.
+        """Start a step of a batch of environments in the background.
 
         Args:
             action: (len(env_id), number of actions).
-            env_id: as `info["env_id"]` of the last results; None for all environments.
+            env_id: `info["env_id"]` of the last results; None for all environments.
         """
         if len(self._groups) > 1:
             self._envs.send(action, env_id)
@@ -116,7 +116,7 @@ class Pool:
             self._ready.append((*result, {**info, ENV_ID: np.arange(self.num_envs)}))
 
     def recv(self) -> tuple[Any, ...]:
-        """Wait for a batch: observations, rewards, terminations, truncations and infos."""
+        """Wait for a batch of observations, rewards, terminations, truncations and infos."""
         if self._ready:
             return self._ready.pop(0)
         result: tuple[Any, ...] = self._envs.recv()

@@ -1,11 +1,11 @@
-"""The interface of robomimic's environments over this package's.
+"""robomimic's environment interface over the environments of this package.
 
-robomimic's own scripts make them after `install()`, or so:
+robomimic's scripts use it after `install()`, or as follows:
 
     python -m mjgym_compat.robomimic run_trained_agent --agent model.pth --n_rollouts 50
 
-A policy that robomimic has trained on a file of this package's, or on demonstrations of
-robosuite's, then rolls out here.
+This rolls out policies that robomimic has trained on files of this package or on demonstrations of
+robosuite.
 """
 
 import builtins
@@ -27,22 +27,22 @@ from mjgym.datasets.robomimic_hdf5 import keyed
 from mjgym.mjcf.written_fields import with_fields
 from mjgym_compat.robosuite_hdf5 import RecordedModel, arguments
 
-PICTURE = 84  # pixels of width and height, where nothing is said
-OWN = "mjgym"  # the whole state, beside robomimic's entries "model" and "states"
+PICTURE = 84  # default width and height in pixels
+OWN = "mjgym"  # the whole state, in addition to robomimic's "model" and "states"
 
 
 class Env(EnvBase):  # type: ignore[misc]
     """An environment of this package as a `robomimic.envs.env_base.EnvBase`.
 
-    Its observation has robomimic's keys, see `mjgym.datasets.robomimic_hdf5.keyed`. Episodes have
-    no time limit of their own: the horizon is robomimic's.
+    Observations have robomimic's keys, see `mjgym.datasets.robomimic_hdf5.keyed`. Episodes have no
+    time limit here: robomimic applies the horizon.
 
     Args:
-        env_name: an id that is registered; files and checkpoints name it, so nothing is imported.
+        env_name: a registered id; it comes from files and checkpoints, so nothing is imported.
         render: whether `render("human")` opens a window.
-        render_offscreen: nothing: pictures can always be taken.
-        use_image_obs: nothing: `pixels` and `observation` say so.
-        postprocess_visual_obs: whether pictures are prepared for networks.
+        render_offscreen: ignored: rendering is always possible.
+        use_image_obs: ignored: `pixels` and `observation` decide.
+        postprocess_visual_obs: whether images are prepared for networks.
         **kwargs: of `gymnasium.make`.
     """
 
@@ -74,7 +74,7 @@ class Env(EnvBase):  # type: ignore[misc]
     # The loop.
 
     def reset(self) -> dict[str, np.ndarray]:
-        """Begin an episode; its observation."""
+        """Start an episode; returns its observation."""
         self._seen, _ = self.env.reset()
         self._begin()
         return self.get_observation()
@@ -84,21 +84,21 @@ class Env(EnvBase):  # type: ignore[misc]
         self._xml = None
 
     def step(self, action: np.ndarray) -> tuple[dict[str, np.ndarray], float, bool, dict[str, Any]]:
-        """Advance by one control step: observation, reward, whether the task has ended it, info."""
+        """Advance by one control step: observation, reward, whether the task terminated, info."""
         self._seen, reward, terminated, _, info = self.env.step(np.asarray(action))
         self._reward, self._done = float(reward), bool(terminated)
         self._success = bool(info.get("success", False))
         return self.get_observation(), self._reward, self._done, info
 
     def reset_to(self, state: Mapping[str, Any]) -> dict[str, np.ndarray] | None:
-        """Go to a state of `get_state`, or to a recorded one; the observation there.
+        """Restore a state of `get_state` or a recorded one; returns its observation.
 
         Args:
-            state: "mjgym", the whole state; else "states", time, qpos and qvel, with "model" the
-                MJCF of the model that they are of, by default this one's.
+            state: "mjgym", the whole state; or else "states", time, qpos and qvel, and optionally
+                "model", the MJCF of their model.
         """
         if self._seen is None:
-            self.env.reset()  # Gymnasium's wrappers ask for one
+            self.env.reset()  # Gymnasium's wrappers require one
         if OWN in state:
             self._seen = self._plain.set_state(state[OWN])
         elif "states" in state:
@@ -113,7 +113,7 @@ class Env(EnvBase):  # type: ignore[misc]
         return self.get_observation()
 
     def get_state(self) -> dict[str, Any]:
-        """The present state: "model" as MJCF, "states" (time, qpos, qvel), "mjgym" all of it."""
+        """The current state: "model" (MJCF), "states" (time, qpos, qvel) and "mjgym" (complete)."""
         state = self._plain.get_state()
         row = np.concatenate([np.ravel(state[name]) for name in ("time", "qpos", "qvel")])
         return {"model": self._model_xml(), "states": row, OWN: state}
@@ -125,10 +125,10 @@ class Env(EnvBase):  # type: ignore[misc]
             self._xml = with_fields(task.model(), {name: state[name] for name in task.varies})
         return self._xml
 
-    # What is asked of it.
+    # Queries.
 
     def get_observation(self, seen: Any = None) -> dict[str, np.ndarray]:
-        """The present observation by robomimic's keys."""
+        """The current observation with robomimic's keys."""
         found = keyed(self._seen if seen is None else seen)
         known = obs_utils.OBS_KEYS_TO_MODALITIES or {}
         for key, value in found.items():
@@ -144,7 +144,7 @@ class Env(EnvBase):  # type: ignore[misc]
         width: int | None = None,
         camera_name: str | None = None,
     ) -> np.ndarray | None:
-        """Show the present state in the window, or a picture of it, uint8 (height, width, 3)."""
+        """Show the current state in the window, or return its image, uint8 (height, width, 3)."""
         if mode == "human":
             self.env.render()
             return None
@@ -159,19 +159,19 @@ class Env(EnvBase):  # type: ignore[misc]
         return self._reward
 
     def get_goal(self) -> Any:
-        """Goals are no observations here."""
+        """Goal observations are not supported."""
         raise NotImplementedError(f"{self._name} has no goals that are observations")
 
     def set_goal(self, **kwargs: Any) -> None:
-        """Goals are no observations here."""
+        """Goal observations are not supported."""
         raise NotImplementedError(f"{self._name} has no goals that are observations")
 
     def is_done(self) -> bool:
-        """Whether the task has ended the episode."""
+        """Whether the task has terminated the episode."""
         return self._done
 
     def is_success(self) -> dict[str, bool]:
-        """Whether the task's goal is reached at present; False for a task without one."""
+        """Whether the task currently succeeds; False for a task without success."""
         return {"task": self._success}
 
     @property
@@ -181,12 +181,12 @@ class Env(EnvBase):  # type: ignore[misc]
 
     @property
     def name(self) -> str:
-        """The environment's name as files can be named: "robosuite-Lift-v0"."""
+        """The environment's name in a form fit for file names: "robosuite-Lift-v0"."""
         return self._name.replace("/", "-")
 
     @property
     def type(self) -> int:
-        """robomimic's number for this kind of environments."""
+        """robomimic's number of this type of environment."""
         return int(self.kind)
 
     @property
@@ -196,7 +196,7 @@ class Env(EnvBase):  # type: ignore[misc]
 
     @property
     def base_env(self) -> gymnasium.Env[Any, Any]:
-        """The environment below."""
+        """The wrapped environment."""
         return self.env
 
     def serialize(self) -> dict[str, Any]:
@@ -218,24 +218,24 @@ class Env(EnvBase):  # type: ignore[misc]
         reward_shaping: bool,
         **kwargs: Any,
     ) -> "Env":
-        """An environment that gives the observations of recorded states, with pictures or without.
+        """An environment that renders or returns the observations of recorded states.
 
         Args:
             env_name: an id.
-            camera_names: of the pictures; none for none.
+            camera_names: of the images; empty for none.
             camera_height: pixels.
             camera_width: pixels.
-            reward_shaping: nothing: the reward is that of the arguments.
+            reward_shaping: ignored: the arguments determine the reward.
             **kwargs: of `gymnasium.make`.
         """
         kwargs = cls._with_cameras(kwargs, camera_names, camera_height, camera_width)
-        made = cls(env_name, postprocess_visual_obs=False, **kwargs)
-        keys = [*made.reset()]
+        env = cls(env_name, postprocess_visual_obs=False, **kwargs)
+        keys = [*env.reset()]
         pictures = [key for key in keys if key.endswith("image")]
         states = [key for key in keys if key not in pictures]
         specs = {"obs": {"low_dim": states, "rgb": pictures}}
         obs_utils.initialize_obs_utils_with_obs_specs(specs)
-        return made
+        return env
 
     @staticmethod
     def _with_cameras(
@@ -249,7 +249,7 @@ class Env(EnvBase):  # type: ignore[misc]
 
     @property
     def rollout_exceptions(self) -> tuple[builtins.type[BaseException], ...]:
-        """Nothing is raised by what a policy does: divergence ends an episode."""
+        """Empty: policies cause no exceptions, since divergence ends an episode."""
         return ()
 
     def __repr__(self) -> str:
@@ -257,14 +257,14 @@ class Env(EnvBase):  # type: ignore[misc]
 
 
 class RobosuiteEnv(Env):
-    """An environment with robosuite's name and arguments, as its demonstrations have them.
+    """An environment with robosuite's name and arguments, as in its demonstrations.
 
     Args:
-        env_name: a task of robosuite's.
+        env_name: a robosuite task.
         render: whether `render("human")` opens a window.
-        render_offscreen: nothing: pictures can always be taken.
-        use_image_obs: whether the observation has pictures, of `camera_names`.
-        postprocess_visual_obs: whether pictures are prepared for networks.
+        render_offscreen: ignored: rendering is always possible.
+        use_image_obs: whether the observation has images, of `camera_names`.
+        postprocess_visual_obs: whether images are prepared for networks.
         **kwargs: of `robosuite.make`.
     """
 
@@ -287,7 +287,7 @@ class RobosuiteEnv(Env):
         return id, asked
 
     def is_done(self) -> bool:
-        """Never: episodes last until the horizon, which is robomimic's."""
+        """False: episodes last until robomimic's horizon."""
         return False
 
     @staticmethod
@@ -301,7 +301,7 @@ class RobosuiteEnv(Env):
 
 
 def make(meta: Mapping[str, Any], **options: Any) -> Env:
-    """The environment of a file's or a checkpoint's metadata, robosuite's tasks among them.
+    """The environment of a file's or a checkpoint's metadata, including robosuite's tasks.
 
     Args:
         meta: `env_name`, `type` and `env_kwargs`.
@@ -312,9 +312,9 @@ def make(meta: Mapping[str, Any], **options: Any) -> Env:
 
 
 def install() -> None:
-    """Let robomimic make environments of this package, in this process, for Gym and robosuite.
+    """Replace robomimic's environments for Gym and robosuite in this process.
 
-    Its own modules for both are of packages of long ago: `gym` and `mujoco_py`.
+    robomimic's versions need the outdated packages `gym` and `mujoco_py`.
     """
     for module, name, kind in (
         ("robomimic.envs.env_gym", "EnvGym", Env),

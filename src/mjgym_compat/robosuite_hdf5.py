@@ -1,9 +1,9 @@
-"""Demonstrations of robosuite and robomimic, played in this package's environments.
+"""Replay of robosuite and robomimic demonstrations in the environments of this package.
 
-Their files hold actions, and states as `MjSimState` flattens them: time, qpos and qvel of the model
-in `model_file`. Here each action is played from its recorded state: observations, rewards and ends
-are those of this package's environment, actions the dataset's. What an episode has drawn, as sizes
-of objects, comes from `model_file`.
+Their files contain actions and states as flattened by `MjSimState`: time, qpos and qvel of the
+model in `model_file`. Each action is replayed from its recorded state: observations, rewards and
+ends come from this package's environment, actions from the dataset. Values drawn for an episode,
+such as object sizes, come from `model_file`.
 """
 
 import dataclasses
@@ -25,24 +25,24 @@ from mjgym.sim.fields import QPOS, QVEL, rows
 from mjgym.util.suggestions import or_else
 
 ROBOSUITE = 1  # robomimic's EnvType
-# Of versions before 1.5, whose robots had one arm's gripper without a side.
+# Names of versions before 1.5, with unnamed grippers on single arms.
 OLD_GRIPPER = re.compile(r"^gripper(\d)_(?!right_|left_)")
 DRAWN = ("geom_size", "geom_pos", "geom_quat", "geom_friction", "body_pos", "body_quat", "site_pos")
-# Arguments of `robosuite.make` that are spelled otherwise now.
+# Renamed arguments of `robosuite.make`.
 RENAMED = {"camera_depth": "camera_depths"}
 GONE = ("gripper_visualization",)
-# Parameters of controllers likewise.
+# Renamed parameters of controllers.
 RENAMED_LAW = {"damping": "damping_ratio", "damping_limits": "damping_ratio_limits"}
 
 
 def arguments(meta: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
-    """The id and the arguments of `gymnasium.make` for a task of robosuite's.
+    """The id and the arguments of `gymnasium.make` for a robosuite task.
 
     Args:
-        meta: `env_name` and `env_kwargs`, as robomimic's files and checkpoints have them.
+        meta: `env_name` and `env_kwargs`, as in robomimic's files and checkpoints.
 
     Raises:
-        DemonstrationError: it is no task that is here, or names code of others.
+        DemonstrationError: the task is not available here, or it refers to foreign code.
     """
     from mjgym_compat.robosuite.arguments import task_fields
     from mjgym_compat.robosuite.environments.base import IDS
@@ -61,10 +61,10 @@ def arguments(meta: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
     asked = {name: value for name, value in asked.items() if name not in others}
     try:
         fields = task_fields(task, IDS[task], asked, others)
-    except Exception as error:  # of any part that an argument of the file reaches
+    except Exception as error:  # from anything that an argument reaches
         raise DemonstrationError(f"{task} as it is recorded is not here: {error}") from None
     if "reward_shaping" not in asked:
-        fields.pop("reward_type")  # what they paid for is not recorded
+        fields.pop("reward_type")  # the reward is not recorded
     return IDS[task], {
         "observation": "dict",
         "max_episode_steps": -1,
@@ -73,7 +73,7 @@ def arguments(meta: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
 
 
 def _changed(id: str, fields: Mapping[str, Any]) -> dict[str, Any]:
-    """The fields of a task that differ from its own, the usual controllers by their names."""
+    """Task fields that differ from the defaults, with default controllers by name."""
     from mjgym import registry
     from mjgym_compat.robosuite.controllers import load_part_controller_config
 
@@ -90,19 +90,19 @@ def _changed(id: str, fields: Mapping[str, Any]) -> dict[str, Any]:
 
 
 class RobosuiteDemonstrations:
-    """Demonstrations of robosuite's or robomimic's, played in this package's environment.
+    """Demonstrations of robosuite or robomimic, replayed in this package's environment.
 
     Args:
         file: the file.
 
     Attributes:
         name: the file's path.
-        count: of episodes.
-        about: where they come from.
-        note: what is missing of a file that has been cut off; empty if nothing is.
+        count: number of episodes.
+        about: their origin.
+        note: describes missing data in a truncated file; otherwise empty.
 
     Raises:
-        DemonstrationError: it is of no task of robosuite's that is here.
+        DemonstrationError: it does not belong to a robosuite task available here.
     """
 
     def __init__(self, file: File) -> None:
@@ -120,11 +120,11 @@ class RobosuiteDemonstrations:
         self._env: gymnasium.Env[Any, Any] | None = None
 
     def environment(self, **kwargs: Any) -> gymnasium.Env[Any, Any]:
-        """The environment of this package that is like the one of the dataset."""
+        """The environment of this package that matches the dataset's."""
         return remake(self.about, kwargs)
 
     def episode(self, number: int) -> Episode:
-        """An episode, by its number from 0, played from its recorded states."""
+        """An episode, by its number from 0, replayed from its recorded states."""
         if self._env is None:
             self._env = self.environment()
         with self._file.demo(number) as demo:
@@ -143,10 +143,10 @@ class RobosuiteDemonstrations:
 
 
 def _meta(file: File) -> dict[str, Any]:
-    """`env_name` and `env_kwargs`, of robomimic's files and of robosuite's.
+    """`env_name` and `env_kwargs` of a robomimic or robosuite file.
 
     Raises:
-        DemonstrationError: the file does not say so, or is of another environment.
+        DemonstrationError: the file lacks them, or has another type of environment.
     """
     attributes = file.attributes
     try:
@@ -171,7 +171,7 @@ def _meta(file: File) -> dict[str, Any]:
 
 
 def _modern(config: Mapping[str, Any]) -> dict[str, Any]:
-    """A controller's configuration of versions before 1.5 in the words of today."""
+    """A controller configuration of versions before 1.5 in the current format."""
     found = {RENAMED_LAW.get(name, name): value for name, value in config.items()}
     if "control_delta" in found:
         found["input_type"] = "delta" if found.pop("control_delta") else "absolute"
@@ -181,7 +181,7 @@ def _modern(config: Mapping[str, Any]) -> dict[str, Any]:
 def _played(
     env: gymnasium.Env[Any, Any], actions: np.ndarray, states: np.ndarray, xml: str
 ) -> Episode:
-    """An episode of actions, each played from its recorded state."""
+    """An episode of actions, each replayed from its recorded state."""
     plain: Any = env.unwrapped
     if actions.shape[1:] != env.action_space.shape:
         raise DemonstrationError(
@@ -205,16 +205,16 @@ def _played(
 
 
 class RecordedModel:
-    """The model of a demonstration, and its states as those of an environment of this package.
+    """The model of a demonstration, and the conversion of its states to this package's.
 
-    Joints, bodies and simple geoms are as recorded; files of looks, which are on the disk of who
-    has recorded it, and inertias that follow from them are not.
+    Joints, bodies and primitive geoms are as recorded; meshes and textures, which are only on the
+    recording machine, and inertias that follow from them are not.
 
     Args:
         xml: the model as MJCF.
 
     Raises:
-        DemonstrationError: it is no model.
+        DemonstrationError: it is not a valid model.
     """
 
     def __init__(self, xml: str) -> None:
@@ -227,25 +227,25 @@ class RecordedModel:
         self._addresses: tuple[list[list[int]], list[list[int]]] | None = None
 
     def place(self, env: Any, row: np.ndarray) -> Any:
-        """Begin an episode at a recorded state, with what it has drawn; the observation there.
+        """Start an episode at a recorded state, with its drawn values; returns the observation.
 
         Args:
             env: the environment, unwrapped, after a reset.
             row: time, qpos and qvel of the recorded model.
 
         Raises:
-            DemonstrationError: the model is another one.
+            DemonstrationError: the model differs.
         """
         place(env, {**self._drawn(env), **self.state(env, row)})
         memory = env.task.memory(env.view)
         return env.set_state({f"memory.{name}": value for name, value in memory.items()})
 
     def state(self, env: Any, row: np.ndarray) -> State:
-        """Time, qpos and qvel of a recorded state, joint by joint by their names.
+        """Time, qpos and qvel of a recorded state, mapped by joint name.
 
         Raises:
-            DemonstrationError: there is a joint that the environment lacks, or another kind of it,
-                or the row has another length.
+            DemonstrationError: the environment lacks a joint or has another type of it, or the row
+                has a wrong length.
         """
         nq, nv = self._model.nq, self._model.nv
         if row.shape != (1 + nq + nv,):
@@ -263,7 +263,7 @@ class RecordedModel:
         return found
 
     def _matched(self, own: mujoco.MjModel) -> tuple[list[list[int]], list[list[int]]]:
-        """Addresses in qpos and qvel, of the recorded model and of another."""
+        """Matching addresses in qpos and qvel of the recorded model and of another."""
         names = [own.joint(i).name for i in range(own.njnt)]
         theirs: tuple[list[list[int]], list[list[int]]] = [[], []], [[], []]
         for joint in map(self._model.joint, range(self._model.njnt)):
@@ -282,7 +282,7 @@ class RecordedModel:
         return theirs
 
     def _drawn(self, env: Any) -> State:
-        """The fields that an episode of a task draws, as the recorded model has them."""
+        """The fields that a task draws per episode, as recorded in the model."""
         task, state = env.task, env.get_state()
         if not task.varies:
             return {}

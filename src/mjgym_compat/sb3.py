@@ -1,4 +1,4 @@
-"""The interface of stable-baselines3's vector environments over a batch."""
+"""stable-baselines3's vector environment interface over a batch."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -14,16 +14,15 @@ Indices = int | Iterable[int] | None
 
 
 class VecEnv(BaseVecEnv):  # type: ignore[misc]
-    """A vector environment of ours as a `stable_baselines3.common.vec_env.VecEnv`.
+    """A vector environment of this package as a `stable_baselines3.common.vec_env.VecEnv`.
 
-    What it returns equals what stable-baselines3's own `DummyVecEnv` over single environments
-    returns, transition by transition and to the bit.
+    Its results equal those of `DummyVecEnv` over single environments bit for bit.
 
     Args:
         envs: made by `gymnasium.make_vec` with `autoreset_mode="SameStep"`.
 
     Raises:
-        ValueError: it is in another autoreset mode.
+        ValueError: it has another autoreset mode.
     """
 
     def __init__(self, envs: gymnasium.vector.VectorEnv[Any, Any, Any]) -> None:
@@ -34,13 +33,13 @@ class VecEnv(BaseVecEnv):  # type: ignore[misc]
                 f' it with autoreset_mode="SameStep", not {mode}; sb3.make_vec does'
             )
         self.envs = envs
-        self._each: Any = envs.unwrapped  # what gives each sub-environment's attributes
+        self._each: Any = envs.unwrapped  # access to the attributes of sub-environments
         self._actions: Any = None
         super().__init__(envs.num_envs, envs.single_observation_space, envs.single_action_space)
 
     def reset(self) -> Any:
-        """Start episodes; with seeds, once, after `seed`. There are no options to pass on."""
-        seeds: Any = list(self._seeds)  # Gymnasium declares one for all
+        """Start episodes, with the seeds of a preceding `seed`. Options are not supported."""
+        seeds: Any = list(self._seeds)  # Gymnasium's type has one seed for all
         observations, info = self.envs.reset(seed=seeds)
         self.reset_infos = _rows(info, self.num_envs)
         self._reset_seeds()
@@ -48,16 +47,16 @@ class VecEnv(BaseVecEnv):  # type: ignore[misc]
         return observations
 
     def step_async(self, actions: np.ndarray) -> None:
-        """Note the actions that `step_wait` takes."""
+        """Store the actions for `step_wait`."""
         self._actions = actions
 
     def step_wait(self) -> tuple[Any, np.ndarray, np.ndarray, Infos]:
         """Advance by one control step.
 
         Returns:
-            The observations (those of the next episode where one has ended), rewards (float32),
-            ends, and an info for each sub-environment, with `TimeLimit.truncated` and, where an
-            episode has ended, `terminal_observation`.
+            Observations (of the next episode where one has ended), rewards (float32), dones, and an
+            info for each sub-environment, with `TimeLimit.truncated` and, at the end of an episode,
+            `terminal_observation`.
         """
         observations, rewards, terminations, truncations, info = self.envs.step(self._actions)
         dones = terminations | truncations
@@ -66,7 +65,7 @@ class VecEnv(BaseVecEnv):  # type: ignore[misc]
         if dones.any():
             final_infos = _rows(final_info, self.num_envs)
             for i in np.flatnonzero(dones).tolist():
-                # What is not of the episode that has ended is of the one that begins.
+                # Other entries belong to the new episode.
                 self.reset_infos[i], infos[i] = infos[i], final_infos[i]
                 infos[i]["terminal_observation"] = final_obs[i]
         for row, cut in zip(infos, (truncations & ~terminations).tolist(), strict=True):
@@ -78,28 +77,28 @@ class VecEnv(BaseVecEnv):  # type: ignore[misc]
         self.envs.close()
 
     def get_images(self) -> Sequence[np.ndarray | None]:
-        """A picture of each sub-environment, as `render()` shows them side by side."""
+        """An image of each sub-environment, as in `render()`."""
         return list(self._each.call("render"))
 
     def get_attr(self, attr_name: str, indices: Indices = None) -> list[Any]:
-        """An attribute of the given sub-environments; see `mjgym.VectorEnv.get_attr`."""
+        """An attribute of some sub-environments; see `mjgym.VectorEnv.get_attr`."""
         values = self._each.get_attr(attr_name)
         return [values[i] for i in self._get_indices(indices)]
 
     def set_attr(self, attr_name: str, value: Any, indices: Indices = None) -> None:
-        """Set an attribute of the given sub-environments; see `mjgym.VectorEnv.set_attr`."""
+        """Set an attribute of some sub-environments; see `mjgym.VectorEnv.set_attr`."""
         rows = list(self._get_indices(indices))
         self._each.set_attr(attr_name, [value] * len(rows), ids=rows)
 
     def env_method(
         self, method_name: str, *method_args: Any, indices: Indices = None, **method_kwargs: Any
     ) -> list[Any]:
-        """Call a method of the given sub-environments; see `mjgym.VectorEnv.call`."""
+        """Call a method of some sub-environments; see `mjgym.VectorEnv.call`."""
         rows = list(self._get_indices(indices))
         return list(self._each.call(method_name, *method_args, ids=rows, **method_kwargs))
 
     def env_is_wrapped(self, wrapper_class: type[Any], indices: Indices = None) -> list[bool]:
-        """False for each: sub-environments are rows of one batch, which no wrapper is around."""
+        """False for each: sub-environments are rows of one batch, without wrappers."""
         return [False for _ in self._get_indices(indices)]
 
 
@@ -111,9 +110,9 @@ def make_vec(
     Args:
         id: of the task.
         num_envs: number of sub-environments.
-        monitor: file to which the return and length of every episode are written, a line for each;
-            ".monitor.csv" is appended.
-        **kwargs: of `gymnasium.make_vec`, but for `autoreset_mode`.
+        monitor: file for the return and length of every episode, one per line; ".monitor.csv" is
+            appended.
+        **kwargs: of `gymnasium.make_vec`, except `autoreset_mode`.
 
     Returns:
         The batch in stable-baselines3's `VecMonitor`, so that its log shows returns.
@@ -123,13 +122,13 @@ def make_vec(
 
 
 def _rows(info: dict[str, Any], n: int) -> Infos:
-    """The info of each sub-environment, as a single one has it, of what a vector's holds."""
+    """A vector info as one info per sub-environment, in the form of single environments."""
     rows: Infos = [{} for _ in range(n)]
     for name, values in info.items():
         if name.startswith("_"):
             continue
         each = list(values.copy())
-        if values.dtype == np.bool_:  # which a single one has as arrays of shape ()
+        if values.dtype == np.bool_:  # single environments have arrays of shape ()
             each = [np.array(value) for value in each]
         for row, value, present in zip(rows, each, info[f"_{name}"].tolist(), strict=True):
             if present:

@@ -1,4 +1,4 @@
-"""The order in which Shimmy's environments have the numbers of a flat observation."""
+"""Order of Shimmy's flat observation."""
 
 from typing import Any
 
@@ -10,13 +10,13 @@ from mjgym.envs.vector import VectorEnv
 
 
 def flat_order(env: Any) -> np.ndarray:
-    """Indices of Shimmy's flat observation in that of this package.
+    """Indices into this package's flat observation, in Shimmy's order.
 
-    `FlattenObservation` joins the entries of Shimmy's dict in the alphabetical order that Gymnasium
-    gives them; here they have the published order.
+    `FlattenObservation` joins Shimmy's dict entries in Gymnasium's alphabetical order; here they
+    have the published order.
 
     Args:
-        env: of the package, single or batched, wrapped or not; of any observation.
+        env: of this package, single or batched, wrapped or not, with any observation.
 
     Returns:
         A permutation: `observation[..., flat_order(env)]` is in Shimmy's order.

@@ -1,5 +1,4 @@
-"""Training on the registry's ids; it needs the extra `train`.
+"""Training, evaluation and comparison on the registry's ids; needs the extra `train`.
 
-`learn` trains and imports PyTorch; `results` reads runs, scores policies and compares them, and
-works without PyTorch.
+Only `learn` imports PyTorch.
 """

@@ -1,6 +1,6 @@
-"""Scores of what has learned nothing: random and zero actions, for every registered id.
+"""Scores of untrained policies, random and zero actions, for every registered id.
 
-They come with the package, as `benchmarks/training/random_and_zero.py` has measured them.
+The package ships them; `benchmarks/training/random_and_zero.py` measures them.
 """
 
 import csv
@@ -21,18 +21,18 @@ POLICIES = (RANDOM, ZERO)
 
 @dataclass(frozen=True)
 class Baseline:
-    """Returns of one policy on one task, as that is registered.
+    """Returns of an untrained policy on a task as registered.
 
     Args:
         id: of the task.
-        policy: "random" (uniform within the bounds of actions) or "zero".
-        episodes: with the first seeds of `mjgym_train.evaluation.SEEDS`.
-        steps: of the longest episode.
-        mean: of the returns.
-        std: their standard deviation.
-        lowest: of them.
-        highest: of them.
-        mujoco: the engine's version.
+        policy: "random" (uniform within the action bounds) or "zero".
+        episodes: number of episodes, on the first seeds of `mjgym_train.evaluation.SEEDS`.
+        steps: length of the longest episode.
+        mean: mean return.
+        std: standard deviation of the returns.
+        lowest: lowest return.
+        highest: highest return.
+        mujoco: MuJoCo version.
     """
 
     id: str
@@ -50,7 +50,7 @@ COLUMNS = tuple(field.name for field in fields(Baseline))
 
 
 def of_evaluation(id: str, policy: str, result: Evaluation) -> Baseline:
-    """The baseline that an evaluation has found."""
+    """The baseline that an evaluation measured."""
     returns = result.returns
     numbers = (returns.mean(), returns.std(), returns.min(), returns.max())
     mean, std, lowest, highest = (float(f"{number:.5g}") for number in numbers)
@@ -61,7 +61,7 @@ def of_evaluation(id: str, policy: str, result: Evaluation) -> Baseline:
 
 
 def read(path: Path = FILE) -> dict[tuple[str, str], Baseline]:
-    """Baselines of a file, by id and policy; none where there is no file."""
+    """Baselines in a file, by id and policy; empty if there is no file."""
     if not path.exists():
         return {}
     with path.open(newline="") as file:
@@ -83,7 +83,7 @@ def read(path: Path = FILE) -> dict[tuple[str, str], Baseline]:
 
 
 def write(baselines: Iterable[Baseline], path: Path = FILE) -> None:
-    """Put baselines into a file, sorted by id and policy."""
+    """Write baselines to a file, sorted by id and policy."""
     with atomic.replacing(path) as part, part.open("w", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(COLUMNS)
@@ -96,6 +96,6 @@ def _packaged() -> dict[tuple[str, str], Baseline]:
 
 
 def of(id: str) -> dict[str, Baseline]:
-    """The baselines of a task that came with the package, by policy."""
+    """The bundled baselines of a task, by policy."""
     found = _packaged()
     return {policy: found[id, policy] for policy in POLICIES if (id, policy) in found}

@@ -1,4 +1,4 @@
-"""Runs beside each other: scores by experiment and task, curves over steps and over wall clock."""
+"""Comparison of runs: scores by experiment and task, curves over steps and wall-clock time."""
 
 import functools
 import json
@@ -32,12 +32,12 @@ class Curve:
         id: of the task.
         seed: of the run.
         steps: environment steps of each evaluation, ascending.
-        seconds: of training, until each.
-        returns: of each.
-        updates: of the networks, until each.
-        final: mean return of the 100 episodes of `mjgym evaluate`; None where there is none.
-        machine: processor and cores; empty where it is not known.
-        cpu_seconds: of processor time that training has taken; None where it is not known.
+        seconds: training time until each evaluation.
+        returns: mean return of each evaluation.
+        updates: updates of the networks until each evaluation.
+        final: mean return of the 100 episodes of `mjgym evaluate`, if it has scored the run.
+        machine: processor and cores; empty if unknown.
+        cpu_seconds: CPU time of training, or None if unknown.
     """
 
     experiment: str
@@ -53,17 +53,17 @@ class Curve:
 
 
 def read(paths: Iterable[str | Path], metric: str = metrics.RETURN) -> list[Curve]:
-    """Curves of run folders or of files, which may hold several runs.
+    """Curves of run folders and of files, which may hold several runs.
 
-    Runs of one name whose settings differ in more than their seeds are experiments of their own,
+    Runs that share a name but differ in settings other than the seed are separate experiments,
     named by the settings in which they differ.
 
     Args:
-        paths: folders, or files of one of the forms of `published`.
-        metric: what is compared.
+        paths: folders, or files in one of the formats of `published`.
+        metric: the metric to compare.
 
     Raises:
-        RunError: one holds none of them, or two hold the same run.
+        RunError: a path holds no run, or two hold the same run.
     """
     metric = published.our_name(metric)
     places = [Path(path) for path in paths]
@@ -146,7 +146,7 @@ def _run_of(row: metrics.Metric) -> tuple[str, str, int]:
 
 
 def _names(paths: Sequence[Path]) -> dict[Path, tuple[str, str]]:
-    """Names of run folders that share theirs with others of other settings: before, and after."""
+    """Disambiguated names of run folders that share a name but differ in settings."""
     folders: dict[str, dict[Path, dict[str, Any]]] = {}
     for path in paths:
         if os.path.isfile(path / "config.yaml"):  # False for what can be no path
@@ -179,7 +179,7 @@ OF_A_RUN = (
 
 @functools.cache
 def known_name(name: str) -> str:
-    """The id of this package for the name that a task has elsewhere; another name as it is.
+    """The id of this package for a task's name elsewhere; unknown names are returned unchanged.
 
     "dog-run", "dm_control/dog-run-v0", "Dmc-dog-run" and "dmc/dog-run" are all "dmc/dog-run-v0".
     """
@@ -190,19 +190,14 @@ def known_name(name: str) -> str:
 
 
 def _plain(name: str) -> str:
-    """A task's name without suite and version, and with one sign between its words."""
+    """A task name without suite and version, with uniform separators."""
     short = re.sub(r"^(dm_control|dmc)[/_:-]|-v\d+$", "", name, flags=re.IGNORECASE)
     short = re.sub(r"^cup-", "ball_in_cup-", short)
     return re.sub(r"[_/ ]", "-", short)
 
 
 def _end(folder: Path, first: metrics.Metric) -> dict[tuple[str, str, int], metrics.Metric]:
-    """The final score of a run's folder, with its machine; none where it has not been scored.
-
-    Args:
-        folder: of the run.
-        first: line of its metrics, which is the run's: agents of an ensemble follow.
-    """
+    """The final score of a run folder and its machine; None if it has not been scored."""
     about = _json(folder / "evaluation.json")
     if about is None:
         return {}
@@ -218,7 +213,7 @@ def _end(folder: Path, first: metrics.Metric) -> dict[tuple[str, str, int], metr
 
 
 def machine_of(folder: Path) -> str:
-    """The processor of a run's folder, and the cores that were allowed; empty if it is not known.
+    """The processor of a run and the cores it could use; empty if unknown.
 
     Raises:
         RunError: its fingerprint is damaged.
@@ -235,7 +230,7 @@ def machine_of(folder: Path) -> str:
 
 
 def _json(file: Path) -> Any:
-    """The content of a file; None where it is not there.
+    """The content of a JSON file, or None if there is no file.
 
     Raises:
         RunError: it is damaged.
@@ -249,14 +244,9 @@ def _json(file: Path) -> Any:
 
 
 def write(curves: Iterable[Curve], path: Path, metric: str = metrics.RETURN) -> None:
-    """Put curves and final scores of several runs into one small file, which `read` reads.
+    """Write curves and final scores of several runs to one small file, which `read` reads.
 
-    Of each run, at most `KEPT` evaluations are kept, the last among them.
-
-    Args:
-        curves: of runs.
-        path: of the file.
-        metric: what the curves are of.
+    At most `KEPT` evaluations of each run are kept, always including the last.
     """
     lines: list[metrics.Metric] = []
     for curve in sorted(curves, key=lambda c: (c.id, c.experiment, c.seed)):
@@ -292,13 +282,13 @@ class Score:
     Args:
         experiment: its name.
         id: of the task.
-        runs: seeds, of which there is one run each.
-        last: mean over runs of the last evaluation, which selects nothing.
-        interval: of that mean, by Student's t over runs; None below three.
-        last_three: mean over runs of the last three evaluations.
-        steps: environment steps, the mean over runs.
-        minutes: of training, the mean over runs.
-        final: mean over the runs that `mjgym evaluate` has scored; None where it has none.
+        runs: seeds, one run each.
+        last: mean of the last evaluations, over runs.
+        interval: 95 % interval of `last` by Student's t; None below three runs.
+        last_three: mean of the last three evaluations, over runs.
+        steps: mean number of environment steps.
+        minutes: mean training time.
+        final: mean over the runs that `mjgym evaluate` has scored, or None.
     """
 
     experiment: str
@@ -341,11 +331,11 @@ class Summary:
 
     Args:
         experiment: its name.
-        tasks: how many these are.
-        runs: of them together.
+        tasks: number of those tasks.
+        runs: number of runs on them.
         interquartile_mean: of the last evaluations, divided by 1000.
-        interval: of it, by stratified bootstrap; None where a task has below three runs.
-        improvement: chance to score more than the first experiment does; None for that one.
+        interval: of that mean, by stratified bootstrap; None if a task has fewer than three runs.
+        improvement: probability of improvement over the first experiment; None for that one.
     """
 
     experiment: str
@@ -357,7 +347,7 @@ class Summary:
 
 
 def summaries(curves: Sequence[Curve]) -> list[Summary]:
-    """Experiments over their common tasks that are `scaled`, in the order given."""
+    """Experiments over their common `scaled` tasks, in the given order."""
     table = _table(curves)
     names = list(dict.fromkeys(curve.experiment for curve in curves))
     found = []
@@ -378,15 +368,15 @@ def summaries(curves: Sequence[Curve]) -> list[Summary]:
 
 
 def scaled(id: str) -> bool:
-    """True if the return of an episode lies within 0 and 1000, so that tasks can be averaged.
+    """Whether returns lie within 0 and 1000, so that tasks can be averaged.
 
-    That is so in the suite: 1000 steps with rewards within 0 and 1, but for the LQR's.
+    True of the suite (1000 steps with rewards within 0 and 1) except the LQR tasks.
     """
     return id.startswith("dmc/") and not id.startswith("dmc/lqr-")
 
 
 def _table(curves: Sequence[Curve]) -> dict[str, list[np.ndarray]]:
-    """Normalised last returns of each experiment, by the tasks that all of them have."""
+    """Normalised last returns of each experiment on the tasks that all of them have."""
     ids: dict[str, dict[str, list[float]]] = {}
     for curve in curves:
         if not scaled(curve.id):
@@ -403,12 +393,9 @@ def _table(curves: Sequence[Curve]) -> dict[str, list[np.ndarray]]:
 def plot(curves: Sequence[Curve], path: Path) -> None:
     """Draw, for each task, returns over steps and over minutes, and the performance profile.
 
-    Lines are means over seeds, bands their 95 % t intervals, from three seeds on. Beyond the time
-    that all runs of an experiment share, a thin line goes on for each.
-
-    Args:
-        curves: of runs.
-        path: of the picture, whose ending names its kind.
+    Lines are means over seeds; bands are 95 % t intervals, from three seeds on. Beyond the time
+    that all runs of an experiment share, each run continues as a thin line. The ending of `path`
+    selects the file format.
     """
     from matplotlib.figure import Figure
 
@@ -443,7 +430,7 @@ def panel(axis: Any, curves: Sequence[Curve], id: str, by: str) -> None:
 
     Args:
         axis: of matplotlib.
-        curves: of runs; the colour of an experiment is that of its place among all of theirs.
+        curves: of all runs; they determine the colours of the experiments.
         id: of the task.
         by: "steps" or "seconds".
     """
@@ -469,7 +456,7 @@ def panel(axis: Any, curves: Sequence[Curve], id: str, by: str) -> None:
 def _outside(
     curve: Curve, by: str, first: float, last: float
 ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """The parts of a curve before and behind what all runs of its experiment share."""
+    """The parts of a curve before and after the range that all runs of its experiment share."""
     places = getattr(curve, by)
     for edge, outside in ((first, places < first), (last, places > last)):
         if outside.any():
@@ -479,7 +466,7 @@ def _outside(
 
 
 def _joined(curves: Sequence[Curve], by: str) -> tuple[np.ndarray, np.ndarray]:
-    """Common places along an axis, up to where all curves reach, and the returns there."""
+    """Common positions along an axis, as far as all curves reach, and the returns there."""
     first = max(getattr(curve, by)[0] for curve in curves)
     last = min(getattr(curve, by)[-1] for curve in curves)
     x = np.linspace(first, max(first, last), POINTS)

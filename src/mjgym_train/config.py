@@ -17,70 +17,70 @@ from mjgym.policies.settings_files import YAML_ERRORS, entries
 from mjgym.util.suggestions import or_else
 
 MAX_ENVS = 1_048_576
-MAX_EVALUATION_EPISODES = 100  # as many seeds as are set apart for evaluations during training
-MAX_WIDTH = 65_536  # of a layer: one of 1e9 fills the memory before anything can complain
+MAX_EVALUATION_EPISODES = 100  # seeds reserved for evaluations during training
+MAX_WIDTH = 65_536  # of a layer: 1e9 would exhaust memory before any check
 
 
 FIXED = {"fixed": True}
 """Metadata of a field that a checkpoint fixes: a resumed run cannot change it."""
 
 BEFORE = "before"
-"""Key of a field's metadata: its value in a run that began before there was such a setting."""
+"""Key of a field's metadata: its value in runs older than the setting."""
 
 
 def fixed(default: Any) -> Any:
-    """A field that a checkpoint fixes, with a default that cannot be changed in place."""
+    """A field that a checkpoint fixes; its default is copied."""
     return field(default=default, metadata=FIXED)
 
 
 SHARED_OUT = {"shared out": True}
-"""Metadata of a number of actions, which agents of an ensemble share out."""
+"""Metadata of an action count that is divided among the agents of an ensemble."""
 
 
 @dataclass(frozen=True)
 class Settings:
-    """A group of settings, which checks its own; an algorithm's settings are made of groups."""
+    """A validated group of settings; an algorithm's settings combine several groups."""
 
     def __post_init__(self) -> None:
-        """Check the values; a group calls that of the next by `super()`.
+        """Check the values; each group calls the next by `super()`.
 
         Raises:
-            ConfigError: one is refused; the message begins with its name.
+            ConfigError: a value is refused; the message begins with its name.
         """
 
 
 BUDGETS = ("steps", "minutes", "cpu_minutes")
-"""Settings of which a run has one: its length."""
+"""Settings that limit the length of a run."""
 
 
 @dataclass(frozen=True)
 class RunSettings(Settings):
-    """The task, the budget, evaluations, and what a run takes of the machine."""
+    """Task, budget, evaluations and use of the machine."""
 
     algorithm: str = fixed("")  # its name, or "module:Class"
     id: str = fixed("")  # of the task
-    module: str = ""  # name or file, which registers the task where the package does not
+    module: str = ""  # name or file of a module that registers the task
     # Arguments of make_vec, as the task's fields.
     env: dict[str, Any] = field(default_factory=dict, metadata=FIXED)
-    # What evaluations change in these: a reward that is shaped for training alone, for example.
+    # Overrides for evaluations, e.g. the sparse reward of a task trained on a shaped one.
     evaluation_env: dict[str, Any] = field(default_factory=dict, metadata=FIXED)
-    name: str = fixed("")  # of the experiment in the metrics; the algorithm's where it is empty
+    name: str = fixed("")  # of the experiment in the metrics; default: the algorithm's
     seed: int = fixed(0)
-    steps: int | None = None  # of all sub-environments together, after which the run ends
-    minutes: float | None = None  # of wall clock, after which it ends
-    cpu_minutes: float | None = None  # of processor time of this process, after which it ends
-    action_repeat: int = fixed(1)  # control steps of an action, whose rewards are summed
+    steps: int | None = None  # budget in environment steps, over all sub-environments
+    minutes: float | None = None  # budget in wall-clock time
+    cpu_minutes: float | None = None  # budget in CPU time of this process
+    action_repeat: int = fixed(1)  # control steps per action; their rewards are summed
     num_envs: int = fixed(16)
-    threads: int | None = None  # that step the physics; None for all allowed cores
-    torch_threads: int = 1  # that learn; more wait for each other where cores are not idle
+    threads: int | None = None  # for the physics; None: all allowed cores
+    torch_threads: int = 1  # for learning; more only pay off on idle cores
     matmul_precision: Literal["highest", "high", "medium"] = "highest"  # PyTorch's, of float32
-    stagger: bool = fixed(True)  # begin at different steps: episodes do not all end together
-    evaluations: int = 20  # during training, at equal parts of the budget
+    stagger: bool = fixed(True)  # desynchronise the ends of episodes
+    evaluations: int = 20  # during training, equally spaced in the budget
     evaluation_episodes: int = 20  # each time
     log_every: int = 2_000  # environment steps between two lines of training metrics
     checkpoint_minutes: float = 5.0  # between two checkpoints, beside those at evaluations
     tensorboard: bool = True
-    wandb: str = ""  # project of Weights & Biases that metrics go to as well; empty: none
+    wandb: str = ""  # project of Weights & Biases to log to; empty: none
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -89,23 +89,23 @@ class RunSettings(Settings):
         at_least(self, 0, "seed")
         at_most(self, MAX_ENVS, "num_envs")
         at_most(self, MAX_EVALUATION_EPISODES, "evaluation_episodes")
-        at_most(self, 2**63 - 1, "seed")  # what PyTorch takes
+        at_most(self, 2**63 - 1, "seed")  # PyTorch's limit
         positive(self, *BUDGETS, "threads", "torch_threads", "checkpoint_minutes")
 
 
 @dataclass(frozen=True)
 class NetworkSettings(Settings):
-    """Networks, how they see observations, and how fast they learn."""
+    """Network architecture, input processing and learning rate."""
 
-    history: int = fixed(1)  # observations that the networks see, the present one included
-    hidden: tuple[int, ...] = fixed((256, 256))  # widths of the layers, of actor and critics
+    history: int = fixed(1)  # stacked observations, including the current one
+    hidden: tuple[int, ...] = fixed((256, 256))  # layer widths of actor and critics
     layer_norm: bool = fixed(True)
     # Of the layers of actor and critics; convolutions have ReLUs.
     activation: Literal["relu", "leaky_relu", "elu", "silu", "gelu", "tanh"] = fixed("relu")
     normalize_observations: bool = fixed(True)
-    # In standard deviations; None: not at all, as runs did that began before there was a bound.
+    # Clipping of normalised observations, in standard deviations; None: no clipping.
     clip_observations: float | None = field(default=10.0, metadata={**FIXED, BEFORE: None})
-    # Of entries of the observation, by name: what their normalised numbers are multiplied by.
+    # Factors of normalised observation entries, by name.
     entry_weights: dict[str, float] = field(default_factory=dict, metadata=FIXED)
     learning_rate: float = 3e-4
     learning_rate_left: float = 1.0  # share of every rate at the end of the budget, linearly
@@ -130,7 +130,7 @@ class NetworkSettings(Settings):
 
 @dataclass(frozen=True)
 class Config(NetworkSettings, RunSettings):
-    """Settings that every algorithm has."""
+    """Settings shared by all algorithms."""
 
 
 C = TypeVar("C", bound=Config)
@@ -138,10 +138,10 @@ C = TypeVar("C", bound=Config)
 
 @dataclass(frozen=True)
 class ReplaySettings(Settings):
-    """The replay buffer, and how often is learned from it."""
+    """Replay buffer and update frequency."""
 
     buffer_size: int = fixed(1_000_000)  # transitions
-    keep_buffer: bool = True  # in checkpoints; without it, a resumed run collects anew
+    keep_buffer: bool = True  # in checkpoints; otherwise a resumed run refills it
     learning_starts: int = 2_000  # transitions of random actions before the first update
     batch_size: int = 256
     updates_per_step: float = 0.25  # for each transition (the update-to-data ratio)
@@ -157,11 +157,11 @@ class ReplaySettings(Settings):
 
 @dataclass(frozen=True)
 class CriticSettings(Settings):
-    """The critics' outputs, and the discounts of their heads."""
+    """Critic type and discounts."""
 
     critic: str = fixed("categorical")  # "mean", "categorical", "quantile" or "module:Class"
     atoms: int = fixed(101)  # of a categorical or quantile critic
-    value_min: float | None = fixed(None)  # of a categorical critic's support; None: as it needs
+    value_min: float | None = fixed(None)  # of a categorical critic's support; None: automatic
     value_max: float | None = fixed(None)  # the same
     discounting: Literal["exponential", "hyperbolic"] = fixed("exponential")
     heads: int = fixed(10)  # discounts of hyperbolic discounting
@@ -181,11 +181,11 @@ class CriticSettings(Settings):
 
 @dataclass(frozen=True)
 class EncoderSettings(Settings):
-    """The convolutions that see pictures."""
+    """Convolutional encoder of images."""
 
     channels: int = fixed(16)  # of each convolution
-    features: int = fixed(50)  # that actor and critics see of a history of pictures
-    shift: int = 4  # pixels, up to which pictures are moved before the networks learn from them
+    features: int = fixed(50)  # size of the encoding of a history of images
+    shift: int = 4  # pixels, bound of the random shifts of images in updates
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -195,10 +195,10 @@ class EncoderSettings(Settings):
 
 @dataclass(frozen=True)
 class DataSettings(Settings):
-    """The recorded episodes that are learned from."""
+    """Recorded episodes to learn from."""
 
     data: str = fixed("")  # name of the dataset
-    demonstrations: int | None = fixed(None)  # learn from its first episodes alone; None: from all
+    demonstrations: int | None = fixed(None)  # number of episodes to use, from the first; None: all
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -215,10 +215,10 @@ class DataSettings(Settings):
 class OfflineSettings(DataSettings):
     """Settings of the algorithms that learn from recorded episodes alone.
 
-    `steps` counts updates, as no environment is stepped.
+    `steps` counts updates, since no environment is stepped.
     """
 
-    num_envs: int = fixed(1)  # that the spaces are known by
+    num_envs: int = fixed(1)  # only to know the spaces
     stagger: bool = fixed(False)
     evaluations: int = 4
     evaluation_episodes: int = 50
@@ -233,12 +233,12 @@ class OfflineSettings(DataSettings):
 class OffPolicyConfig(DataSettings, EncoderSettings, CriticSettings, ReplaySettings, Config):
     """Settings of the algorithms that learn from a replay buffer.
 
-    The defaults are those of the default recipe for observations of states.
+    The defaults are the default recipe for state observations.
     """
 
-    data_share: float = 0.5  # of each batch that the dataset gives, if there is one (RLPD)
-    # Hindsight experience replay, of tasks with goals: four of five transitions are learned from as
-    # if the goal had been what their episode achieved later. It sets env.observation=goal.
+    data_share: float = 0.5  # share of the dataset in each batch, if there is one (RLPD)
+    # Hindsight experience replay for tasks with goals: four of five transitions are relabelled with
+    # a goal that their episode achieved later. It sets env.observation=goal.
     her: bool = fixed(False)
 
     learning_rate: float = 1e-3
@@ -246,11 +246,11 @@ class OffPolicyConfig(DataSettings, EncoderSettings, CriticSettings, ReplaySetti
     weight_decay: float = 1e-2
     max_gradient_norm: float | None = None  # of each step of an optimiser; None: not clipped
     target_rate: float = 0.02  # of the target networks towards the trained ones at each update
-    # Updates by PyTorch, or by compiled loops where the settings allow ("fast" insists on them).
+    # Updates by PyTorch or by compiled loops; "auto" prefers the loops, "fast" requires them.
     engine: Literal["auto", "fast", "torch"] = "auto"
     ensemble: tuple[dict[str, Any], ...] = fixed(())  # for each of several agents, its settings
-    # Who acts in training: each agent in sub-environments of its own, one that each episode draws,
-    # or all together, by the proposal of highest value or by a mean of the proposals.
+    # Who acts in training: each agent in its share of the sub-environments, one agent per episode,
+    # or all together, by the proposal of highest value or a mean of the proposals.
     ensemble_acting: Literal["slots", "episodes", "critics", "mean", "softmax"] = fixed("slots")
     ensemble_temperature: float = fixed(1.0)  # of softmax(value / temperature), the mean's weights
 
@@ -275,7 +275,7 @@ class OffPolicyConfig(DataSettings, EncoderSettings, CriticSettings, ReplaySetti
             )
 
     def _take_goals(self) -> None:
-        """Let the environments show goals, as hindsight experience replay needs them.
+        """Select goal observations, which hindsight experience replay needs.
 
         Raises:
             ConfigError: another setting forbids it.
@@ -310,9 +310,9 @@ class CloningConfig(OfflineSettings, EncoderSettings, Config):
     network: Literal["perceptron", "gru"] = fixed("perceptron")  # gru: goes through the history
     output: Literal["deterministic", "gaussian", "mixture"] = fixed("deterministic")
     modes: int = fixed(5)  # of a mixture
-    chunk: int = fixed(8)  # actions that are predicted at once, the present one included
+    chunk: int = fixed(8)  # actions predicted at once, including the current one
     ensembling: float = fixed(0.01)  # m of exp(-m i), the weights of earlier predictions
-    normalize_actions: bool = fixed(True)  # to the range that they have in the dataset
+    normalize_actions: bool = fixed(True)  # to their range in the dataset
     batch_size: int = 256
     learning_rate: float = 1e-3
     learning_rate_left: float = 0.0  # the last updates make it precise
@@ -328,7 +328,7 @@ class CloningConfig(OfflineSettings, EncoderSettings, Config):
 
 @dataclass(frozen=True)
 class OnPolicyConfig(Config):
-    """Settings of the algorithms that learn from rollouts of their present policy."""
+    """Settings of the algorithms that learn from rollouts of the current policy."""
 
     rollout_steps: int = fixed(128)  # of every sub-environment, between updates
     gae_lambda: float = 0.95  # of the generalised advantages
@@ -352,12 +352,12 @@ def read_run(
     settings: Iterable[str] = (),
     **given: Any,
 ) -> C:
-    """Settings of a run that began earlier, and what is given now; see `read`.
+    """Settings of an earlier run with overrides; see `read`.
 
     Args:
-        cls: of the settings.
-        file: `config.yaml` in the run's folder.
-        files: YAML files that win over it.
+        cls: type of the settings.
+        file: `config.yaml` in the run folder.
+        files: YAML files that override it.
         settings: as in `read`.
         **given: as in `read`.
 
@@ -374,13 +374,13 @@ def read_run(
 
 
 def changed(cls: type[C], values: Mapping[str, Any], given: Mapping[str, Any], where: str) -> C:
-    """Settings with others over them.
+    """Settings with overrides.
 
     Args:
-        cls: of the settings.
-        values: by name; the defaults hold for the others.
-        given: what wins over them, as YAML has it.
-        where: that is given, for messages.
+        cls: type of the settings.
+        values: by name; all others have their defaults.
+        given: overrides, as parsed from YAML.
+        where: source of the overrides, for messages.
 
     Raises:
         ConfigError: a name is unknown, or a value is refused.
@@ -395,12 +395,7 @@ def changed(cls: type[C], values: Mapping[str, Any], given: Mapping[str, Any], w
 
 
 def differences(config: Config, before: Config) -> list[str]:
-    """Settings that a checkpoint fixes and that are not what they were, as sentences.
-
-    Args:
-        config: that a run is to continue with.
-        before: that it began with.
-    """
+    """Sentences about the settings fixed by a checkpoint that differ from before."""
     return [
         f"{name} is {_shown(getattr(before, name))} in the run, not {_shown(getattr(config, name))}"
         for name in marked(type(config), FIXED)
@@ -409,10 +404,10 @@ def differences(config: Config, before: Config) -> list[str]:
 
 
 def marked(cls: type[Settings], metadata: Mapping[str, Any]) -> list[str]:
-    """The settings with this metadata, which a subclass that changes a default leaves out.
+    """Settings with this metadata, which subclasses that override a default lose.
 
     Args:
-        cls: of the settings.
+        cls: type of the settings.
         metadata: `FIXED` or `SHARED_OUT`.
     """
     groups = [base for base in cls.__mro__ if dataclasses.is_dataclass(base)]
@@ -431,10 +426,10 @@ def _shown(value: Any) -> str:
 
 
 def at_least(settings: Settings, lowest: float, *names: str) -> None:
-    """Check numbers.
+    """Check lower bounds.
 
     Raises:
-        ConfigError: one is lower.
+        ConfigError: a number is too low.
     """
     for name in names:
         if getattr(settings, name) < lowest:
@@ -442,10 +437,10 @@ def at_least(settings: Settings, lowest: float, *names: str) -> None:
 
 
 def at_most(settings: Settings, highest: float, *names: str) -> None:
-    """Check numbers.
+    """Check upper bounds.
 
     Raises:
-        ConfigError: one is higher.
+        ConfigError: a number is too high.
     """
     for name in names:
         if getattr(settings, name) > highest:
@@ -453,10 +448,10 @@ def at_most(settings: Settings, highest: float, *names: str) -> None:
 
 
 def positive(settings: Settings, *names: str) -> None:
-    """Check numbers; None passes.
+    """Check that numbers are positive; None passes.
 
     Raises:
-        ConfigError: one is 0 or negative.
+        ConfigError: a number is 0 or negative.
     """
     for name in names:
         value = getattr(settings, name)
@@ -472,20 +467,20 @@ def read(
     _first: Mapping[str, Any] | None = None,
     **given: Any,
 ) -> C:
-    """Settings from files and from the command line; what comes later wins.
+    """Settings from files and from the command line; later ones win.
 
     Args:
-        cls: of the settings.
+        cls: type of the settings.
         files: YAML files, each a mapping from names to values.
         settings: "name=value" each, the value in YAML; "env.speed=2" sets one entry of a mapping.
-        **given: settings that win over all others.
+        **given: settings that override all others.
 
     Raises:
         ConfigError: a name is unknown (the message names the nearest), or a value is refused; the
             message begins with the file and its line.
     """
     values: dict[str, Any] = dict(_first or {})
-    places: dict[str, str] = {}  # that each was set at last
+    places: dict[str, str] = {}  # where each was set last
     for file in files:
         for name, value, where in entries(Path(file)):
             places[_set(cls, values, name, value, where)] = where
@@ -513,17 +508,17 @@ ALIASES = {
 
 
 def value_of(text: str) -> Any:
-    """The value of a setting on the command line: YAML, or the text as it is."""
+    """The value of a setting on the command line: YAML, or the text itself."""
     with contextlib.suppress(*YAML_ERRORS):
         return yaml.safe_load(text)
     return text
 
 
 def _set(cls: type[Config], values: dict[str, Any], name: str, value: Any, where: str) -> str:
-    """Add a value to those by name; returns the name.
+    """Add a value to a mapping by name; returns the name.
 
     Raises:
-        ConfigError: there is no such setting, or the value is of another type.
+        ConfigError: there is no such setting, or the value has another type.
     """
     hints = typing.get_type_hints(cls)
     name, _, entry = name.partition(".")
@@ -547,10 +542,10 @@ def _set(cls: type[Config], values: dict[str, Any], name: str, value: Any, where
 
 
 def _converted(value: Any, hint: Any) -> Any:
-    """A value as its type; 1 and "1e6" (text in YAML) are floats as well, 1e6 is an integer.
+    """A value converted to its type; floats also accept 1 and "1e6" (text in YAML), integers 1e6.
 
     Raises:
-        TypeError, ValueError: it is not one.
+        TypeError, ValueError: it has another type.
     """
     origin, inner = typing.get_origin(hint), typing.get_args(hint)
     converted: Any = value
@@ -583,7 +578,7 @@ def _require(fits: bool, value: Any) -> None:
 
 
 def to_yaml(config: Config) -> str:
-    """All settings, in the order of their dataclass."""
+    """All settings as YAML, in the order of their dataclass."""
     plain = {
         name: list(value) if isinstance(value, tuple) else value
         for name, value in dataclasses.asdict(config).items()

@@ -1,4 +1,4 @@
-"""Scores of a policy on fixed seeds, the same however many run beside each other."""
+"""Evaluation of policies on fixed seeds, independent of the number of sub-environments."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -11,12 +11,12 @@ from mjgym import registry
 from mjgym.policies.network import Policy, begin
 
 SEEDS = tuple(range(10_000, 10_100))
-"""Of the episodes whose scores are reported."""
+"""Seeds of the episodes in reported scores."""
 
 TRAINING_SEEDS = tuple(range(20_000, 20_100))
-"""Of the episodes during training, none of which is among `SEEDS`."""
+"""Seeds of evaluations during training, disjoint from `SEEDS`."""
 
-ENDLESS = 1_000  # steps of an episode that has no time limit
+ENDLESS = 1_000  # steps of an episode without a time limit
 
 
 @dataclass(frozen=True)
@@ -25,9 +25,9 @@ class Evaluation:
 
     Args:
         seeds: of the episodes.
-        returns: sums of their rewards.
-        lengths: their steps.
-        successes: whether each was a success at any time; None for a task without a goal.
+        returns: undiscounted returns.
+        lengths: in steps.
+        successes: whether each episode succeeded at any time; None for a task without success.
     """
 
     seeds: tuple[int, ...]
@@ -36,7 +36,7 @@ class Evaluation:
     successes: np.ndarray | None = None
 
     def about(self) -> dict[str, Any]:
-        """Plain data for JSON."""
+        """A JSON-serialisable summary."""
         about = {
             "episodes": len(self.seeds),
             "mean": float(self.returns.mean()),
@@ -53,14 +53,14 @@ class Evaluation:
 
 
 def make(id: str, num_envs: int, threads: int | None = None, **kwargs: Any) -> Any:
-    """Sub-environments to evaluate with, on MuJoCo itself, whatever was trained on.
+    """Sub-environments for evaluation, always on CPU MuJoCo.
 
-    Of a match, one team is the agent, as with `gymnasium.make`.
+    In a match, one team is the agent, as with `gymnasium.make`.
 
     Args:
         id: of the task.
-        num_envs: episodes beside each other.
-        threads: that step the physics.
+        num_envs: number of parallel episodes.
+        threads: for the physics.
         **kwargs: of `gymnasium.make_vec`; those of another backend are left out.
     """
     options = {**registry.on_mujoco(kwargs), "threads": threads, "autoreset_mode": "SameStep"}
@@ -70,9 +70,9 @@ def make(id: str, num_envs: int, threads: int | None = None, **kwargs: Any) -> A
 def evaluate(
     policy: Policy | Callable[[np.ndarray], np.ndarray], envs: Any, seeds: Sequence[int] = SEEDS
 ) -> Evaluation:
-    """One episode for each seed, as many at once as there are sub-environments.
+    """Run one episode per seed, `envs.num_envs` at a time.
 
-    An episode depends on its seed alone: not on the number of sub-environments, nor on threads.
+    An episode depends on its seed alone, not on the number of sub-environments or threads.
 
     Args:
         policy: from observations, with a leading axis, to actions.

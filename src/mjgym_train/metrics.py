@@ -1,4 +1,4 @@
-"""A run's numbers as a table of one number a line.
+"""Metrics of a run as a table in long format, one number per line.
 
 The first six columns are those of the public files of SimBa, SimbaV2 and FlashSAC.
 """
@@ -20,18 +20,18 @@ TRAINING_RETURN = "training/return"  # mean over the episodes that have ended si
 
 @dataclass(frozen=True)
 class Metric:
-    """One line.
+    """One line of the table.
 
     Args:
-        exp_name: of the experiment; runs that differ in their seed alone share it.
+        exp_name: experiment; runs that differ only in their seed share it.
         env_name: id of the task.
         seed: of the run.
-        metric: what was measured.
-        env_step: steps of all sub-environments together, until then.
-        value: that was measured.
-        updates: of the networks, until then.
-        wall_s: seconds of training, until then.
-        machine: that measured it; empty in the folder of a run, where the fingerprint says it.
+        metric: name of the quantity.
+        env_step: steps so far, over all sub-environments.
+        value: of the quantity.
+        updates: of the networks so far.
+        wall_s: training time so far, s.
+        machine: where it was measured; empty in run folders, which have a fingerprint.
     """
 
     exp_name: str
@@ -49,7 +49,7 @@ COLUMNS = tuple(field.name for field in fields(Metric))[:-1]  # of a run's file
 
 
 def append(path: Path, metrics: Iterable[Metric]) -> None:
-    """Add lines to a file, which is begun with its columns if it is not there."""
+    """Append lines to a file; a new one starts with the columns."""
     new = not path.exists()
     with path.open("a", newline="") as file:
         writer = csv.writer(file)
@@ -61,7 +61,7 @@ def append(path: Path, metrics: Iterable[Metric]) -> None:
 
 
 def write(path: Path, metrics: Iterable[Metric]) -> None:
-    """Put lines of several runs into a file: with machines, and with numbers of five digits."""
+    """Write lines of several runs to a file, with machines and five significant digits."""
     with atomic.replacing(path) as part, part.open("w", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow([*COLUMNS, "machine"])
@@ -74,11 +74,11 @@ def write(path: Path, metrics: Iterable[Metric]) -> None:
 
 
 def read(path: str | Path) -> list[Metric]:
-    """The lines of a file; columns beside the first six may be missing, or be others.
+    """The lines of a file; columns after the first six may be missing or different.
 
     Raises:
         OSError: it cannot be read.
-        ValueError: it is no table, lacks one of the first six columns, or a number is none.
+        ValueError: it is not a table, lacks one of the first six columns, or a number is invalid.
     """
     with Path(path).open(newline="", encoding="utf-8") as file:
         rows = csv.DictReader(file)
@@ -109,7 +109,7 @@ def _metric(row: dict[str, str]) -> Metric:
 
 
 def keep_until(path: Path, env_step: int) -> None:
-    """Drop the lines after a number of steps: a run that goes on from there writes them again."""
+    """Drop the lines after a step, so that a resumed run can write them again."""
     if not path.exists():
         return
     kept = [metric for metric in read(path) if metric.env_step <= env_step]

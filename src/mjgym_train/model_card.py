@@ -1,4 +1,4 @@
-"""A trained policy as a folder in the layout of the Hugging Face hub: files, and a card."""
+"""A trained policy as a folder in the layout of the Hugging Face hub, with a model card."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -17,15 +17,15 @@ POLICY, SETTINGS, RESULTS, CARD = "policy.npz", "config.yaml", "results.json", "
 
 @dataclass(frozen=True)
 class Card:
-    """The text of a model card.
+    """Contents of a model card.
 
     Args:
         id: of the task.
-        algorithm: that has learned it; empty where it is not known.
-        returns: of the episodes of `mjgym evaluate`; none where it has not been scored.
-        seeds: of these.
+        algorithm: name; empty if unknown.
+        returns: of the episodes of `mjgym evaluate`; empty if it has not been scored.
+        seeds: of those episodes.
         env: arguments of the task.
-        env_step: of training; None where it is not known.
+        env_step: of training; None if unknown.
     """
 
     id: str
@@ -36,7 +36,7 @@ class Card:
     env_step: int | None = None
 
     def text(self) -> str:
-        """The card, with the hub's metadata at its top."""
+        """The card as Markdown, starting with the hub's metadata."""
         return f"---\n{self._metadata()}---\n\n{self._prose()}"
 
     def _metadata(self) -> str:
@@ -91,16 +91,16 @@ class Card:
 
 
 def write(folder: Path, policy: AnyPolicy, card: Card, settings: str = "") -> list[Path]:
-    """Write a folder; the paths written.
+    """Write the folder; returns the paths written.
 
     Args:
-        folder: which does not exist yet, or is empty.
-        policy: that is kept in it.
-        card: of it.
-        settings: of its run, as YAML; empty where they are not known.
+        folder: new or empty.
+        policy: to export.
+        card: of the policy.
+        settings: of its run, as YAML; empty if unknown.
 
     Raises:
-        FileExistsError: the folder holds something.
+        FileExistsError: the folder is not empty.
         OSError: it cannot be written.
     """
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):

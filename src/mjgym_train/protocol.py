@@ -1,4 +1,4 @@
-"""Rules of the table of scores, and whether the folder of a run keeps them."""
+"""Rules of the table of scores, and the check of run folders against them."""
 
 import csv
 import hashlib
@@ -25,13 +25,13 @@ OF_A_MACHINE = (
 
 @dataclass(frozen=True)
 class Protocol:
-    """Rules that all runs of a table keep.
+    """Rules for all runs of a table.
 
     Args:
-        steps: of training, in control steps of all sub-environments together.
-        evaluations: during training, at equal parts of these steps.
-        evaluation_episodes: of each.
-        seeds: of the episodes of the score, by the last policy.
+        steps: control steps of training, over all sub-environments.
+        evaluations: during training, equally spaced in these steps.
+        evaluation_episodes: per evaluation.
+        seeds: of the episodes of the final score.
     """
 
     steps: int = 500_000
@@ -49,7 +49,7 @@ class Protocol:
     )
 
     def settings(self) -> dict[str, Any]:
-        """Settings that every run has."""
+        """Settings that every run must have."""
         names = ("steps", "evaluations", "evaluation_episodes")
         return {**{name: getattr(self, name) for name in names}, **self.others}
 
@@ -58,15 +58,14 @@ TABLE = Protocol()
 
 
 def entry_of(run: Run, protocol: Protocol = TABLE) -> Entry:
-    """The entry of a run's folder in the table.
+    """The table entry of a run folder.
 
     Args:
-        run: the folder; nothing in it is changed, and none of its code is run.
+        run: the folder; it is only read, and none of its code is run.
         protocol: the rules.
 
     Raises:
-        RunError: it does not keep them, has not ended, or is damaged; the message says what
-            differs.
+        RunError: it breaks a rule, has not ended, or is damaged; the message says what differs.
     """
     settings = run.settings()
     _check_settings(run, settings, protocol)
@@ -155,7 +154,7 @@ def _json(run: Run, name: str, missing: str) -> dict[str, Any]:
 
 
 def _metrics(run: Run, settings: Mapping[str, Any], method: str) -> list[metrics.Metric]:
-    """The lines of the run itself; those of the agents of an ensemble are left out."""
+    """The lines of the run itself, without those of an ensemble's agents."""
     found = run.metrics()
     with run.metrics_file.open(newline="", encoding="utf-8") as file:
         header = next(csv.reader(file))
@@ -179,7 +178,7 @@ def _metrics(run: Run, settings: Mapping[str, Any], method: str) -> list[metrics
 def _score(
     run: Run, settings: Mapping[str, Any], protocol: Protocol, lines: list[metrics.Metric]
 ) -> dict[str, Any]:
-    """The final score, which must be that of the last policy of a run that has ended."""
+    """The final score, which must belong to the last policy of a finished run."""
     evaluated = [line for line in lines if line.metric == metrics.RETURN]
     last = max((line.env_step for line in evaluated), default=0)
     if last < protocol.steps:
@@ -212,7 +211,7 @@ def _score(
 
 
 def policy_hash(run: Run) -> str:
-    """SHA-256 of the file of a run's last policy."""
+    """SHA-256 of a run's last policy file."""
     return hashlib.sha256(run.policy_file.read_bytes()).hexdigest()
 
 

@@ -1,6 +1,6 @@
-"""Curves that others have published or logged, in the form of their own files.
+"""Readers of curves that others have published or logged.
 
-| whose | file | the run's name |
+| source | file | the run's name |
 |---|---|---|
 | SimBa, SimbaV2, FlashSAC, XQC | .csv: exp_name, env_name, seed, metric, env_step, value | rows |
 | TD-MPC2, and its tables of others | .csv: step, reward, seed | task.csv in a folder |
@@ -9,7 +9,7 @@
 | CleanRL, TensorBoard | .csv: Wall time, Step, Value | run-ENV__EXP__SEED__TIME-tag-... |
 | stable-baselines3, zoo | progress.csv, evaluations.npz, .monitor.csv | folders EXP/ENV_RUN |
 
-What is a mean return of evaluations becomes `metrics.RETURN`, what is one of training episodes
+Mean returns of evaluations become `metrics.RETURN`, those of training episodes
 `metrics.TRAINING_RETURN`; other quantities keep their names.
 """
 
@@ -31,22 +31,22 @@ NAMES = {
     "rollout/ep_rew_mean": metrics.TRAINING_RETURN,
     "charts/episodic_return": metrics.TRAINING_RETURN,
 }
-"""Names of returns elsewhere, and ours."""
+"""Our names of returns by their names elsewhere."""
 
 Rows = Sequence[dict[str, str]]
 
 
 def our_name(metric: str) -> str:
-    """The name that a quantity has in this package; another one as it is."""
+    """The name of a quantity in this package; unknown names are returned unchanged."""
     return NAMES.get(metric, metric)
 
 
 def read(path: Path) -> list[Metric]:
-    """The numbers of a file, whatever its form.
+    """The numbers of a file in any of these formats.
 
     Raises:
         OSError: it cannot be read.
-        ValueError: it has none of the forms above, or a number is none.
+        ValueError: it has none of these formats, or a number is invalid.
     """
     if path.suffix == ".npz":
         return list(_evaluations(path))
@@ -66,19 +66,19 @@ def read(path: Path) -> list[Metric]:
             raise ValueError(f"{path}: is not text in UTF-8") from None
         except csv.Error as error:
             raise ValueError(f"{path}: {error}") from None
-        except (TypeError, ValueError) as error:  # a cell that is missing, or no number
+        except (TypeError, ValueError) as error:  # a missing or invalid cell
             raise ValueError(f"{path}:{max(rows.line_num, 1)}: {error}") from None
-    return metrics.read(path)  # says which column its own form lacks
+    return metrics.read(path)  # reports missing columns of our format
 
 
 def _long(path: Path, rows: Rows, first: str) -> Iterator[Metric]:
-    """Our own form, and SimBa's, SimbaV2's and FlashSAC's, whose tables have XQC too."""
+    """Our format, shared by SimBa, SimbaV2, FlashSAC and XQC."""
     for metric in metrics.read(path):
         yield Metric(**{**vars(metric), "metric": our_name(metric.metric)})
 
 
 def _one_task_a_file(path: Path, rows: Rows, first: str) -> Iterator[Metric]:
-    """TD-MPC2's form."""
+    """TD-MPC2's format."""
     folder = path.absolute().parent.name
     for row in rows:
         yield Metric(
@@ -92,7 +92,7 @@ def _one_task_a_file(path: Path, rows: Rows, first: str) -> Iterator[Metric]:
 
 
 def _wide(path: Path, rows: Rows, first: str) -> Iterator[Metric]:
-    """A table of Weights & Biases: a column for each run."""
+    """A table of Weights & Biases, with a column per run."""
     for row in rows:
         step = row.get("global_step") or row["Step"]
         for column, cell in row.items():
@@ -103,15 +103,15 @@ def _wide(path: Path, rows: Rows, first: str) -> Iterator[Metric]:
 
 
 def _tensorboard(path: Path, rows: Rows, first: str) -> Iterator[Metric]:
-    """A curve as TensorBoard's page saves it."""
-    found = re.fullmatch(r"run-(?P<run>.+)-tag-(?P<tag>.+)", path.stem)
-    if found is None:
+    """A curve exported from TensorBoard."""
+    match = re.fullmatch(r"run-(?P<run>.+)-tag-(?P<tag>.+)", path.stem)
+    if match is None:
         raise ValueError("the file's name tells no run: run-NAME-tag-METRIC.csv")
     began = float(rows[0]["Wall time"]) if rows else 0.0
     for row in rows:
         yield Metric(
-            *_cleanrl(found["run"], path),
-            our_name(found["tag"].replace("_", "/", 1)),
+            *_cleanrl(match["run"], path),
+            our_name(match["tag"].replace("_", "/", 1)),
             int(float(row["Step"])),
             float(row["Value"]),
             wall_s=float(row["Wall time"]) - began,
@@ -127,7 +127,7 @@ def _cleanrl(run: str, path: Path) -> tuple[str, str, int]:
 
 
 def _progress(path: Path, rows: Rows, first: str) -> Iterator[Metric]:
-    """stable-baselines3's log."""
+    """The log of stable-baselines3."""
     for row in rows:
         for name in ("eval/mean_reward", "rollout/ep_rew_mean"):
             if row.get(name):
@@ -142,7 +142,7 @@ def _progress(path: Path, rows: Rows, first: str) -> Iterator[Metric]:
 
 
 def _monitor(path: Path, rows: Rows, first: str) -> Iterator[Metric]:
-    """The training episodes that stable-baselines3's Monitor notes, one a row."""
+    """Training episodes logged by the Monitor of stable-baselines3, one per row."""
     about = json.loads(first[1:]) if first.startswith("#{") else {}
     experiment, env, seed = _zoo(path)
     steps = 0
@@ -153,14 +153,14 @@ def _monitor(path: Path, rows: Rows, first: str) -> Iterator[Metric]:
         yield Metric(*own, metrics.TRAINING_RETURN, steps, float(row["r"]), wall_s=ended)
 
 
-_MOST_BYTES = 2**28  # of the evaluations in a file
+_MOST_BYTES = 2**28  # of evaluations in a file
 
 
 def _evaluations(path: Path) -> Iterator[Metric]:
-    """Evaluations of stable-baselines3's EvalCallback."""
+    """Evaluations of the EvalCallback of stable-baselines3."""
     try:
-        found = npz.read(path, ("timesteps", "results").__contains__, _MOST_BYTES)
-        timesteps, results = found["timesteps"], found["results"]
+        arrays = npz.read(path, ("timesteps", "results").__contains__, _MOST_BYTES)
+        timesteps, results = arrays["timesteps"], arrays["results"]
     except (KeyError, ValueError) as error:
         raise ValueError(f"{path}: is none of stable-baselines3's evaluations: {error}") from None
     for step, returns in zip(timesteps, results, strict=True):
@@ -168,16 +168,16 @@ def _evaluations(path: Path) -> Iterator[Metric]:
 
 
 def _zoo(path: Path) -> tuple[str, str, int]:
-    """Experiment, task and number of a run in RL Baselines3 Zoo's folders, ALGORITHM/ENV_RUN."""
+    """Experiment, task and run number from folders of RL Baselines3 Zoo, ALGORITHM/ENV_RUN."""
     folder = path.absolute().parent
-    found = re.fullmatch(r"(?P<env>.+)_(?P<run>\d+)", folder.name)
-    if found is None:
+    match = re.fullmatch(r"(?P<env>.+)_(?P<run>\d+)", folder.name)
+    if match is None:
         return folder.parent.name, folder.name, 0
-    return folder.parent.name, found["env"], int(found["run"])
+    return folder.parent.name, match["env"], int(match["run"])
 
 
 def _one_block_a_task(path: Path) -> Iterator[Metric]:
-    """MR.Q's form: times down, seeds across."""
+    """MR.Q's format: a row per time step, a column per seed."""
     env = ""
     for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
         if line.startswith("Env:"):
@@ -201,4 +201,4 @@ FORMS: tuple[tuple[tuple[str, ...], Callable[[Path, Rows, str], Iterator[Metric]
     (("time/total_timesteps",), _progress),
     (("r", "l", "t"), _monitor),
 )
-"""Columns that tell a form, as regular expressions, and what reads it."""
+"""Identifying columns of each format, as regular expressions, and its reader."""

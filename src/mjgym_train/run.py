@@ -15,7 +15,7 @@ from mjgym_train.config import Config, to_yaml
 
 
 class Run(RunFolder):
-    """A run's folder, to be written.
+    """A run folder to write.
 
     Args:
         path: of the folder, which `create` makes.
@@ -60,16 +60,16 @@ class Run(RunFolder):
         """Make the folder for a new run.
 
         Raises:
-            RunError: there is a run already, or the folder cannot be made.
+            RunError: there is already a run, or the folder cannot be made.
         """
         self.require_new()
         self.keep(config)
 
     def require_new(self) -> None:
-        """See that a new run can be made here; nothing is written.
+        """Check that a new run can be made here; nothing is written.
 
         Raises:
-            RunError: there is a run already, or the path leads through a file.
+            RunError: there is already a run, or the path leads through a file.
         """
         if self.begun:
             raise RunError(
@@ -88,7 +88,7 @@ class Run(RunFolder):
         )
 
     def clear(self) -> None:
-        """Remove what a run has written here, and nothing else.
+        """Remove the files of a run, and nothing else.
 
         Raises:
             RunError: a file cannot be removed.
@@ -112,7 +112,7 @@ class Run(RunFolder):
             raise RunError(f"{self.path} cannot be replaced: {error.strerror}") from error
 
     def keep(self, config: Config) -> None:
-        """Write the settings; the folder is made if it is not there.
+        """Write the settings, making the folder if necessary.
 
         Raises:
             RunError: they cannot be written.
@@ -124,7 +124,7 @@ class Run(RunFolder):
             raise RunError(f"{self.path} cannot be made: {error.strerror}") from error
 
     def metrics(self) -> list[metrics.Metric]:
-        """All numbers so far.
+        """All metrics so far.
 
         Raises:
             RunError: there are none yet, or the file is damaged.
@@ -137,18 +137,15 @@ class Run(RunFolder):
             raise RunError(str(error)) from None
 
     def write_json(self, file: Path, content: Mapping[str, Any]) -> None:
-        """Put plain data into one of the folder's files."""
+        """Write plain data to a file of the folder as JSON."""
         atomic.write_text(file, json.dumps(content, indent=2) + "\n")
 
 
 def code_of(settings: Mapping[str, Any]) -> list[str]:
-    """Modules outside this package whose code runs when a run's settings are used.
+    """Modules outside this package that run when a run's settings are used.
 
-    They are the task's `module`, and every reference to code among names and values, see
-    `code_references.outside`: a critic, an algorithm, noise, an id, an argument of the task.
-
-    Args:
-        settings: of a run, by name.
+    These are the task's `module` and every reference to code among names and values, see
+    `code_references.outside`: critics, algorithms, noise, ids, task arguments.
     """
     module = str(settings.get("module") or "")
     found = [] if code_references.is_packaged(module) else [module]
@@ -156,13 +153,7 @@ def code_of(settings: Mapping[str, Any]) -> list[str]:
 
 
 def code_of_learner(settings: Mapping[str, Any]) -> list[str]:
-    """Modules outside this package that a run's learner is made of.
-
-    They are those of algorithms, critics and noise, an ensemble's included.
-
-    Args:
-        settings: of a run, by name.
-    """
+    """Modules outside this package with a run's algorithms, critics and noise."""
     names = ("algorithm", "critic", "exploration", "ensemble")
     found = code_of({name: settings[name] for name in names if name in settings})
     return list(dict.fromkeys(map(code_references.module_of, found)))

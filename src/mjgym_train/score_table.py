@@ -1,7 +1,7 @@
-"""The table of scores of every task: its rows, its files, and the scores on the way.
+"""The table of scores: rows, files, and scores during training.
 
-A folder: `results.csv` with a row for each evaluation, a YAML file of settings for each method, and
-for each run `METHOD/ID_SEED.yaml`, with its origin and score, beside the policy of seed 0 (.npz).
+A folder contains `results.csv` with a row per evaluation, a YAML file of settings per method, and
+for each run `METHOD/ID_SEED.yaml` with its origin and score; seed 0 also has its policy (.npz).
 """
 
 import csv
@@ -23,8 +23,8 @@ from mjgym.util.packaged import assets
 from mjgym_train import metrics
 
 FOLDER = assets() / "baselines" / "scores"
-CPU_MINUTES = (5, 10, 30)  # of the scores on the way
-POLICY_SEED = 0  # of the runs whose policies are kept: those of all would be too large
+CPU_MINUTES = (5, 10, 30)  # of the scores during training
+POLICY_SEED = 0  # only its policies are kept, to limit the size
 
 
 @dataclass(frozen=True)
@@ -36,14 +36,14 @@ class Row:
         env_name: id of the task.
         seed: of the run.
         metric: `evaluation/return`, `evaluation/success`, `final/return` or `final/success`.
-        env_step: control steps of all sub-environments together, until then.
+        env_step: control steps so far, over all sub-environments.
         value: mean over the episodes.
-        updates: of the networks, until then.
-        wall_s: seconds of training, until then.
+        updates: of the networks so far.
+        wall_s: training time so far, s.
         machine: processor and cores.
-        cpu_s: seconds of processor time of training, until then.
-        decisions: of the policy in all sub-environments, until then.
-        repeat: control steps of a decision.
+        cpu_s: CPU time of training so far, s.
+        decisions: of the policy so far, over all sub-environments.
+        repeat: control steps per decision.
         config: hash of the method's settings.
         seeds: of the episodes, first and last.
     """
@@ -69,14 +69,14 @@ COLUMNS = tuple(field.name for field in fields(Row))
 
 @dataclass(frozen=True)
 class Entry:
-    """A run that has been found to keep the protocol.
+    """A run that complies with the protocol.
 
     Args:
         method: its name.
         settings: of the method.
         rows: of all evaluations, the score last.
         about: origin and score of the run, as plain data.
-        policy: the last.
+        policy: the last policy.
     """
 
     method: str
@@ -87,22 +87,22 @@ class Entry:
 
 
 def results_file(folder: Path = FOLDER) -> Path:
-    """The rows of a table."""
+    """Path of a table's rows."""
     return folder / "results.csv"
 
 
 def method_file(method: str, folder: Path = FOLDER) -> Path:
-    """The settings of a method."""
+    """Path of a method's settings."""
     return folder / f"{method}.yaml"
 
 
 def run_file(method: str, id: str, seed: int, folder: Path = FOLDER) -> Path:
-    """Origin and score of a run; its policy has the same name, ending in .npz."""
+    """Path of a run's origin and score; its policy has the same name, ending in .npz."""
     return folder / method / f"{id}_{seed}.yaml"
 
 
 def read(folder: Path = FOLDER) -> list[Row]:
-    """The rows of a table; none where there is no table.
+    """The rows of a table; empty if there is no table.
 
     Raises:
         RunError: the file is damaged.
@@ -129,7 +129,7 @@ def read(folder: Path = FOLDER) -> list[Row]:
 
 
 def settings_of_method(method: str, folder: Path = FOLDER) -> dict[str, Any] | None:
-    """Settings of a method that the table has; None of another one.
+    """Settings of a method in the table; None for an unknown one.
 
     Raises:
         RunError: its file is damaged.
@@ -150,7 +150,7 @@ def config_hash(settings: Mapping[str, Any]) -> str:
 
 
 def packed(policy: AnyPolicy) -> bytes:
-    """The content of a policy's file."""
+    """The content of a policy file."""
     content = io.BytesIO()
     np.savez_compressed(content, **policy.arrays())
     return content.getvalue()
@@ -159,12 +159,12 @@ def packed(policy: AnyPolicy) -> bytes:
 def add(entry: Entry, folder: Path = FOLDER) -> list[Path]:
     """Add a run to a table; returns the files that are new or changed.
 
-    All of them are written, or none. Several processes may add runs at the same time.
+    Either all of them are written or none. Several processes may add runs at the same time.
 
     Raises:
-        OSError: one cannot be written.
-        RunError: the table is damaged, has the run already, or knows the method with other
-            settings; the message names them.
+        OSError: a file cannot be written.
+        RunError: the table is damaged, already has the run, or has the method with other settings;
+            the message names them.
     """
     with atomic.alone(folder):
         return _add(entry, folder)
@@ -223,11 +223,11 @@ class Line:
 
     Args:
         id: of the task.
-        runs: how many there are.
-        on_the_way: means over runs of the last evaluations within so many minutes of processor
-            time, by these; a run that ended sooner counts with its last one.
+        runs: number of runs.
+        on_the_way: mean of the last evaluations within each number of CPU minutes, over runs; a run
+            that ended sooner counts with its last one.
         scores: of the runs, 100 episodes each, by seed.
-        successes: shares of these episodes that succeeded, by seed; none without a goal.
+        successes: success rates in these episodes, by seed; empty for a task without success.
         cpu_minutes: of training, the mean over runs.
     """
 
@@ -240,7 +240,7 @@ class Line:
 
 
 def line(rows: Sequence[Row], method: str, id: str) -> Line:
-    """The line of a task; without runs where there are none."""
+    """The line of a task; without runs if the table has none."""
     runs: dict[int, list[Row]] = {}
     for row in rows:
         if (row.exp_name, row.env_name) == (method, id):
@@ -250,11 +250,11 @@ def line(rows: Sequence[Row], method: str, id: str) -> Line:
     successes = [row for run in ordered for row in run if row.metric == metrics.FINAL_SUCCESS]
     on_the_way: dict[int, float | None] = {}
     for minutes in CPU_MINUTES:
-        found = [within(run, 60 * minutes) for run in ordered]
-        values = [value for value in found if value is not None]
-        # A mean over some of the runs would not be one of the method.
+        evaluations = [within(run, 60 * minutes) for run in ordered]
+        values = [value for value in evaluations if value is not None]
+        # A mean over only some of the runs would be misleading.
         on_the_way[minutes] = (
-            float(np.mean(values)) if found and len(values) == len(found) else None
+            float(np.mean(values)) if evaluations and len(values) == len(evaluations) else None
         )
     spent = [row.cpu_s / 60 for row in finals]
     return Line(
@@ -268,6 +268,6 @@ def line(rows: Sequence[Row], method: str, id: str) -> Line:
 
 
 def within(run: Iterable[Row], cpu_s: float) -> float | None:
-    """The last evaluation of a run within so many seconds of processor time; None before any."""
-    found = [row for row in run if row.metric == metrics.RETURN and row.cpu_s <= cpu_s]
-    return max(found, key=lambda row: row.env_step).value if found else None
+    """The last evaluation of a run within some CPU seconds; None before the first."""
+    evaluations = [row for row in run if row.metric == metrics.RETURN and row.cpu_s <= cpu_s]
+    return max(evaluations, key=lambda row: row.env_step).value if evaluations else None

@@ -1,8 +1,8 @@
-"""Statistics of scores over seeds and tasks, those that Agarwal et al. (2021) recommend.
+"""Statistics of scores over seeds and tasks, as recommended by Agarwal et al. (2021).
 
 Over several tasks: interquartile means with stratified bootstrap intervals, performance profiles
-and probabilities of improvement. Of one task: means with t intervals. Scores are a list with one
-array for each task, which holds the scores of its runs.
+and probabilities of improvement. For one task: means with t intervals. Scores are a list with one
+array per task, containing the scores of its runs.
 """
 
 import math
@@ -20,7 +20,7 @@ Interval = tuple[float, float]
 
 
 def interquartile_mean(scores: Scores) -> float:
-    """The mean of the middle half of all runs of all tasks; a quarter is cut at either end."""
+    """The mean of the middle half of all runs of all tasks."""
     pooled = np.sort(np.concatenate(list(scores)))
     cut = len(pooled) // 4
     return float(pooled[cut : len(pooled) - cut].mean())
@@ -32,10 +32,9 @@ def mean(scores: Scores) -> float:
 
 
 def mean_interval(sample: np.ndarray, confidence: float = CONFIDENCE) -> Interval | None:
-    """Student's t interval of the mean of a few runs of one task; None below `LEAST_RUNS`.
+    """Student's t interval of the mean of one task's runs; None below `LEAST_RUNS`.
 
-    For normal scores it holds the true mean as often as it says, however few the runs are, which a
-    bootstrap of few runs does not.
+    For normal scores it has its nominal coverage however few the runs are, unlike a bootstrap.
     """
     low, high = mean_intervals(np.asarray(sample)[:, None], confidence)
     return None if np.isnan(low[0]) else (float(low[0]), float(high[0]))
@@ -54,7 +53,7 @@ def mean_intervals(
 
 
 def t_quantile(confidence: float, freedom: int) -> float:
-    """The t with P(|T| < t) = confidence, of so many degrees of freedom.
+    """The t with P(|T| < t) = confidence, for integer degrees of freedom.
 
     By bisection of the finite sums of Abramowitz and Stegun (1964), 26.7.3 and 26.7.4.
     """
@@ -84,45 +83,45 @@ def interval(
     confidence: float = CONFIDENCE,
     seed: int = 0,
 ) -> Interval | None:
-    """Percentile interval of a stratified bootstrap; None where a task has below `LEAST_RUNS`.
+    """Percentile interval of a stratified bootstrap; None if a task has fewer than `LEAST_RUNS`.
 
-    Runs are drawn again within each task, as in rliable, but one less than there are: so the spread
-    of what is drawn is that of the statistic for few runs too (McCarthy and Snowden, 1985).
+    Runs are resampled within each task, as in rliable, but one fewer than there are, so that the
+    spread is unbiased for few runs (McCarthy and Snowden, 1985).
 
-    Simulated with 8 tasks, 95 % intervals of the interquartile mean hold it in 91 % of all cases
-    for 3 runs each and in 94 % for 10; with as many drawn as there are, in 86 % and 93 %.
+    Simulated with 8 tasks, 95 % intervals of the interquartile mean have a coverage of 91 % for 3
+    runs each and 94 % for 10; with full resampling, of 86 % and 93 %.
 
     Args:
         statistic: of scores.
-        scores: one array for each task.
-        repeats: of the drawing.
-        confidence: share of them within the interval.
-        seed: of the drawing.
+        scores: one array per task.
+        repeats: number of resamples.
+        confidence: nominal coverage.
+        seed: of the resampling.
     """
     if min(map(len, scores)) < LEAST_RUNS:
         return None
     rng = np.random.default_rng(seed)
-    found = [
+    resampled = [
         statistic([task[rng.integers(len(task), size=len(task) - 1)] for task in scores])
         for _ in range(repeats)
     ]
-    low, high = np.quantile(found, [(1 - confidence) / 2, (1 + confidence) / 2])
+    low, high = np.quantile(resampled, [(1 - confidence) / 2, (1 + confidence) / 2])
     return float(low), float(high)
 
 
 def performance_profile(scores: Scores, thresholds: np.ndarray) -> np.ndarray:
-    """The share of runs above each threshold, the mean over tasks."""
+    """The share of runs above each threshold, averaged over tasks."""
     shares = [(task[:, None] > thresholds).mean(0) for task in scores]
     return np.asarray(np.mean(shares, axis=0))
 
 
 def probability_of_improvement(scores: Scores, others: Scores) -> float:
-    """The chance that a run scores more than a run of others, the mean over tasks.
+    """The probability that a run scores more than a run of others, averaged over tasks.
 
-    An equal score counts half, as in the Mann-Whitney statistic.
+    Ties count half, as in the Mann-Whitney statistic.
 
     Args:
-        scores: one array for each task.
+        scores: one array per task.
         others: the same tasks in the same order.
     """
     chances = []

@@ -145,7 +145,7 @@ class TestRefusals:
 
     def test_without_the_package_the_message_says_what_to_install(self, monkeypatch):
         monkeypatch.setitem(sys.modules, "mujoco_menagerie", None)
-        with pytest.raises(ModuleNotFoundError, match=r"mjgym\[menagerie\]"):
+        with pytest.raises(ModuleNotFoundError, match=r"\[menagerie\]"):
             arms.find("menagerie:franka_emika_panda/other")
 
     def test_a_joint_without_a_limit_is_refused_until_one_is_given(self, cache):

@@ -309,7 +309,7 @@ class TestPolicy:
     @pytest.mark.parametrize(
         ("name", "value", "said"),
         [
-            ("chunk", 0, "0 actions"),
+            ("chunk", 0, "chunk must be a whole number from 1 to 10,000, not 0"),
             ("modes", 2, "not"),
             ("memory/weight_hh_l0", np.zeros((9, 3)), "memory"),
         ],

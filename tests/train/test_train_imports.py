@@ -1,4 +1,4 @@
-"""`train/results` works without PyTorch, and no imports of `train` go round in circles."""
+"""Runs and policies are read and scored without PyTorch; imports of training have no circles."""
 
 import ast
 import subprocess
@@ -8,8 +8,10 @@ from pathlib import Path
 import pytest
 
 SOURCE = Path(__file__).parents[2] / "src"
-TRAIN = sorted((SOURCE / "mjgym" / "train").rglob("*.py"))
-RESULTS = sorted((SOURCE / "mjgym" / "train" / "results").glob("*.py"))
+TRAIN = sorted((SOURCE / "mjgym_train").rglob("*.py"))
+WITHOUT_TORCH = sorted(
+    path for name in ("mjgym/policies", "mjgym_train") for path in (SOURCE / name).glob("*.py")
+)
 
 
 def name_of(path, root=SOURCE):
@@ -77,10 +79,10 @@ def test_a_circle_is_found(tmp_path):
     assert circles(graph) == ["mjgym.one", "mjgym.two"]
 
 
-@pytest.mark.parametrize("path", RESULTS, ids=lambda path: path.stem)
-def test_results_import_neither_pytorch_nor_what_learns(path):
+@pytest.mark.parametrize("path", WITHOUT_TORCH, ids=lambda path: path.stem)
+def test_no_import_of_pytorch_or_of_learning(path):
     named = imports(path, deferred=True)
-    assert not [m for m in named if m.split(".")[0] == "torch" or ".train.learn" in m]
+    assert not [m for m in named if m.split(".")[0] == "torch" or m.startswith("mjgym_train.learn")]
     left, seen = list(imports(path, deferred=False)), set()
     while left:  # all that their own import brings with it
         module = left.pop()
@@ -93,7 +95,7 @@ def test_results_import_neither_pytorch_nor_what_learns(path):
             left += imports(file, deferred=False)
 
 
-def test_results_import_no_pytorch_in_a_fresh_interpreter():
+def test_scores_without_pytorch_in_a_fresh_interpreter():
     program = "\n".join(
         [
             "import sys",
@@ -102,8 +104,9 @@ def test_results_import_no_pytorch_in_a_fresh_interpreter():
             "        if name.split('.')[0] == 'torch':",
             "            raise ImportError('torch is not installed')",
             "sys.meta_path.insert(0, Missing())",
-            *(f"import {name_of(path)}" for path in RESULTS),
-            "from mjgym_train import evaluation, trained",
+            *(f"import {name_of(path)}" for path in WITHOUT_TORCH),
+            "from mjgym.policies import trained",
+            "from mjgym_train import evaluation",
             "policy = trained.of('dmc/cartpole-swingup-v0').policy",
             "envs = evaluation.make('dmc/cartpole-swingup-v0', 2, 1, max_episode_steps=3)",
             "assert evaluation.evaluate(policy, envs, (1, 2)).lengths.tolist() == [3, 3]",

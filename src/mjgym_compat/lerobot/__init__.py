@@ -1,4 +1,4 @@
-"""LeRobot's plug-in: `lerobot-train` and `lerobot-eval` on the environments of this package.
+"""LeRobot plug-in: `lerobot-train` and `lerobot-eval` on the environments of this package.
 
     lerobot-eval --policy.path=... --env.discover_packages_path=mjgym_compat.lerobot \\
         --env.type=mjgym --env.task=robosuite/Lift-v0
@@ -29,23 +29,23 @@ from mjgym.util.suggestions import or_else
 ID = "mjgym/LeRobot-v0"
 OBSERVATIONS = ("state", "pixels_agent_pos", "pixels")
 PLAIN = {STATE: "agent_pos", ENVIRONMENT: "environment_state"}
-"""LeRobot's names of the vectors of an environment's observation, by those in a dataset."""
+"""LeRobot's names of observation vectors in environments, by those in datasets."""
 PIXELS = "pixels"
 
 
 class LeRobotEnv(gymnasium.Wrapper[Any, Any, Any, Any]):
-    """An environment as LeRobot reads one; an episode ends when the task's goal is reached.
+    """An environment with LeRobot's interface; an episode ends when the task succeeds.
 
-    The observation is a dict: `agent_pos`, what robots sense of themselves; `environment_state`,
-    all else; `pixels`, a picture, or pictures by camera if there are several. Infos have
+    The observation is a dict: `agent_pos`, the robots' proprioception; `environment_state`, all
+    other entries; `pixels`, an image, or images by camera if there are several. Infos have
     `is_success`.
 
     Args:
         task: an id.
         obs_type: "state" for `agent_pos` and `environment_state`, "pixels_agent_pos" or "pixels".
-        cameras: of the pictures.
-        height: of pictures, pixels.
-        width: of pictures, pixels.
+        cameras: of the images.
+        height: of images, pixels.
+        width: of images, pixels.
         render_mode: of `gymnasium.make`.
         **kwargs: of `gymnasium.make`.
 
@@ -54,7 +54,7 @@ class LeRobotEnv(gymnasium.Wrapper[Any, Any, Any, Any]):
         task_description: the task in words.
 
     Raises:
-        ValueError: `obs_type` is none of those.
+        ValueError: `obs_type` is unknown.
     """
 
     def __init__(
@@ -91,7 +91,7 @@ class LeRobotEnv(gymnasium.Wrapper[Any, Any, Any, Any]):
 
     @property
     def _max_episode_steps(self) -> int:
-        """The time limit in control steps, by the name that LeRobot asks for."""
+        """The time limit in control steps, under LeRobot's name."""
         return int(self.env.get_wrapper_attr("_max_episode_steps"))
 
     def _converted(self, observation: Any) -> dict[str, Any]:
@@ -107,7 +107,7 @@ class LeRobotEnv(gymnasium.Wrapper[Any, Any, Any, Any]):
         return found
 
     def reset(self, *, seed: int | None = None, options: Any = None) -> tuple[Any, dict[str, Any]]:
-        """Begin an episode."""
+        """Start an episode."""
         observation, info = self.env.reset(seed=seed, options=options)
         return self._converted(observation), {**info, "is_success": False}
 
@@ -134,13 +134,13 @@ class MjgymConfig(EnvConfig):  # type: ignore[misc]
 
     Args:
         task: an id.
-        fps: of the task; given by it.
+        fps: set by the task.
         obs_type: "state", "pixels_agent_pos" or "pixels".
-        cameras: of the pictures; the task's own view where there are none.
+        cameras: of the images; by default the task's view.
         observation_height: pixels.
         observation_width: pixels.
-        episode_length: control steps of an episode; None for the task's own.
-        kwargs: of `gymnasium.make`, as JSON: the task's fields and others.
+        episode_length: control steps of an episode; None for the task's default.
+        kwargs: of `gymnasium.make`, as JSON, including the task's fields.
         render_mode: of `gymnasium.make`.
     """
 
@@ -176,12 +176,12 @@ class MjgymConfig(EnvConfig):  # type: ignore[misc]
 
     @property
     def gym_id(self) -> str:
-        """The id of the environment, which makes that of the task."""
+        """The id of the LeRobot environment, which makes the task."""
         return ID
 
     @property
     def gym_kwargs(self) -> dict[str, Any]:
-        """The arguments of `gymnasium.make`, besides the id."""
+        """The arguments of `gymnasium.make` except the id."""
         limit = {} if self.episode_length is None else {"max_episode_steps": self.episode_length}
         return {
             "task": self.task,
@@ -211,10 +211,10 @@ def _policy_key(name: str) -> str:
 
 
 def make_env(*, arguments: Any, **kwargs: Any) -> LeRobotEnv:
-    """The environment of `ID`; arguments of the task come apart, as Gymnasium takes some itself."""
+    """The environment of `ID`; task arguments are separate, as Gymnasium consumes some itself."""
     return LeRobotEnv(**kwargs, **arguments)
 
 
 if ID not in gymnasium.registry:
-    # Without wrappers of Gymnasium's around it, which would hide `task_description`.
+    # Without Gymnasium's wrappers, which would hide `task_description`.
     gymnasium.register(ID, f"{__name__}:make_env", order_enforce=False, disable_env_checker=True)

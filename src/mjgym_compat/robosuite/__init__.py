@@ -1,8 +1,8 @@
-"""The interface of robosuite over this package's tabletop tasks.
+"""robosuite's interface over the tabletop tasks of this package.
 
-`import mjgym_compat.robosuite as suite` and `suite.make("Lift", robots="Panda", ...)`: loops
-written for robosuite 1.5 run as they are. As there, pictures are part of the observation unless
-`use_camera_obs=False`, and they are upside down, unless `macros.IMAGE_CONVENTION` is "opencv".
+`import mjgym_compat.robosuite as suite` and `suite.make("Lift", robots="Panda", ...)`: code
+written for robosuite 1.5 runs unchanged. As there, observations include images unless
+`use_camera_obs=False`, upside down unless `macros.IMAGE_CONVENTION` is "opencv".
 """
 
 from mjgym_compat.robosuite.controllers import (

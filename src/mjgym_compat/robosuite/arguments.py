@@ -1,4 +1,4 @@
-"""The keyword arguments of `robosuite.make` as fields of this package's tasks."""
+"""Mapping from the keyword arguments of `robosuite.make` to task fields."""
 
 import dataclasses
 import warnings
@@ -13,7 +13,7 @@ from mjgym_compat.robosuite.macros import SIMULATION_TIMESTEP
 from mjgym_compat.robosuite.placement import SampledPlacement
 from mjgym_compat.robosuite.utils.errors import SimulationError
 
-# Those that a task has a field for, by their published names.
+# Arguments with a task field, by published name.
 FIELDS = {
     "gripper_types": "gripper",
     "base_types": "base",
@@ -29,7 +29,7 @@ FIELDS = {
     "peg_radius": "peg_radius",
     "peg_length": "peg_length",
 }
-# Those of the key "task_config" of Wipe.
+# Entries of Wipe's argument "task_config".
 WIPING = {
     "num_markers": "num_markers",
     "line_width": "line_width",
@@ -41,14 +41,14 @@ WIPING = {
     "table_full_size": "table_size",
     "table_friction": "table_friction",
 }
-# Those of some tasks that are not a field's name in `FIELDS`.
+# Arguments of some tasks that are not field names in `FIELDS`.
 FIELDS_OF: dict[str, dict[str, str]] = {
     "PickPlace": {"table_full_size": "bin_size"},
     "NutAssembly": {"table_offset": "table_top"},
 }
-# Those of some tasks that the published environments take and do not look at.
+# Arguments of some tasks that the published environments accept and ignore.
 UNUSED: dict[str, tuple[str, ...]] = {"PickPlace": ("table_friction",)}
-# Those of some tasks with the one value that they can have, and why.
+# Arguments of some tasks with their only supported value, and why.
 FIXED: dict[str, dict[str, tuple[Any, str]]] = {
     "TwoArmHandover": {
         "prehensile": (True, "as robosuite's environment cannot be made with another value")
@@ -79,11 +79,11 @@ FIXED_WIPING = {
     "use_robot_obs": True,
     "use_contact_obs": True,
 }
-# Tasks whose rewards nothing shapes: the published ones take the argument, and pay for success.
+# Tasks without a shaped reward: the published ones accept the argument, and reward success.
 SPARSE = ("ToolHang", "TwoArmTransport")
-# Those that change nothing: `lite_physics` gives equal bits, pictures find a device by themselves.
+# Arguments without effect: `lite_physics` is bit-equal, rendering selects its device itself.
 NO_EFFECT = ("lite_physics", "render_gpu_device_id")
-# The field that says which objects are at work, of the tasks whose id does not say so.
+# The field that selects the active objects, for tasks whose id does not.
 CHOICES = {"PickPlace": "object_type", "NutAssembly": "nut_type"}
 ALL, RANDOM = "all", "random"
 ARRANGEMENTS = {
@@ -95,7 +95,7 @@ ARRANGEMENTS = {
     "bimanual": None,
     "default": None,
 }
-# Those of PickPlace that are numbers of its sampler, with their defaults.
+# Sampler parameters of PickPlace, with their defaults.
 SAMPLED: dict[str, tuple[str, Any]] = {
     "z_offset": ("z_offset", 0.0),
     "z_rotation": ("rotation", None),
@@ -110,7 +110,7 @@ MOBILE_BASES = (
     "SpotFloating",
     "Spot",
 )
-# Robots that are named there, whose bases, legs or torsos move.
+# Robots of robosuite with mobile bases, legs or torsos.
 MOVING_ROBOTS = (
     "PandaOmron",
     "Tiago",
@@ -121,8 +121,8 @@ MOVING_ROBOTS = (
     "GR1ArmsOnly",
     "GR1FloatingBody",
 )
-WHOLE = 1e-9  # of a share, by which numbers of physics steps are whole
-# Those of all tasks that are no field's alone.
+WHOLE = 1e-9  # relative tolerance of integer numbers of physics steps
+# Arguments of all tasks that do not map to a single field.
 COMMON = (
     "robots",
     "env_configuration",
@@ -135,17 +135,17 @@ COMMON = (
 def task_fields(
     name: str, id: str, asked: Mapping[str, Any], others: Iterable[str]
 ) -> dict[str, Any]:
-    """The fields of a task that the keyword arguments of `robosuite.make` ask for.
+    """The task fields that the keyword arguments of `robosuite.make` ask for.
 
     Args:
         name: of the task, e.g. "PickPlaceCan".
         id: of the task here.
         asked: the keyword arguments.
-        others: names of keyword arguments that are no task's.
+        others: names of keyword arguments that do not concern the task.
 
     Raises:
         TypeError: an argument is unknown; the message names the nearest ones.
-        ValueError: an argument has a value that there is none of here.
+        ValueError: a value is not supported here.
     """
     task_class = registry.registration(id).task_class
     family, known = task_class.__name__, {field.name for field in dataclasses.fields(task_class)}
@@ -196,7 +196,7 @@ def _check_fixed(asked: Mapping[str, Any], fixed: Mapping[str, Any], reason: str
 
 
 def _check_frequency(hertz: Any) -> None:
-    """Refuse a frequency without a physics step in a control step."""
+    """Refuse control frequencies above that of the physics."""
     if not (isinstance(hertz, int | float) and hertz > 0):
         raise SimulationError(f"control_freq: expected a number of Hz above 0, got {hertz!r}")
     if hertz * SIMULATION_TIMESTEP > 1 + WHOLE:
@@ -207,13 +207,13 @@ def _check_frequency(hertz: Any) -> None:
 
 
 def _simulated_frequency(hertz: float) -> float:
-    """The frequency of the physics steps that a control step simulates: whole ones, cut off."""
+    """The control frequency after rounding down to whole physics steps per control step."""
     steps = int(1 / hertz / SIMULATION_TIMESTEP + WHOLE)
     return 1 / (steps * SIMULATION_TIMESTEP)
 
 
 def _bounded(asked: Mapping[str, Any], argument: str, usual: tuple[float, ...]) -> dict[str, Any]:
-    """A table along the right quarter of a boundary, as the published task has it."""
+    """A table along the right quarter of a boundary, as in the published task."""
     if argument not in asked or _plain(asked[argument]) == usual:
         return {}
     x, y, z = asked[argument]
@@ -221,7 +221,7 @@ def _bounded(asked: Mapping[str, Any], argument: str, usual: tuple[float, ...]) 
 
 
 def _bases(asked: Any) -> Any:
-    """None stands for no base at all."""
+    """Robot bases; None means no base."""
     if isinstance(asked, tuple):
         return tuple(map(_bases, asked))
     if asked in MOBILE_BASES:
@@ -230,7 +230,7 @@ def _bases(asked: Any) -> Any:
 
 
 def _placement(initializer: Any, asked: Mapping[str, Any]) -> dict[str, Any]:
-    """The placement of a sampler's, or of other numbers of the task's own sampler."""
+    """A custom sampler's placement, or the task's with other parameters."""
     changed = {
         ours: _plain(asked[theirs])
         for theirs, (ours, usual) in SAMPLED.items()
@@ -245,7 +245,7 @@ def _placement(initializer: Any, asked: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _plain(value: Any) -> Any:
-    """Lists as the tuples that fields of tasks are."""
+    """Lists as tuples, as in task fields."""
     return tuple(value) if isinstance(value, list) else value
 
 
@@ -297,7 +297,7 @@ def _robots(asked: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _noise(asked: Any, robots: int) -> dict[str, Any]:
-    """The start noise of all robots, or of each."""
+    """The initial noise of all robots, or of each."""
     each = list(asked) if isinstance(asked, list | tuple) else [asked] * robots
     if len(each) != robots:
         raise ValueError(f"initialization_noise: {len(each)} of them for {robots} robots")

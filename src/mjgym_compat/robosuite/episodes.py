@@ -1,4 +1,4 @@
-"""The keyword arguments of `make` that are about episodes, windows and pictures, not the task."""
+"""Keyword arguments of `make` about episodes, windows and images."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -12,38 +12,38 @@ from mjgym_compat.robosuite import macros
 CONVENTIONS = ("opengl", "opencv")
 RENDERERS = ("mjviewer", "mujoco")
 SEGMENTATIONS = ("instance", "class", "element")
-ALL_OF_A_KIND = "all-"  # before the kind of a camera: that of every robot
-VISUAL_GROUP = 1  # of the geoms that are only seen
-FREE = -1  # the camera that a user moves
+ALL_OF_A_KIND = "all-"  # prefix of a camera kind: that camera of every robot
+VISUAL_GROUP = 1  # of visual geoms
+FREE = -1  # the free camera
 
 
 @dataclass(frozen=True)
 class Episodes:
-    """Arguments about episodes, windows and pictures.
+    """Arguments about episodes, windows and images.
 
     Args:
-        horizon: control steps of an episode; an episode of 0 is over after its first step.
-        ignore_done: whether an episode goes on after them.
-        hard_reset: whether a reset draws the objects' sizes anew; otherwise they stay.
+        horizon: control steps of an episode; with 0 it is over after its first step.
+        ignore_done: whether an episode continues beyond the horizon.
+        hard_reset: whether a reset redraws the objects' sizes.
         seed: of the first episode; None for an unpredictable one.
         has_renderer: whether `render` opens a window.
-        has_offscreen_renderer: whether pictures can be taken, which `use_camera_obs` needs.
-        renderer: of the window: "mjviewer" or "mujoco", which are one here.
-        renderer_config: None, as the window begins with `render_camera`.
-        render_camera: that the window begins with; None for the free camera.
-        render_visual_mesh: whether pictures show what is only seen.
-        render_collision_mesh: False, as collision shapes are not drawn here.
-        use_camera_obs: whether the observation has pictures.
+        has_offscreen_renderer: whether images can be rendered, as `use_camera_obs` requires.
+        renderer: of the window: "mjviewer" or "mujoco", which are equivalent here.
+        renderer_config: None, since `render_camera` configures the window.
+        render_camera: initial camera of the window; None for the free camera.
+        render_visual_mesh: whether images show visual geoms.
+        render_collision_mesh: False, since collision geoms are not rendered here.
+        use_camera_obs: whether the observation has images.
         camera_names: one, or several; "all-eye_in_hand" is that of every robot.
         camera_heights: of all or of each, pixels.
         camera_widths: of all or of each, pixels.
         camera_depths: whether all or each come with depth.
-        camera_segmentations: kinds of `SEGMENTATIONS` of all cameras, or a list of kinds (or None)
+        camera_segmentations: kinds of `SEGMENTATIONS` for all cameras, or a list of kinds (or None)
             for each.
-        image_convention: row order of pictures, see `macros.IMAGE_CONVENTION`; None for that.
+        image_convention: row order of images, default: `macros.IMAGE_CONVENTION`.
 
     Raises:
-        ValueError: a value is none of those; the message names the argument.
+        ValueError: a value is not supported; the message names the argument.
     """
 
     horizon: int = 1000
@@ -96,11 +96,11 @@ class Episodes:
 
     @property
     def hidden_groups(self) -> tuple[int, ...]:
-        """Groups of geoms that pictures leave out."""
+        """Geom groups hidden in images."""
         return () if self.render_visual_mesh else (VISUAL_GROUP,)
 
     def window_camera(self, model: mujoco.MjModel) -> str | int:
-        """The camera that a window begins with.
+        """The initial camera of the window.
 
         Raises:
             ValueError: there is no such camera, or there are several.
@@ -116,7 +116,7 @@ class Episodes:
         return names[0]
 
     def pictures(self, model: mujoco.MjModel) -> list["Picture"]:
-        """The pictures of an observation, of a model's cameras."""
+        """The images of an observation."""
         if not self.use_camera_obs:
             return []
         names = self.camera_names
@@ -141,7 +141,7 @@ class Episodes:
         return list(value)
 
     def _segmentations(self, count: int) -> list[tuple[str, ...]]:
-        """Kinds of each camera: a flat list is that of all."""
+        """Kinds for each camera; a flat list applies to all."""
         asked = self.camera_segmentations
         if isinstance(asked, list | tuple) and any(isinstance(x, list | tuple) for x in asked):
             if len(asked) != count:
@@ -157,7 +157,7 @@ class Episodes:
 
 @dataclass(frozen=True)
 class Picture:
-    """A camera's share of an observation: its picture, depth and segmentations."""
+    """A camera's part of an observation: image, depth and segmentations."""
 
     camera: str
     height: int
@@ -167,14 +167,14 @@ class Picture:
 
 
 def known_cameras(name: str, model: mujoco.MjModel, what: str = "camera_names") -> list[str]:
-    """The camera of a name, or those of every robot of a kind.
+    """The camera of a name, or the cameras of a kind of every robot.
 
     Raises:
-        ValueError: there is none; the message names the nearest.
+        ValueError: there is no such camera; the message names the nearest.
     """
     cameras = [model.camera(i).name for i in range(model.ncam)]
     kind = name.removeprefix(ALL_OF_A_KIND)
-    found = [c for c in cameras if (c == name if kind == name else c.endswith(kind))]
-    if not found:
+    matches = [c for c in cameras if (c == name if kind == name else c.endswith(kind))]
+    if not matches:
         raise ValueError(f"{what}: no {name!r}{or_else(kind, cameras)}")
-    return found
+    return matches

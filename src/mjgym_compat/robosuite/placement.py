@@ -1,4 +1,4 @@
-"""Samplers of robosuite's kind as the placement of a task."""
+"""robosuite's samplers as a task's placement."""
 
 from collections.abc import Mapping
 from typing import Any, NamedTuple
@@ -17,14 +17,14 @@ class Pose(NamedTuple):
 
 
 class SampledPlacement:
-    """Places that a sampler draws; see `mjgym.tasks.robosuite.placements.Placement`.
+    """Poses from a sampler; see `mjgym.tasks.robosuite.placements.Placement`.
 
     Args:
-        sampler: an `ObjectPositionSampler`, or what has its methods.
+        sampler: an `ObjectPositionSampler`, or an object with its methods.
     """
 
     objects: tuple[str, ...] = ()
-    """None by name: it places all of the task's."""
+    """Empty: it places all objects of the task."""
 
     def __init__(self, sampler: Any) -> None:
         self.sampler = sampler
@@ -32,11 +32,11 @@ class SampledPlacement:
     def draw(
         self, rng: np.random.Generator, extents: Mapping[str, Any], placed: Mapping[str, Any]
     ) -> dict[str, Pose]:
-        """Poses for the objects that have not been placed.
+        """Poses of the objects that have not been placed yet.
 
         Raises:
             RandomizationError: there is no free place for an object.
-            ValueError: the sampler has left out an object, or placed one that there is not.
+            ValueError: the sampler omitted an object, or placed an unknown one.
         """
         sampler = self.sampler
         objects = {

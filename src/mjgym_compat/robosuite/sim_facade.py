@@ -1,4 +1,4 @@
-"""The model and the state of an environment under the names of robosuite's `sim`."""
+"""Model and state of an environment under the names of robosuite's `sim`."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ from mjgym.sim.fields import KINDS, SIZES, spans
 from mjgym.util.suggestions import or_else
 from mjgym_compat.robosuite.episodes import Episodes
 
-# The fields of MjData with a row for each element, by the names that robosuite has for them.
+# Fields of MjData with a row per element, by robosuite's names.
 _ROWS = {
     "body_xpos": "xpos",
     "body_xmat": "xmat",
@@ -36,18 +36,18 @@ _JACOBIANS: dict[str, Callable[..., None]] = {
     "site": mujoco.mj_jacSite,
 }
 _WRITTEN = {"joint": ("qpos", "qvel"), "mocap": ("pos", "quat")}
-# The camera's planes as the published scenes have them, on which normalized depth depends.
+# Clipping planes of the published scenes, which define normalized depth.
 EXTENT = 10.60981561453384  # m
 NEAR, FAR = 0.001, 50.0  # of the extent
 COUNTED = ("nq", "nv", "nu", "nbody", "njnt", "ngeom", "nsite", "ncam")
 WRITTEN = ("body_pos", "body_mass", "geom_pos", "geom_size", "geom_friction", "jnt_range")
-PRINTED = 1e-4  # of a number, by which XML may differ from the model that it was written of
+PRINTED = 1e-4  # relative rounding of numbers in XML
 
 
 class Model:
     """The fields of the MjModel, and `<kind>_names`, `<kind>_name2id` and `<kind>_id2name`.
 
-    `stat.extent` and `vis.map` have the published planes, with which depth is normalized.
+    `stat.extent` and `vis.map` have the published clipping planes, which normalize depth.
 
     Args:
         env: the environment.
@@ -74,11 +74,11 @@ class Model:
         return getattr(self._model, name)
 
     def get_joint_qpos_addr(self, name: str) -> Any:
-        """Address of a joint in `qpos`: a number, or start and end of several."""
+        """Address of a joint in `qpos`: an index, or start and end."""
         return self._address(name, "qpos")
 
     def get_joint_qvel_addr(self, name: str) -> Any:
-        """Address of a joint in `qvel`: a number, or start and end of several."""
+        """Address of a joint in `qvel`: an index, or start and end."""
         return self._address(name, "qvel")
 
     def _address(self, name: str, field: str) -> Any:
@@ -86,19 +86,19 @@ class Model:
         first, width = (int(part[0]) for part in spans(self._model, SIZES[field], joints))
         return first if width == 1 else (first, first + width)
 
-    # XML. What an episode changes is in it twice: in the elements, and exactly as numbers.
+    # XML. Values that episodes change are stored twice: in the elements, and as exact numbers.
 
     def get_xml(self) -> str:
-        """The model as MJCF, with what the episode has drawn and what its controllers remember."""
+        """The model as MJCF, with the episode's drawn values and the controllers' memory."""
         task, state = self._env.task, self._env.get_state()
         memory = {name: x for name, x in state.items() if name.startswith(MEMORY) and x.size}
         return with_fields(task.model(), {name: state[name] for name in task.varies}, memory)
 
     def read_xml(self, xml: str) -> dict[str, np.ndarray]:
-        """An episode's fields and memory in XML that `get_xml` has written, as a state.
+        """The episode's fields and memory in XML from `get_xml`, as a state.
 
         Raises:
-            ValueError: it is another model's, or has been changed.
+            ValueError: it belongs to another model, or has been edited.
         """
         task = self._env.task
         try:
@@ -123,18 +123,18 @@ class Model:
         return {
             name: np.array(value).reshape(state[name].shape).astype(state[name].dtype)
             for name, value in held.items()
-            if name in state  # other controllers may have remembered other things
+            if name in state  # other controllers may have another memory
         }
 
 
 class Data:
-    """The fields of the MjData, and those of elements by their names.
+    """The fields of the MjData, and accessors by element name.
 
-    `body_xpos` and the like are rows of all bodies; `get_body_xpos(name)` is one of them, and so
-    for geoms, sites, cameras and lights; `get_body_xvelp`, `get_body_xvelr`, `get_body_jacp` and
-    `get_body_jacr` are velocities and Jacobians in world axes; `get_joint_qpos(name)`,
-    `set_joint_qpos(name, value)` and the same of `qvel` are a joint's, `get_sensor(name)` a
-    sensor's and `get_mocap_pos` and `set_mocap_quat` a mocap body's. Rotation matrices are
+    `body_xpos` and the like have a row per body; `get_body_xpos(name)` returns one row. Geoms,
+    sites, cameras and lights work alike. `get_body_xvelp`, `get_body_xvelr`, `get_body_jacp` and
+    `get_body_jacr` are velocities and Jacobians in world axes; `get_joint_qpos(name)` and
+    `set_joint_qpos(name, value)`, and the same for `qvel`, access a joint; `get_sensor(name)` reads
+    a sensor; `get_mocap_pos` and `set_mocap_quat` access a mocap body. Rotation matrices are
     (..., 3, 3).
 
     Args:
@@ -158,7 +158,7 @@ class Data:
         return getattr(self._data, name) if found is None else found
 
     def _getter(self, field: str) -> Callable[[str], Any] | None:
-        """A function of an element's name, for what there is of elements."""
+        """A function that returns an element's rows by its name."""
         kind, _, what = field.partition("_")
         if field == "sensor":
             return lambda element: _one_or_all(self._data.sensor(element).data.copy())
@@ -182,7 +182,7 @@ class Data:
         setattr(self._data, name, value)
 
     def _jacobian(self, kind: str, element: str, of: str) -> np.ndarray:
-        """Jacobian of an element's place ("p") or axes ("r") by all velocities, (3, nv)."""
+        """Jacobian of an element's position ("p") or rotation ("r"), (3, nv)."""
         rows = np.zeros((3, self._model.nv))
         number = getattr(self._model, kind)(element).id
         given = (rows, None) if of == "p" else (None, rows)
@@ -220,7 +220,7 @@ class SimState:
     qvel: np.ndarray
 
     def flatten(self) -> np.ndarray:
-        """All of it in a row, (1 + nq + nv,), as demonstrations store it."""
+        """Everything in one vector, (1 + nq + nv,), as in demonstrations."""
         return np.concatenate([[self.time], self.qpos, self.qvel])
 
 
@@ -233,7 +233,7 @@ class Simulation:
 
     Args:
         env: the environment.
-        episodes: arguments about pictures.
+        episodes: arguments about images.
     """
 
     def __init__(self, env: Env, episodes: Episodes) -> None:
@@ -244,42 +244,42 @@ class Simulation:
         self.data = Data(env.model, env.data)
 
     def reset(self) -> None:
-        """The model's own state: positions of `qpos0`, no velocities."""
+        """Reset to the model's default state: positions `qpos0`, zero velocities."""
         mujoco.mj_resetData(self._env.model, self._env.data)
 
     def forward(self) -> None:
-        """Recompute what depends on positions, velocities and controls that have been written."""
+        """Recompute everything that depends on positions, velocities and controls."""
         mujoco.mj_forward(self._env.model, self._env.data)
 
     def step(self) -> None:
-        """One physics step with the controls as they are."""
+        """One physics step with the current controls."""
         mujoco.mj_step(self._env.model, self._env.data)
 
     def step1(self) -> None:
-        """The first half of a physics step: what positions and velocities decide."""
+        """First half of a physics step, before the controls take effect."""
         mujoco.mj_step1(self._env.model, self._env.data)
 
     def step2(self) -> None:
-        """The second half of a physics step: what controls decide."""
+        """Second half of a physics step, with the controls."""
         mujoco.mj_step2(self._env.model, self._env.data)
 
     def get_state(self) -> SimState:
-        """Time, positions and velocities; `env.env.get_state()` has all of an episode."""
+        """Time, positions and velocities; `env.env.get_state()` is complete."""
         data = self._env.data
         return SimState(float(data.time), data.qpos.copy(), data.qvel.copy())
 
     def set_state(self, state: SimState | dict[str, Any]) -> None:
-        """Write a state of `get_state`, or entries of `mjgym.Env.set_state`."""
+        """Set a state of `get_state`, or entries of `mjgym.Env.set_state`."""
         if isinstance(state, dict):
             self._env.set_state(state)
         else:
             self.set_state_from_flattened(state.flatten())
 
     def set_state_from_flattened(self, value: Any) -> None:
-        """Write a state of `SimState.flatten`; `forward` then computes what follows.
+        """Set a state of `SimState.flatten`; call `forward` afterwards.
 
         Raises:
-            ValueError: it has another length.
+            ValueError: it has a wrong length.
         """
         model, data = self._env.model, self._env.data
         flat = np.asarray(value, float)
@@ -305,20 +305,20 @@ class Simulation:
         depth: bool = False,
         segmentation: bool = False,
     ) -> Any:
-        """A picture of the present state, uint8 (height, width, 3).
+        """An image of the current state, uint8 (height, width, 3).
 
         Args:
             width: pixels.
             height: pixels.
-            camera_name: a camera's.
-            depth: whether the picture comes with the depth of its pixels, float32 (height, width),
-                0 at the nearest and 1 at the farthest that the camera sees.
-            segmentation: whether it is the types and the ids of the elements instead, int32
+            camera_name: name of the camera.
+            depth: whether to return depth as well, float32 (height, width), 0 at the near clipping
+                plane and 1 at the far one.
+            segmentation: whether to return types and ids of the elements instead, int32
                 (height, width, 2).
 
         Raises:
             ValueError: there is no such camera.
-            RenderingError: no OpenGL works here; the message says what to install.
+            RenderingError: OpenGL is not available; the message says what to install.
         """
         cameras = self.model.camera_names
         if camera_name not in cameras:
@@ -333,7 +333,7 @@ class Simulation:
         return picture, self._rows(self._normalized_depth(camera_name, **asked))
 
     def _normalized_depth(self, camera: str, **asked: Any) -> np.ndarray:
-        """Depth as OpenGL has it, from 0 at the near plane to 1 at the far one, rows from above."""
+        """OpenGL depth, 0 at the near plane to 1 at the far one, top row first."""
         metres = self._env.camera(camera, kind="depth", **asked)
         near, far = NEAR * EXTENT, FAR * EXTENT
         beyond = np.maximum(metres, near)

@@ -1,4 +1,4 @@
-"""Completions for a shell: algorithms and their settings."""
+"""Shell completions: algorithms and their settings."""
 
 import dataclasses
 
@@ -8,14 +8,14 @@ from mjgym.cli.completions import beginning
 
 
 def algorithms(incomplete: str) -> list[str]:
-    """The package's algorithms."""
+    """The bundled algorithms."""
     from mjgym_train.learn.algorithms import ALGORITHMS
 
     return beginning(incomplete, list(ALGORITHMS))
 
 
 def settings(context: typer.Context, incomplete: str) -> list[str]:
-    """Settings of the algorithm that the line names, with the sign of equality."""
+    """Settings of the algorithm on the command line, each with "="."""
     from mjgym.policies.run_errors import ConfigError
     from mjgym_train.learn import algorithms as known
 

@@ -12,7 +12,7 @@ from mjgym_train.cli.train import TRUST
 
 
 class By(StrEnum):
-    """The choice of an ensemble's action."""
+    """Choice of an ensemble's action."""
 
     CRITICS = "critics"
     MEAN = "mean"
@@ -72,7 +72,7 @@ def ensemble(
 
 
 def _require_alike(members: list[Subject]) -> None:
-    """Check that runs are of one task, with the same arguments and spaces.
+    """Check that the runs share one task, its arguments and its spaces.
 
     Raises:
         typer.BadParameter: they are not.

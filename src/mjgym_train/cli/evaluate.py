@@ -87,7 +87,6 @@ def evaluate(
 
 
 def _require_spaces(subject: Subject, envs: Any) -> None:
-    """See whether observations and actions are those that a policy was trained with."""
     from mjgym.cli.policies import spaces_complaint
 
     complaint = spaces_complaint(subject.name, subject.policy, envs)

@@ -56,7 +56,7 @@ def export(
 
 
 def _card(subject: Subject) -> "tuple[Card, str]":
-    """The card of a policy, and the settings of its run."""
+    """The model card of a policy and the settings of its run."""
     import json
 
     from mjgym.policies import trained

@@ -1,4 +1,4 @@
-"""The policy that a command is about: of a run, of a file, or the one of an id."""
+"""The policy that a command is about: of a run, a file, or the bundled one of an id."""
 
 import os
 from dataclasses import dataclass
@@ -25,13 +25,13 @@ class Subject:
     """A policy and its task.
 
     Args:
-        name: as it was given.
+        name: as the user wrote it.
         policy: from observations to actions.
         id: of the task.
-        env: its arguments.
-        env_step: steps of training; None where it is not known.
-        run: the folder of its run, if it has one.
-        bundled: whether it came with the package.
+        env: arguments of the task.
+        env_step: environment steps of training, or None if unknown.
+        run: folder of the run, if it comes from one.
+        bundled: whether it comes with the package.
     """
 
     name: str
@@ -44,7 +44,7 @@ class Subject:
 
 
 def subject_of(text: str, id: str | None, module: str | None, *, trust: bool) -> Subject:
-    """The policy that is meant.
+    """The policy that the text names.
 
     Raises:
         typer.BadParameter: there is none, or it cannot be read.
@@ -75,7 +75,6 @@ def subject_of(text: str, id: str | None, module: str | None, *, trust: bool) ->
 
 
 def _bundled(id: str) -> Subject:
-    """The policy of an id that comes with the package."""
     from mjgym.policies import trained
 
     try:
@@ -88,7 +87,7 @@ def _bundled(id: str) -> Subject:
 
 
 def _of_run(path: Path, module: str | None, *, trust: bool) -> Subject:
-    """The last policy of a run's folder."""
+    """The last policy in a run folder."""
     require("yaml")
     from mjgym.policies.run_errors import RunError
     from mjgym_train.run import Run, code_of
@@ -109,7 +108,7 @@ def _of_run(path: Path, module: str | None, *, trust: bool) -> Subject:
 
 
 def _id_of(run: "Run", id: str, trust: bool) -> str:
-    """The id of a run, looked up in the registry alone unless its folder is trusted."""
+    """The id of a run; looked up in the registry only, unless its folder is trusted."""
     if trust:
         return known_id(id)
     found = find_id(id)
@@ -123,10 +122,7 @@ def _id_of(run: "Run", id: str, trust: bool) -> str:
 
 
 def _last_step(run: "Run") -> int | None:
-    """Environment steps of the last line of metrics; the policy is at most a line away.
-
-    Damaged metrics are reported, and do not keep the policy from being scored.
-    """
+    """Environment steps on the last line of metrics; damaged metrics only print a warning."""
     from mjgym.policies.run_errors import RunError
 
     if not run.metrics_file.exists():

@@ -40,7 +40,7 @@ class Job:
         config: its settings.
         resume: whether it continues from a checkpoint.
         overwrite: whether it replaces a run.
-        cluster: arguments of `ClusterTrainer`; empty for a run in this process.
+        cluster: arguments of `ClusterTrainer`; empty to train in this process.
     """
 
     run: "Run"
@@ -195,7 +195,7 @@ def _commands(
     settings: list[str],
     given: dict[str, Any],
 ) -> dict[int, list[str]]:
-    """Arguments of `mjgym` for each seed; all of them are checked before any run begins.
+    """Arguments of `mjgym` for each seed, all checked before any run begins.
 
     Raises:
         ConfigError: a setting is wrong.
@@ -210,7 +210,7 @@ def _commands(
 
 
 def _words(job: Job, settings: list[str], files: list[Path], given: dict[str, Any]) -> list[str]:
-    """Arguments of `mjgym` for a run by itself."""
+    """Arguments of `mjgym` for a single run."""
     from mjgym_train.config import BUDGETS
 
     module = f"{given['module']}:" if given["module"] else ""
@@ -229,7 +229,7 @@ def _words(job: Job, settings: list[str], files: list[Path], given: dict[str, An
 
 
 def _named(settings: list[str]) -> list[str]:
-    """Arguments of a task as --set gives them, all of the form NAME=VALUE."""
+    """The task arguments of --set, in the form NAME=VALUE."""
     for text in settings:
         name, equals, _ = text.partition("=")
         if not equals or not name.isidentifier():
@@ -279,7 +279,7 @@ def _new(
 def _resumed(
     out: Path | None, files: list[Path], settings: list[str], given: dict[str, Any], *, trust: bool
 ) -> Job:
-    """A run that continues, with what is given now: a longer budget, for example.
+    """A run that continues, possibly with changed settings such as a longer budget.
 
     Raises:
         ConfigError: a setting is wrong.
@@ -317,7 +317,7 @@ def _resumed(
 
 
 def _unnamed(code: list[str], settings: list[str]) -> list[str]:
-    """The references to code that the command line does not name as well."""
+    """References to code that the command line does not repeat."""
     from mjgym_train.config import value_of
 
     named = code_references.outside([value_of(text.partition("=")[2]) for text in settings])
@@ -325,7 +325,7 @@ def _unnamed(code: list[str], settings: list[str]) -> list[str]:
 
 
 def _require_trusted(files: list[Path], settings: list[str], trust: bool) -> None:
-    """Refuse code that files of settings name; see `require_trust`.
+    """Refuse code that settings files name; see `require_trust`.
 
     Raises:
         ConfigError: a file cannot be read.
@@ -348,7 +348,7 @@ def require_trust(file: Path, code: list[str], trust: bool) -> None:
         trust: whether the user asked for it.
 
     Raises:
-        typer.BadParameter: there is such code, and the user did not.
+        typer.BadParameter: the file names code and the user does not trust it.
     """
     if code and not trust:
         raise typer.BadParameter(
@@ -358,7 +358,7 @@ def require_trust(file: Path, code: list[str], trust: bool) -> None:
 
 
 def import_own(settings: "Mapping[str, Any]") -> None:
-    """Import the modules of the user's own that a run learns by, from the working folder too."""
+    """Import the user's modules that a run needs, from the working folder too."""
     from mjgym_train.run import code_of_learner
 
     for module in code_of_learner(settings):
@@ -366,7 +366,7 @@ def import_own(settings: "Mapping[str, Any]") -> None:
 
 
 def _module(id: str) -> str:
-    """The file that registers a task, if it is none of the package's."""
+    """The file that registers a task, if it is not part of the package."""
     from mjgym import registry
 
     name = registry.registration(id).task_class.__module__
@@ -376,7 +376,7 @@ def _module(id: str) -> str:
 
 
 def default_folder(algorithm: str, id: str, seed: int) -> Path:
-    """The folder of a run for which none is given."""
+    """The run folder if the user names none."""
     task = re.sub(r"-v\d+$", "", id.partition("/")[2])
     return Path("runs") / f"{algorithm.rpartition(':')[2].lower()}_{task}_{seed}"
 
@@ -385,14 +385,14 @@ def default_folder(algorithm: str, id: str, seed: int) -> Path:
 
 
 def _set_up(config: Any) -> None:
-    """Import what a run needs beside the package, in a process that is new."""
+    """Import the user's modules in a new process."""
     if config.module:
         load(config.module)
     import_own(vars(config))
 
 
 def _train(job: Job) -> "Progress":
-    """Make environments and networks, then write the settings, then train."""
+    """Make environments and networks, write the settings, then train."""
     from rich.progress import BarColumn, TextColumn
     from rich.progress import Progress as Bar
 
@@ -450,7 +450,7 @@ def _trained(job: Job, show: "Shown") -> "Progress":
 
 
 class Shown:
-    """Shows the progress of a run, with the rates since this process began.
+    """Shows the progress of a run, with the rates since this process started.
 
     Args:
         show: called with the progress and its text.
@@ -463,7 +463,7 @@ class Shown:
         self._last = time.monotonic()
 
     def __call__(self, progress: "Progress") -> None:
-        """Show it, unless it is too early."""
+        """Show the progress unless the last line is too recent."""
         self._first = self._first or progress
         now = time.monotonic()
         if now - self._last >= self._seconds:
@@ -472,7 +472,7 @@ class Shown:
 
 
 def _state(first: "Progress", now: "Progress") -> str:
-    """Return, rates and time left, since this process began."""
+    """Return, rates and time left since this process started."""
     seconds = max(now.seconds - first.seconds, 1e-9)
     score = now.score if now.score is not None else now.training_return
     done = now.fraction - first.fraction

@@ -1,6 +1,6 @@
-"""Actors of a distributed run, samplers and trainer, and the messages between them.
+"""Ray actors of a distributed run, samplers and trainer, and their messages.
 
-They are plain classes, which `cluster` makes actors of Ray.
+They are plain classes; `cluster` turns them into Ray actors.
 """
 
 import dataclasses
@@ -40,7 +40,7 @@ class Fragment:
     """Steps of a sampler, for the trainer.
 
     Args:
-        life: of the sampler; another one's fragments do not follow on this one's.
+        life: of the sampler; fragments of another life do not continue this one.
         steps: entries of `Transition`, each with a leading axis of steps.
         returns: of the episodes that ended in each step.
     """
@@ -52,12 +52,12 @@ class Fragment:
 
 @dataclass(frozen=True)
 class Report:
-    """Message of the trainer to the process that began the run.
+    """Message of the trainer to the process that started the run.
 
     Args:
-        progress: how far the run is.
-        files: what is new in the run's folder, by path.
-        error: by which the run has ended.
+        progress: of the run.
+        files: new contents of the run folder, by path.
+        error: that ended the run.
     """
 
     progress: Progress
@@ -66,10 +66,10 @@ class Report:
 
 
 def off_policy_algorithm(name: str) -> type[OffPolicyAgent]:
-    """The algorithm of a name, which learns from a replay buffer.
+    """The off-policy algorithm of a name.
 
     Raises:
-        ConfigError: there is none of that name, or it learns from its own latest steps.
+        ConfigError: there is no such algorithm, or it is on-policy.
     """
     found = algorithms.find(name)
     if not issubclass(found, OffPolicyAgent):
@@ -81,12 +81,12 @@ def off_policy_algorithm(name: str) -> type[OffPolicyAgent]:
 
 
 class Sampler:
-    """Sub-environments that act; as an actor, a process of its own.
+    """Sub-environments that act; as a Ray actor, in a separate process.
 
     Args:
-        config: settings of the run; `num_envs` are the sampler's own.
-        index: of the sampler; its seeds follow from it, the run's seed and the steps so far.
-        setup: called first, to register tasks, for example.
+        config: settings of the run; `num_envs` are per sampler.
+        index: of the sampler; with the run's seed and the steps so far it determines the seeds.
+        setup: called first, e.g. to register tasks.
     """
 
     def __init__(
@@ -100,14 +100,14 @@ class Sampler:
         self._acting: OffPolicyTrainer | None = None
 
     def collect(self, policy: Arrays, env_step: int) -> tuple[Fragment, None]:
-        """Act for some steps.
+        """Act for one fragment.
 
         Args:
             policy: its `weights`.
             env_step: steps of all samplers so far.
 
         Returns:
-            The fragment, and None, by which its end is seen without the fragment itself.
+            The fragment, and None, whose arrival signals the end without fetching the fragment.
         """
         config = self._config
         if self._acting is None:
@@ -121,7 +121,7 @@ class Sampler:
         acting.env_step = env_step
         acting.agent.load_state_dict(_tensors(policy), strict=False)
         for module in acting.agent.modules():
-            if isinstance(module, Exploration):  # whose schedule is the whole run's
+            if isinstance(module, Exploration):  # its schedule is the whole run's
                 share = len(module.strategies) / config.num_envs
                 module.steps.fill_(int(env_step * share) // config.action_repeat)
         steps, returns = [], []
@@ -133,49 +133,45 @@ class Sampler:
 
 
 def weights(agent: nn.Module) -> Arrays:
-    """Weights that acting needs: actors, encoders and statistics of observations."""
-    found = {}
+    """Weights needed for acting: actors, encoders and observation statistics."""
+    arrays = {}
     for name, value in agent.state_dict().items():
         if not _NOT_SENT.search(name):
-            found[name] = value.numpy().copy()
-    return found
+            arrays[name] = value.numpy().copy()
+    return arrays
 
 
 _NOT_SENT = re.compile(r"(^|\.)(critics|target_\w+|exploration)\.")
 
 
 class Shards:
-    """A replay buffer for each sampler, from which is drawn as if they were one.
-
-    Args:
-        buffers: of the samplers.
-    """
+    """A replay buffer per sampler, sampled as one."""
 
     def __init__(self, buffers: list[ReplayBuffer]) -> None:
         self._buffers = buffers
-        self._chosen = 0  # the sampler whose steps are added
+        self._chosen = 0  # the sampler that adds steps
 
     def __len__(self) -> int:
         """Transitions that can be drawn."""
         return sum(map(len, self._buffers))
 
     def choose(self, sampler: int, *, begun: bool) -> None:
-        """Say whose steps are added next.
+        """Select the sampler that adds the next steps.
 
         Args:
             sampler: its index.
-            begun: whether it has just begun, so that they do not follow on those before.
+            begun: whether it has just started, so that its steps do not continue earlier ones.
         """
         self._chosen = sampler
         if begun:
             self._buffers[sampler].cut()
 
     def add(self, **step: Tensor) -> None:
-        """Store a step of the sub-environments of the sampler that is chosen."""
+        """Store a step of the selected sampler's sub-environments."""
         self._buffers[self._chosen].add(**step)
 
     def sample(self, count: int) -> Batch:
-        """Transitions drawn uniformly from all that are stored, in random order."""
+        """Transitions drawn uniformly from all shards, in random order."""
         stored = torch.tensor([float(len(buffer)) for buffer in self._buffers])
         drawn = torch.multinomial(stored, count, replacement=True)
         counts = drawn.bincount(minlength=len(stored)).tolist()
@@ -187,10 +183,10 @@ class Shards:
         return {"shards": [buffer.state_dict() for buffer in self._buffers]}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Store again what `state_dict` gave.
+        """Restore contents from `state_dict`.
 
         Raises:
-            RunError: there were more samplers, or fewer.
+            RunError: the number of samplers differs.
         """
         if len(state["shards"]) != len(self._buffers):
             raise RunError(
@@ -202,22 +198,22 @@ class Shards:
 
 
 class RemoteCollector(Collector):
-    """Steps that samplers took elsewhere, one after the other, in place of own ones.
+    """Steps that samplers took elsewhere, one after the other.
 
     Args:
         config: settings of the run.
-        samplers: how many there are.
-        take: gives the next fragment and its sampler's index, waiting for it.
+        samplers: number of samplers.
+        take: waits for the next fragment and returns it with its sampler's index.
 
     Attributes:
-        sampler: index of the one that took the last step.
+        sampler: index of the sampler that took the last step.
         begun: whether that was the first step of its life.
     """
 
     def __init__(
         self, config: OffPolicyConfig, samplers: int, take: Callable[[], tuple[int, Fragment]]
     ) -> None:
-        # Few sub-environments, which stay at their start, know the spaces.
+        # A few idle sub-environments provide the spaces.
         super().__init__(dataclasses.replace(config, num_envs=len(config.ensemble) or 1, threads=1))
         self._samplers, self._take = samplers, take
         self._lives: dict[int, str] = {}
@@ -225,7 +221,7 @@ class RemoteCollector(Collector):
         self.sampler, self.begun = 0, False
 
     def step(self, action: Tensor) -> Transition:
-        """The next step of a sampler, which has chosen the action itself."""
+        """The next step of a sampler, which chose the action itself."""
         self.begun = False
         step = next(self._left, None)
         if step is None:
@@ -239,11 +235,11 @@ class RemoteCollector(Collector):
         return transition
 
     def state_dict(self) -> dict[str, Any]:
-        """Sampler count; the samplers themselves start over."""
+        """Number of samplers; the samplers themselves start over."""
         return {"samplers": self._samplers}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        """See that the run had samplers.
+        """Check that the run had samplers.
 
         Raises:
             RunError: it had none.
@@ -263,11 +259,11 @@ class Learner(OffPolicyTrainer):
 
     Args:
         run: its folder.
-        config: settings; `num_envs` are each sampler's.
-        samplers: how many there are.
-        take: gives the next fragment and its sampler's index, waiting for it. Between two calls the
-            agent learns.
-        resume: go on from the checkpoint, if there is one.
+        config: settings; `num_envs` are per sampler.
+        samplers: number of samplers.
+        take: waits for the next fragment and returns it with its sampler's index; the agent learns
+            between two calls.
+        resume: continue from the checkpoint, if there is one.
     """
 
     collector: RemoteCollector
@@ -286,11 +282,11 @@ class Learner(OffPolicyTrainer):
         super().__init__(run, config, off_policy_algorithm(config.algorithm), resume=resume)
 
     def make_collector(self) -> RemoteCollector:
-        """Take the steps of samplers in place of own ones."""
+        """Take steps from the samplers."""
         return RemoteCollector(self.config, self._samplers, self._take)
 
     def make_buffer(self) -> Shards:
-        """A part of the buffer for each sampler."""
+        """Make a shard of the buffer for each sampler."""
         size = self.config.buffer_size // self._samplers
         return Shards([self.replay(size) for _ in range(self._samplers)])
 
@@ -299,24 +295,24 @@ class Learner(OffPolicyTrainer):
         return {**super().about(), "samplers": self._samplers}
 
     def action(self) -> Tensor:
-        """None: samplers choose theirs."""
+        """None: samplers choose their actions."""
         return torch.empty(0)
 
     def interact(self, action: Tensor) -> Transition:
-        """Take the next step of a sampler; the buffer's part is then the sampler's."""
+        """Take the next step of a sampler and select its shard."""
         transition = super().interact(action)
         self.buffer.choose(self.collector.sampler, begun=self.collector.begun)
         return transition
 
 
 class TrainerActor:
-    """The trainer as an actor: it learns in one call, beside which others bring fragments.
+    """The trainer as a Ray actor: one call learns while others deliver fragments.
 
-    It has a folder of its own; what is new in that goes back with every call.
+    It has a separate folder; every call returns new files in it.
 
     Args:
-        samplers: how many there are.
-        setup: called first, to register tasks, for example.
+        samplers: number of samplers.
+        setup: called first, e.g. to register tasks.
     """
 
     def __init__(self, samplers: int, setup: Callable[[], None] | None) -> None:
@@ -333,19 +329,19 @@ class TrainerActor:
         self._progress: Progress
 
     def train(self, config: OffPolicyConfig, files: dict[str, bytes], resume: bool) -> Report:
-        """Train until the budget is spent, or until `stop`.
+        """Train until the budget is spent or `stop` is called.
 
         Args:
             config: settings of the run.
-            files: what is in the run's folder so far.
-            resume: go on from the checkpoint, if there is one.
+            files: contents of the run folder so far.
+            resume: continue from the checkpoint, if there is one.
         """
         folder = Path(self._folder.name)
         try:
             for name, content in files.items():
                 (folder / name).parent.mkdir(exist_ok=True)
                 (folder / name).write_bytes(content)
-            self._new_files()  # are known
+            self._new_files()  # mark them as known
             self._learner = Learner(
                 Run(folder), config, samplers=self._samplers, take=self._take, resume=resume
             )
@@ -356,18 +352,18 @@ class TrainerActor:
                 self._learner.train()
             except DivergedError as diverged:
                 error = diverged
-            self._sent.clear()  # all again: what is under way may not arrive
+            self._sent.clear()  # resend all: messages in flight may be lost
             return Report(self._learner.progress(), self._new_files(), error)
         finally:
             with self._lock:
                 self._folder.cleanup()
 
     def exchange(self, index: int, fragment: Fragment | None) -> tuple[Report, Arrays]:
-        """Take a fragment, as soon as there is room for it, and give the newest policy.
+        """Take a fragment as soon as there is room, and return the newest policy.
 
         Args:
-            index: of its sampler.
-            fragment: None for a sampler that only begins.
+            index: of the sampler.
+            fragment: None for a sampler that has just started.
         """
         self._begun.wait()
         if fragment is not None:
@@ -375,7 +371,7 @@ class TrainerActor:
         return Report(self._progress, self._new_files()), self._weights
 
     def stop(self) -> None:
-        """Let the run end after the step that it is in."""
+        """End the run after the current step."""
         self._begun.wait()
         self._learner.stop()
 
@@ -384,7 +380,7 @@ class TrainerActor:
         return self._fragments.get()
 
     def _publish(self) -> None:
-        """Copy the policy as it is between two updates."""
+        """Copy the policy between two updates."""
         self._weights = weights(self._learner.agent)
         self._progress = self._learner.progress()
 
@@ -405,5 +401,5 @@ class TrainerActor:
 
 
 def _tensors(arrays: Arrays) -> dict[str, Tensor]:
-    """Copies as tensors: what Ray hands over is read-only."""
+    """Copies as tensors: Ray's arrays are read-only."""
     return {name: torch.from_numpy(np.array(array)) for name, array in arrays.items()}

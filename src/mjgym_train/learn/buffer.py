@@ -1,4 +1,4 @@
-"""Replay of transitions, from which n-step returns and histories are made when they are drawn."""
+"""Replay buffer; n-step returns and histories are assembled when sampling."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields, replace
@@ -12,18 +12,18 @@ from mjgym_train.learn.collector import Size
 
 @dataclass(frozen=True)
 class Batch:
-    """Transitions over n steps; the leading axis is theirs.
+    """Transitions over n steps, with a leading batch axis.
 
     Args:
-        observation: (B, history, size), the present one last; of pictures (B, history, height,
+        observation: (B, history, size), the current one last; for images (B, history, height,
             width, channels), uint8.
         action: (B, size), within -1 and 1.
-        rewards: (B, n), 0 behind the end of what was stored or of the episode.
-        steps: (B,) how many rewards there are, at least 1.
-        following: the same after those steps.
-        terminated: (B,) bool, whether the episode has terminated there: nothing follows. Where it
-            was truncated, by a time limit for example, the following observation has a value.
-        shorter: the same transitions over fewer steps, if someone learns from those.
+        rewards: (B, n), 0 after the end of the episode or of the stored steps.
+        steps: (B,), number of valid rewards, at least 1.
+        following: observation after those steps, with the shape of `observation`.
+        terminated: (B,) bool, whether the episode terminated there, so that nothing follows. After
+            a truncation, e.g. by a time limit, the following observation has a value.
+        shorter: the same transitions over fewer steps, if requested.
     """
 
     observation: Tensor
@@ -35,11 +35,11 @@ class Batch:
     shorter: "tuple[Batch, ...]" = ()
 
     def over(self, n_step: int) -> "Batch":
-        """The same transitions over so many steps."""
+        """The same transitions over `n_step` steps."""
         return next(one for one in (self, *self.shorter) if one.rewards.shape[1] == n_step)
 
     def recent(self, history: int) -> "Batch":
-        """The same with the last observations of each history alone."""
+        """The same transitions with only the last observations of each history."""
         return replace(
             self,
             observation=self.observation[:, -history:],
@@ -48,12 +48,12 @@ class Batch:
         )
 
     def at(self, rows: Tensor) -> "Batch":
-        """Some of these transitions, by their places."""
+        """A subset of these transitions, by index."""
         tensors = (value[rows] for value in self._tensors())
         return _batch(tensors, (one.at(rows) for one in self.shorter))
 
     def beside(self, other: "Batch") -> "Batch":
-        """These transitions and others, in one batch."""
+        """These transitions and others in one batch."""
         pairs = zip(self._tensors(), other._tensors(), strict=True)
         shorter = zip(self.shorter, other.shorter, strict=True)
         return _batch(map(torch.cat, pairs), (a.beside(b) for a, b in shorter))
@@ -77,7 +77,7 @@ def _batch(tensors: Iterable[Any], shorter: Iterable[Batch]) -> Batch:
 
 
 class Replay(Protocol):
-    """Stored transitions, as `ReplayBuffer` has them."""
+    """Interface of a replay buffer."""
 
     def __len__(self) -> int:
         """Transitions that can be drawn."""
@@ -96,21 +96,21 @@ class Replay(Protocol):
         ...
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Store again what `state_dict` gave."""
+        """Restore contents from `state_dict`."""
         ...
 
 
 class ReplayBuffer:
-    """The last transitions of several sub-environments, a ring over time.
+    """A ring buffer of the last transitions of several sub-environments.
 
     Args:
-        size: transitions of all sub-environments together.
+        size: capacity in transitions, over all sub-environments.
         num_envs: number of sub-environments.
-        observation_size: of an observation; pictures are kept as uint8.
+        observation_size: numbers in an observation, or the shape of an image, stored as uint8.
         action_size: numbers in an action.
-        n_step: rewards of a transition that is drawn.
-        shorter: lengths, less than `n_step`, over which the same transitions are drawn as well.
-        history: observations of one.
+        n_step: rewards in a sampled transition.
+        shorter: lengths below `n_step` over which the same transitions are returned as well.
+        history: observations in a history.
     """
 
     def __init__(
@@ -131,7 +131,7 @@ class ReplayBuffer:
         vector = isinstance(observation_size, int)
         shape = (observation_size,) if isinstance(observation_size, int) else observation_size
         kind = torch.float32 if vector else torch.uint8
-        # Memory that is not touched is not there: a buffer grows with what is in it.
+        # Untouched memory is not allocated: a buffer grows with its contents.
         self._arrays = {
             "observation": torch.empty(rows, *shape, dtype=kind),
             "action": torch.empty(rows, action_size),
@@ -139,9 +139,9 @@ class ReplayBuffer:
             "following": torch.empty(rows, *shape, dtype=kind),
             "terminated": torch.empty(rows, dtype=torch.bool),
             "ended": torch.empty(rows, dtype=torch.bool),
-            "age": torch.empty(rows, dtype=torch.int32),  # steps since the episode began
+            "age": torch.empty(rows, dtype=torch.int32),  # step of the episode
         }
-        self._added = 0  # steps of every sub-environment, ever
+        self._added = 0  # total steps per sub-environment
 
     def __len__(self) -> int:
         """Transitions that can be drawn."""
@@ -152,8 +152,8 @@ class ReplayBuffer:
 
         Args:
             **step: `observation`, `action`, `reward`, `following` (the observation after the step,
-                also where that ended the episode), `terminated`, `ended` (terminated or truncated)
-                and `age` (steps since the episode began).
+                also at the end of the episode), `terminated`, `ended` (terminated or truncated) and
+                `age` (step of the episode).
         """
         first = self._added % self._length * self.num_envs
         for name, array in self._arrays.items():
@@ -161,7 +161,7 @@ class ReplayBuffer:
         self._added += 1
 
     def cut(self) -> None:
-        """End the episodes that are stored: what is added next does not follow on them."""
+        """End the stored episodes: the next steps do not continue them."""
         if self._added:
             last = (self._added - 1) % self._length * self.num_envs
             self._arrays["ended"][last : last + self.num_envs] = True
@@ -169,24 +169,23 @@ class ReplayBuffer:
     def sample(self, count: int, generator: torch.Generator | None = None) -> Batch:
         """Transitions drawn uniformly, with replacement.
 
-        A return ends with its episode, and with what is stored: the newest transitions have fewer
-        than n rewards. A history reaches back to the beginning of its episode, of which it repeats
-        the first observation.
+        A return ends with its episode and with the stored steps: the newest transitions have fewer
+        than n rewards. A history is padded with the first observation of its episode.
 
         Args:
             count: number of transitions.
-            generator: that draws them.
+            generator: random generator; None for PyTorch's global one.
         """
         return self._batch(*self._places(count, generator))
 
     def _places(self, count: int, generator: torch.Generator | None) -> tuple[Tensor, Tensor]:
-        """Times and sub-environments of steps drawn uniformly, (count,) each."""
+        """Indices of time and sub-environment of uniformly drawn steps, (count,) each."""
         stored = min(self._added, self._length)
         time = torch.randint(stored, (count,), generator=generator) + self._added - stored
         return time, torch.randint(self.num_envs, (count,), generator=generator)
 
     def _batch(self, time: Tensor, env: Tensor) -> Batch:
-        """The transitions that begin at some places."""
+        """The transitions that start at some indices."""
         oldest = self._added - min(self._added, self._length)
         observation = self._past(time, env, oldest, self._history)
         action = self._arrays["action"][self._rows(time, env)]
@@ -197,7 +196,7 @@ class ReplayBuffer:
         return replace(longest, shorter=tuple(shorter))
 
     def _steps(self, time: Tensor, env: Tensor, oldest: int, n_step: int) -> tuple[Tensor, ...]:
-        """Rewards, their numbers, what they lead to and whether that is the end."""
+        """Rewards, their number, the following observations and whether the episode terminates."""
         count = len(time)
         going = torch.ones(count, dtype=torch.bool)
         rewards, last = [], time
@@ -210,7 +209,7 @@ class ReplayBuffer:
         end = self._rows(last, env)
         following = self._arrays["following"][end][:, None]
         if self._history > 1:
-            # What precedes the last observation: those from which its step and earlier ones began.
+            # The history before the last observation: those before its step and earlier ones.
             before = self._past(last, env, oldest, self._history - 1)
             following = torch.cat([before, following], 1)
         terminated = self._arrays["terminated"][end]
@@ -220,7 +219,6 @@ class ReplayBuffer:
         return time % self._length * self.num_envs + env
 
     def _past(self, time: Tensor, env: Tensor, oldest: int, count: int) -> Tensor:
-        """The last observations up to a time, (B, count, ...)."""
         age = self._arrays["age"][self._rows(time, env)]
         back = torch.arange(count - 1, -1, -1)[None]
         reach = torch.minimum(age, time - oldest)[:, None]
@@ -233,7 +231,7 @@ class ReplayBuffer:
         return {"added": self._added, "arrays": arrays}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Store again what `state_dict` gave, of a buffer of the same size."""
+        """Restore contents from the `state_dict` of a buffer of the same size."""
         self._added = state["added"]
         for name, array in state["arrays"].items():
             self._arrays[name][: len(array)] = array

@@ -1,10 +1,9 @@
-"""Training over many machines: samplers that act and a trainer that learns, as Ray actors.
+"""Training on a Ray cluster: sampler actors that act and a trainer actor that learns.
 
-A sampler acts in sub-environments of its own by the policy that it was last given, and hands over
-what came of it, a fragment of some steps. The trainer stores the fragments of all samplers, learns
-as often as the settings say for each of their steps, and gives its policy in return. Both go
-through Ray's object store. The process that began the run passes them on, replaces what dies, and
-keeps the run's folder.
+A sampler acts in its sub-environments by the latest policy it has received, and returns a fragment
+of steps. The trainer stores the fragments of all samplers, makes the updates that the settings
+require for each step, and returns its policy. Both go through Ray's object store. The driver
+process forwards them, replaces actors that die, and keeps the run folder.
 """
 
 import contextlib
@@ -22,25 +21,25 @@ from mjgym_train.learn.algorithms.ensemble import BY_CRITICS
 from mjgym_train.learn.trainer import Progress, signalled
 from mjgym_train.run import Run
 
-ATTEMPTS = 4  # an actor that dies so often without getting on dies of what it does
+ATTEMPTS = 4  # deaths without progress after which the actor itself is at fault
 TRAINER = "the trainer"
 
 
 class ClusterTrainer:
-    """A run whose samplers and trainer are actors of a Ray cluster; see the module.
+    """A run with samplers and trainer as actors of a Ray cluster; see the module.
 
     Args:
         run: folder that the run was created in, on this machine.
-        config: its settings; `num_envs` and `threads` are each sampler's.
-        samplers: how many act.
-        address: of the cluster, as `ray.init` takes it; by default the one in RAY_ADDRESS, or a new
-            one on this machine alone.
-        resume: go on from the checkpoint, if there is one.
-        show: called with the progress, once in a while.
-        setup: called first in every process, to register tasks, for example.
+        config: its settings; `num_envs` and `threads` are per sampler.
+        samplers: number of samplers.
+        address: of the cluster, as in `ray.init`; by default RAY_ADDRESS, or a new one on this
+            machine alone.
+        resume: continue from the checkpoint, if there is one.
+        show: called with the progress, from time to time.
+        setup: called first in every process, e.g. to register tasks.
 
     Raises:
-        ConfigError: the algorithm does not learn from a replay buffer.
+        ConfigError: the algorithm is not off-policy.
         RunError: Ray is not installed.
     """
 
@@ -63,7 +62,7 @@ class ClusterTrainer:
             )
         self._ray = _ray()
         self.run_folder = run
-        self._given, self._kept = config, False  # the settings, and whether they are written
+        self._given, self._kept = config, False  # the settings, and whether they have been written
         self._config: Any = dataclasses.replace(config, threads=config.threads or 1)
         self._address, self._resume = address, resume
         self._show = show or (lambda progress: None)
@@ -71,18 +70,18 @@ class ClusterTrainer:
         self._count = samplers
         self.samplers: list[Any] = []  # handles of the actors
         self.trainer: Any = None
-        self._training: Any = None  # what the trainer's call gives in the end
-        self._under_way: dict[Any, Callable[[Any], None]] = {}  # other calls, what follows on each
+        self._training: Any = None  # reference to the result of the trainer's call
+        self._under_way: dict[Any, Callable[[Any], None]] = {}  # other calls, their callbacks
         self._env_step = 0
-        self._deaths: dict[str, int] = {}  # of each since it last got on
+        self._deaths: dict[str, int] = {}  # of each actor since its last progress
         self._stop = False
 
     def stop(self) -> None:
-        """Let the run end, and keep its state."""
+        """End the run and keep its state."""
         self._stop = True
 
     def train(self) -> Progress:
-        """Train until the budget is spent, or until SIGINT or SIGTERM, and keep the state.
+        """Train until the budget is spent or SIGINT or SIGTERM arrives, and keep the state.
 
         A second SIGINT interrupts at once.
 
@@ -114,9 +113,9 @@ class ClusterTrainer:
         return sampler.options(**options).remote(self._config, index, self._setup)
 
     def _make_trainer(self, resume: bool) -> None:
-        """Make the trainer and let it learn."""
+        """Create the trainer and start its training."""
         trainer = self._ray.remote(TrainerActor)
-        # Beside the samplers' exchanges it learns, and hears that it shall stop.
+        # Concurrent calls: training, exchanges with samplers, and stopping.
         options = {"num_cpus": self._config.torch_threads, "max_concurrency": self._count + 2}
         self.trainer = trainer.options(**options).remote(self._count, self._setup)
         folder = self.run_folder.path
@@ -149,17 +148,17 @@ class ClusterTrainer:
                 self._under_way.pop(ready[0])(ready[0])
 
     def _died(self, name: str, actor: Any, error: Exception) -> None:
-        """Count a death, and see that the actor is gone indeed.
+        """Count a death, and make sure that the actor is gone.
 
         Raises:
-            RunError: it has died several times, and done nothing in between.
+            RunError: it has died several times without progress.
         """
         self._deaths[name] = self._deaths.get(name, 0) + 1
         if self._deaths[name] == ATTEMPTS:
             raise RunError(f"{name} has died {ATTEMPTS} times without getting on: {error}")
         self._ray.kill(actor)
 
-    # Each sampler acts and exchanges by turns.
+    # Each sampler alternates between acting and exchanging.
 
     def _exchange(self, index: int, fragment: Any) -> None:
         exchange = self.trainer.exchange.options(num_returns=2)
@@ -191,9 +190,9 @@ class ClusterTrainer:
             self._exchange(index, fragment)
 
     def _note(self, report: Report) -> None:
-        """Keep what is new in the run's folder, and show how far it is."""
+        """Write new files to the run folder, and show the progress."""
         folder = self.run_folder
-        if not self._kept:  # now that the trainer has made environments and networks
+        if not self._kept:  # the trainer has created environments and networks
             folder.keep(self._given)
             self._kept = True
         for name, content in report.files.items():
@@ -216,25 +215,25 @@ def _ray() -> Any:
 
 @contextlib.contextmanager
 def _connected(ray: Any, address: str | None, cpus: int) -> Iterator[None]:
-    """Be connected to a cluster with so many CPUs, unless this process is to one already.
+    """Connect to a cluster with enough CPUs, unless this process is already connected.
 
     Raises:
-        RunError: there is none, or it has fewer.
+        RunError: there is no cluster, or it has fewer CPUs.
     """
     address = address or os.environ.get("RAY_ADDRESS")
     with contextlib.ExitStack() as stack:
         if not ray.is_initialized():
-            # No more CPUs than it takes: for each, Ray starts a process beforehand.
+            # No more CPUs than needed: Ray starts a process for each in advance.
             there = {"num_cpus": cpus, "include_dashboard": False}
             try:
                 ray.init(address or "local", log_to_driver=False, **({} if address else there))
             except (ConnectionError, RuntimeError, ValueError) as error:
                 raise RunError(f"there is no Ray cluster at {address}: {error}") from None
             stack.callback(ray.shutdown)
-        found = ray.cluster_resources().get("CPU", 0)
-        if found < cpus:
+        total = ray.cluster_resources().get("CPU", 0)
+        if total < cpus:
             raise RunError(
-                f"the samplers and the trainer take {cpus} CPUs, and the cluster has {found:g}: "
+                f"the samplers and the trainer take {cpus} CPUs, and the cluster has {total:g}: "
                 "fewer samplers or threads"
             )
         yield

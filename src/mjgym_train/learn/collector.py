@@ -1,4 +1,4 @@
-"""Sub-environments that an algorithm acts in, and the transitions that come of it."""
+"""Collects transitions from the sub-environments in which an algorithm acts."""
 
 import contextlib
 import math
@@ -20,24 +20,24 @@ from mjgym.util.suggestions import or_else
 from mjgym_train.config import Config
 
 Size = int | tuple[int, int, int]
-"""Of an observation: numbers in a vector, or height, width and channels of a picture.
+"""Size of an observation: numbers in a vector, or height, width and channels of an image.
 
-Pictures from several cameras are one picture, with the channels of all.
+Images of several cameras are stacked along their channels.
 """
 
 
 @dataclass(frozen=True)
 class Transition:
-    """A decision in every sub-environment; the leading axis, of length n, is theirs.
+    """A decision in every sub-environment, with a leading axis of length n.
 
     Args:
         observation: before the decision, (n, size), or (n, height, width, channels) uint8.
         action: (n, action size), within -1 and 1.
-        reward: (n,), the sum over the control steps that repeat the action.
-        following: the observation after them, also where they ended the episode.
+        reward: (n,), the sum over the repeated control steps.
+        following: the observation after them, also at the end of the episode.
         terminated: (n,) bool.
         ended: (n,) bool, terminated or truncated.
-        age: (n,) int32, decisions since the episode began, before this one.
+        age: (n,) int32, decisions of the episode before this one.
     """
 
     observation: Tensor
@@ -50,28 +50,28 @@ class Transition:
 
 
 class Collector:
-    """A batch of sub-environments, the histories of their observations and their returns.
+    """A batch of sub-environments, with the histories of their observations and their returns.
 
-    Of a batch that gives tensors (`env.backend=warp`) those tensors are learned from, where they
-    are: all others here, and the networks, are on the same device.
+    A batch that returns tensors (`env.backend=warp`) is used on its device: all other tensors here
+    and the networks are on the same device.
 
     Args:
         config: settings of the run.
-        history: observations of a stack; as many as the settings say by default.
+        history: observations in a history; default: the setting.
 
     Attributes:
         envs: the vector environment.
-        device: of PyTorch, that the sub-environments are on.
-        low: bounds of an action, (action size,).
-        high: the same.
-        observation_size: of an observation.
-        weights: of the observation's numbers, (size,); None where the settings name none.
-        stack: the last observations, (n, history, ...), the present one last.
-        returns: of the episodes that have ended with the last step, from their start.
-        sampler: index of the one that took the last step; 0 here, where there is none.
+        device: PyTorch device of the sub-environments.
+        low: lower bounds of an action, (action size,).
+        high: upper bounds of an action, (action size,).
+        observation_size: numbers in an observation, or the shape of an image.
+        weights: of the observation's numbers, (size,); None without such a setting.
+        stack: the last observations, (n, history, ...), the current one last.
+        returns: of the complete episodes that ended with the last step.
+        sampler: index of the sampler that took the last step; 0 without samplers.
 
     Raises:
-        ConfigError: observations are neither vectors nor coloured pictures of one size.
+        ConfigError: observations are neither vectors nor colour images of one size.
     """
 
     def __init__(self, config: Config, history: int | None = None) -> None:
@@ -88,7 +88,7 @@ class Collector:
             raise ConfigError(f"env: {error}") from error
         self.device = torch.device(getattr(self.envs.unwrapped, "device", "cpu"))
         self.observation_size = _size(self.envs.single_observation_space)
-        # Numbers are kept in single precision, pictures as they are.
+        # Vectors are stored in single precision, images unchanged.
         self._kind = torch.float32 if isinstance(self.observation_size, int) else torch.uint8
         self.low, self.high = _bounds(self.envs.single_action_space)
         self.returns: list[float] = []
@@ -102,31 +102,31 @@ class Collector:
             self._whole = torch.ones(n, dtype=torch.bool)  # whether episodes began at their start
 
     def _entry_weights(self) -> np.ndarray | None:
-        """Weights of the observation's numbers, (size,), by the settings' of its entries.
+        """Weights of the observation's numbers, (size,), from the settings of its entries.
 
         Raises:
             ConfigError: there is no such entry.
         """
-        given = self._config.entry_weights
-        if not given:
+        by_name = self._config.entry_weights
+        if not by_name:
             return None
         shapes = self.envs.unwrapped.entry_shapes
-        for name in given:
+        for name in by_name:
             if name not in shapes or not isinstance(self.observation_size, int):
                 raise ConfigError(f"entry_weights: no entry {name!r}{or_else(name, shapes)}")
         counts = [math.prod(shape) for shape in shapes.values()]
-        return np.repeat([given.get(name, 1.0) for name in shapes], counts)
+        return np.repeat([by_name.get(name, 1.0) for name in shapes], counts)
 
     def use(self) -> contextlib.AbstractContextManager[Any]:
-        """Make new tensors on the device; the processor needs nothing, and this would cost time."""
+        """Make the device PyTorch's default; skipped on the CPU, where it would only cost time."""
         return contextlib.nullcontext() if self.device.type == "cpu" else self.device
 
     def _tensor(self, values: Any) -> Tensor:
-        """Output of the batch as a tensor on its device; a tensor is not copied."""
+        """Output of the batch as a tensor on its device; tensors are not copied."""
         return torch.as_tensor(values, device=self.device)
 
     def begin(self) -> Tensor:
-        """Begin all episodes; returns the first observations, (n, ...)."""
+        """Start all episodes; returns the first observations, (n, ...)."""
         config = self._config
         seeds = np.random.SeedSequence(config.seed).generate_state(config.num_envs)
         observation, _ = self.envs.reset(seed=seeds.tolist())
@@ -135,7 +135,7 @@ class Collector:
         limit = self.envs.unwrapped.max_episode_steps
         if config.stagger and limit is not None:
             steps = np.arange(config.num_envs) * limit // config.num_envs
-            steps -= steps % config.action_repeat  # whole decisions are left
+            steps -= steps % config.action_repeat  # whole decisions remain
             observation = joined(self.envs.unwrapped.set_state({"steps": steps}))
             self._whole = self._tensor(steps == 0)
         start = self._tensor(observation).to(self._kind, copy=True)
@@ -144,15 +144,15 @@ class Collector:
 
     @property
     def observation(self) -> Tensor:
-        """The present observations, (n, ...)."""
+        """The current observations, (n, ...)."""
         return self.stack[:, -1]
 
     def observed(self, recorded: Any) -> np.ndarray | None:
-        """Recorded observations as they are learned from, (rows, ...); None if they are others.
+        """Recorded observations as used for learning, (rows, ...); None if they do not match.
 
         Args:
-            recorded: rows of an array, or of a dict's entries, whose order does not matter, and of
-                which some may be left over.
+            recorded: rows of an array or of a dict's entries, in any order; extra entries are
+                ignored.
         """
         space = self.envs.single_observation_space
         names = list(getattr(space, "spaces", self.envs.unwrapped.entry_shapes))
@@ -179,12 +179,12 @@ class Collector:
         """One decision in all sub-environments; ended episodes are reset.
 
         Args:
-            action: (n, action size), within -1 and 1, for the bounds; it is taken for
+            action: (n, action size), within -1 and 1, scaled to the bounds and repeated for
                 `action_repeat` control steps.
         """
         scaled = self._low + (action + 1) / 2 * self._range
-        given = scaled if self._gives_tensors else scaled.cpu().numpy()
-        now, following, rewards, terminated, ended = self._repeated(given)
+        batch = scaled if self._gives_tensors else scaled.cpu().numpy()
+        now, following, rewards, terminated, ended = self._repeated(batch)
         transition = Transition(
             observation=self.observation,
             action=action,
@@ -205,19 +205,16 @@ class Collector:
         return transition
 
     def _repeated(self, action: Any) -> tuple[Tensor, ...]:
-        """Control steps with one action, `action_repeat` of them or until the episode ends.
+        """Repeat an action for `action_repeat` control steps or until the episode ends.
 
-        An episode that begins while others still repeat is put back to its start in the end.
-
-        Args:
-            action: as the environments take it.
+        An episode that starts while others still repeat is finally put back to its start.
 
         Returns:
-            As of `_advance`, the rewards being sums.
+            As `_advance`, with summed rewards.
         """
         whole = self._advance(action)
         left = self._config.action_repeat - 1
-        starts: list[tuple[np.ndarray, Any]] = []  # of episodes that have begun, and which
+        starts: list[tuple[np.ndarray, Any]] = []  # of new episodes, with their mask
         begun = whole[-1]
         while left and not whole[-1].all():
             if begun.any():
@@ -234,8 +231,7 @@ class Collector:
         """One control step of all sub-environments; ended episodes are reset.
 
         Returns:
-            The observations then, those that the step led to, the rewards, and who has terminated
-            and who has ended.
+            The current observations, those after the step, rewards, terminations and ends.
         """
         observation, reward, terminated, truncated, info = self.envs.step(action)
         now = self._tensor(joined(observation)).to(self._kind)
@@ -246,7 +242,7 @@ class Collector:
         return now, following, self._tensor(reward), self._tensor(terminated), ended
 
     def _following(self, now: Tensor, ended: Tensor, final: Any) -> Tensor:
-        """Next observations: where a step ended the episode, that episode's last one."""
+        """Next observations; where a step ended the episode, its last one."""
         if isinstance(final, Tensor):  # a whole batch
             return torch.where(ended[:, None], final.to(self._kind), now)
         following = now.clone()
@@ -255,16 +251,16 @@ class Collector:
         return following
 
     def state_dict(self) -> dict[str, Any]:
-        """All that the next steps depend on."""
+        """The state that determines all further steps."""
         state = self.envs.unwrapped.get_state()
         envs = {name: torch.from_numpy(np.asarray(value)) for name, value in state.items()}
         return {"envs": envs, "own": {name: getattr(self, name) for name in _KEPT}}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Go on from what `state_dict` gave, with the same settings.
+        """Continue from `state_dict`, with the same settings.
 
         Raises:
-            RunError: it is that of a run with samplers elsewhere.
+            RunError: it belongs to a run with remote samplers.
         """
         if "envs" not in state:
             raise RunError("the run has samplers: go on with it with --ray")
@@ -281,7 +277,7 @@ _KEPT = ("stack", "_sums", "_age", "_whole")
 
 
 def _continued(whole: tuple[Tensor, ...], step: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
-    """Control steps so far and one more, which counts where the episode has not ended before."""
+    """Accumulated control steps with one more, which counts unless the episode has ended before."""
     now, following, rewards, terminated, ended = whole
     over = ended.view(-1, *(1,) * (now.ndim - 1))
     return (
@@ -294,10 +290,10 @@ def _continued(whole: tuple[Tensor, ...], step: tuple[Tensor, ...]) -> tuple[Ten
 
 
 def _size(space: Any) -> Size:
-    """The size of an observation; that of a vector with goals includes them.
+    """The size of an observation; vectors with goals are counted with their goals.
 
     Raises:
-        ConfigError: it is neither a vector nor made of coloured pictures of one size.
+        ConfigError: it is neither a vector nor colour images of one size.
     """
     parts = list(space.spaces.values()) if isinstance(space, gymnasium.spaces.Dict) else [space]
     shapes = [part.shape or () for part in parts]
@@ -318,7 +314,7 @@ def _size(space: Any) -> Size:
 
 
 def _bounds(space: Any) -> tuple[np.ndarray, np.ndarray]:
-    """Bounds of an action; -1 and 1 where there are none."""
+    """Action bounds; infinite ones become -1 and 1."""
     low = np.where(space.low > -UNLIMITED, space.low, -1.0).astype(np.float32)
     high = np.where(space.high < UNLIMITED, space.high, 1.0).astype(np.float32)
     return low, high

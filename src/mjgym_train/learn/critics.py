@@ -1,12 +1,12 @@
 """Critics: the mean of the return, or its distribution.
 
-A critic's outputs for each head begin near `initial`. Of outputs with any leading shape, `value` is
-the mean of the return, `backup` the target of a return one or several rewards earlier, and `loss`
-how far outputs are from a target. A critic of one's own is a class with these, named in the setting
-`critic` as "module:Class"; it is made with the settings.
+For outputs with any leading shape, `value` is the mean return, `backup` the target of a return one
+or several rewards earlier, and `loss` the distance of outputs from a target. Each head's outputs
+start near `initial`. A custom critic is a class with these methods, named in the setting `critic`
+as "module:Class" and constructed with the settings.
 
-Before anything is learned every critic expects returns near zero. A mistake there lasts: of a
-bootstrapped value, each turnover of the target networks corrects the part 1 - gamma^n alone.
+Untrained critics expect returns near zero. Errors of the initial value decay slowly: with
+bootstrapping, each turnover of the target networks corrects only the part 1 - gamma^n.
 """
 
 from dataclasses import dataclass
@@ -20,8 +20,8 @@ from mjgym.policies.run_errors import ConfigError
 from mjgym_train.config import OffPolicyConfig
 from mjgym_train.learn.named_classes import imported
 
-HUBER = 1.0  # where the quantile loss turns from quadratic to linear
-FALLOFF = 0.05  # of a support, over which a categorical critic's first probabilities fall by e
+HUBER = 1.0  # transition of the quantile loss from quadratic to linear
+FALLOFF = 0.05  # share of the support over which initial probabilities fall by e
 
 
 class Critic(Protocol):
@@ -30,15 +30,15 @@ class Critic(Protocol):
     initial: Tensor  # outputs, (size,)
 
     def value(self, outputs: Tensor) -> Tensor:
-        """Means of returns, (...), of outputs (..., size)."""
+        """Mean returns, (...), of outputs (..., size)."""
 
     def backup(self, outputs: Tensor, reward: Tensor, discount: Tensor) -> Tensor:
-        """Target, (..., size): of reward + discount * return, whose outputs are given.
+        """Target, (..., size), of reward + discount * return.
 
         Args:
-            outputs: (..., size) of the target critic.
-            reward: (...) sum of discounted rewards.
-            discount: (...) of the return, 0 where nothing follows.
+            outputs: (..., size) of the target critic, for the return.
+            reward: (...), sum of discounted rewards.
+            discount: (...) of the return, 0 if nothing follows.
         """
 
     def loss(self, outputs: Tensor, target: Tensor) -> Tensor:
@@ -46,24 +46,20 @@ class Critic(Protocol):
 
 
 class Mean:
-    """The expected return, learned by squared errors.
-
-    Args:
-        config: settings.
-    """
+    """The expected return, learned by squared errors."""
 
     size = 1
     initial = torch.zeros(1)
 
     def __init__(self, config: OffPolicyConfig) -> None:
-        del config  # has no setting for it
+        del config  # no settings
 
     def value(self, outputs: Tensor) -> Tensor:
         """The output itself."""
         return outputs[..., 0]
 
     def backup(self, outputs: Tensor, reward: Tensor, discount: Tensor) -> Tensor:
-        """The reward and the discounted value."""
+        """The reward plus the discounted value."""
         return reward[..., None] + discount[..., None] * outputs
 
     def loss(self, outputs: Tensor, target: Tensor) -> Tensor:
@@ -73,10 +69,10 @@ class Mean:
 
 @dataclass
 class ReturnRange:
-    """Extremes of rewards and of discounted sums of rewards, 0 included.
+    """Extremes of rewards and of discounted reward sums, 0 included.
 
-    A discounted sum is that of the rewards of an episode so far, the last one weighted with 1: like
-    a return in size, and known at once.
+    A discounted sum covers the rewards of an episode so far, with weight 1 on the last: comparable
+    to a return in size, and known immediately.
 
     Args:
         lowest_reward: so far.
@@ -102,8 +98,8 @@ class ReturnRange:
 class Categorical:
     """Probabilities of evenly spaced returns (C51, Bellemare et al., 2017); outputs are logits.
 
-    A bound of the support that the settings leave open is that of rewards within 0 and 1, and moves
-    outwards when `fit` is given rewards whose returns lie beyond it.
+    Bounds of the support that the settings leave open start at those of rewards within 0 and 1;
+    `fit` moves them outwards for larger returns.
 
     Args:
         config: settings `atoms`, `value_min`, `value_max`, `discount`.
@@ -111,8 +107,8 @@ class Categorical:
     Attributes:
         bounds: of the support.
         support: the returns, (atoms,).
-        spacing: between two of them.
-        clipped: share of the last target's probability that lay outside the support.
+        spacing: between neighbouring atoms.
+        clipped: share of the last target's probability outside the support.
     """
 
     def __init__(self, config: OffPolicyConfig) -> None:
@@ -129,19 +125,19 @@ class Categorical:
         self.set_bounds(low, high)
 
     def set_bounds(self, low: float, high: float) -> None:
-        """Spread the atoms evenly from one return to another."""
+        """Space the atoms evenly between two returns."""
         self.bounds = low, high
         self.spacing = (high - low) / (self.size - 1)
         self.support = torch.linspace(low, high, self.size)
         self.initial = -self.support.abs() / (FALLOFF * (high - low))
 
     def fitted(self, range_: "ReturnRange", *, begun: bool) -> tuple[float, float]:
-        """The bounds that a support needs for returns like those so far.
+        """The bounds of a support for the observed returns.
 
         Args:
             range_: of rewards and returns so far.
-            begun: whether the critic has learned already: bounds then only move outwards, and at
-                least twice as far from 0 as they were, so that they move a few times at most.
+            begun: whether learning has started: bounds then only move outwards, at least doubling
+                their distance from 0, so that they move a few times at most.
         """
         low, high = (
             max(range_.lowest_reward * self._horizon, 2 * range_.lowest_return),
@@ -152,18 +148,18 @@ class Categorical:
             low = old_low if low >= old_low else min(low, 2 * old_low)
             high = old_high if high <= old_high else max(high, 2 * old_high)
         elif range_.highest_reward >= -range_.lowest_reward:
-            high = max(high, self._horizon)  # the random actions before may not have earned it
+            high = max(high, self._horizon)  # random actions may not reach it
         given_low, given_high = self._given
         low = low if given_low is None else given_low
         high = high if given_high is None else given_high
         return (low, high) if low < high else self.bounds
 
     def resampled(self, low: float, high: float) -> tuple[Tensor, Tensor]:
-        """The linear map of logits on this support to those on one with other bounds.
+        """The linear map of logits from this support to one with other bounds.
 
         Returns:
-            A matrix (size, size) and a bias (size,): interpolation between neighbours, and a fall
-            of e for each `FALLOFF` of the range beyond the old support.
+            A matrix (size, size) and a bias (size,): interpolation between neighbours, and a decay
+            by e per `FALLOFF` of the range beyond the old support.
         """
         old_low, old_high = self.bounds
         atoms = torch.linspace(low, high, self.size)
@@ -181,7 +177,7 @@ class Categorical:
         return outputs.softmax(-1) @ self.support
 
     def backup(self, outputs: Tensor, reward: Tensor, discount: Tensor) -> Tensor:
-        """Probabilities of the moved distribution, each shared by the two nearest atoms."""
+        """Probabilities of the shifted distribution, each split between the two nearest atoms."""
         probability = outputs.softmax(-1)
         moved = reward[..., None] + discount[..., None] * self.support
         low, high = self.bounds
@@ -219,23 +215,23 @@ class Quantile:
         return outputs.mean(-1)
 
     def backup(self, outputs: Tensor, reward: Tensor, discount: Tensor) -> Tensor:
-        """The moved quantiles."""
+        """The shifted quantiles."""
         return reward[..., None] + discount[..., None] * outputs
 
     def loss(self, outputs: Tensor, target: Tensor) -> Tensor:
         """The quantile Huber loss: mean over the target's quantiles, sum over the outputs.
 
-        Each output q needs, of the target's quantiles t, the sums over those far below, near below,
-        near above and far above it, where near is less than `HUBER`. Of the sorted quantiles, these
-        are differences of running sums, without a matrix of all pairs. Squares of returns would
-        lose what is small about them in single precision, hence the double.
+        Each output q needs the sums over the target's quantiles t that lie far below, near below,
+        near above and far above it, where near means within `HUBER`. With sorted quantiles these
+        are differences of running sums, without a matrix of all pairs. Squared returns need double
+        precision.
         """
         q = outputs.double()
         t = target.double().sort(-1).values.expand(*q.shape[:-1], -1)
         first, second = (functional.pad(x.cumsum(-1), (1, 0)) for x in (t, t * t))
         edges = torch.cat([q - HUBER, q, q + HUBER], -1).detach()
         places = torch.searchsorted(t.contiguous(), edges)
-        low, middle, high = places.chunk(3, -1)  # how many are less than each
+        low, middle, high = places.chunk(3, -1)  # number of smaller ones
         low1, middle1, high1 = first.gather(-1, places).chunk(3, -1)
         low2, middle2, high2 = second.gather(-1, places).chunk(3, -1)
 
@@ -258,7 +254,7 @@ def make_critic(config: OffPolicyConfig) -> Critic:
     """The critic of the setting `critic`.
 
     Raises:
-        ConfigError: there is none of that name, or it lacks what a critic has.
+        ConfigError: there is no such critic, or it lacks part of the interface.
     """
     if config.critic in CRITICS:
         cls = CRITICS[config.critic]
@@ -271,13 +267,13 @@ def make_critic(config: OffPolicyConfig) -> Critic:
 
 
 def value_weights(critic: Critic) -> tuple[Tensor, bool]:
-    """Weights, (size,), whose sum of a critic's outputs is the value.
+    """Weights, (size,), of the critic outputs whose sum is the value.
 
     Returns:
-        The weights, and whether they are for the probabilities whose logits the outputs are.
+        The weights, and whether they apply to the softmax of the outputs.
 
     Raises:
-        ConfigError: it is a critic of one's own with a value of its own.
+        ConfigError: a custom critic computes values in its own way.
     """
     value = type(critic).value
     if value is Categorical.value and isinstance(critic, Categorical):

@@ -1,4 +1,4 @@
-"""Recorded episodes as tensors: checked against the task, and drawn from."""
+"""Recorded episodes as tensors: checked against the task and sampled."""
 
 import dataclasses
 import hashlib
@@ -24,13 +24,13 @@ _TO_LOOK_AT = {"observation", "dtype", "pixels", "observables"}  # compared by w
 
 @dataclass(frozen=True)
 class Chunks:
-    """Observations and the actions that followed them; the leading axis is that of the draws.
+    """Observations and the actions that followed them, with a leading batch axis.
 
     Args:
-        observation: (B, history, ...), the present one last; at the beginning of an episode, its
-            first observation stands for what is missing.
-        action: (B, chunk, action size), within -1 and 1, from the present one on.
-        there: (B, chunk) bool, whether the episode goes as far.
+        observation: (B, history, ...), the current one last, padded with the first observation of
+            the episode.
+        action: (B, chunk, action size), within -1 and 1, from the current one on.
+        there: (B, chunk) bool, whether the episode extends so far.
     """
 
     observation: Tensor
@@ -40,17 +40,17 @@ class Chunks:
 
 @dataclass(frozen=True)
 class Demonstrations:
-    """Recorded episodes, one after the other; the leading axis is that of their steps.
+    """Recorded episodes, concatenated along a leading axis of steps.
 
     Args:
         observation: before each step, (N, size), or (N, height, width, channels) uint8.
-        following: after it.
+        following: after each step, with the same shape.
         action: (N, action size), within -1 and 1.
         reward: (N,).
         success: (N,) bool, of the state after the step.
         terminated: (N,) bool.
-        ended: (N,) bool, whether it is the last of its episode.
-        age: (N,) int32, steps since the episode began.
+        ended: (N,) bool, whether it is the last step of its episode.
+        age: (N,) int32, step of the episode.
     """
 
     observation: Tensor
@@ -68,7 +68,7 @@ class Demonstrations:
 
     @property
     def digest(self) -> str:
-        """A hash of all that is learned from, in hexadecimal."""
+        """A hexadecimal hash of all data."""
         found = hashlib.sha256()
         for name, value in vars(self).items():
             found.update(f"{name} {tuple(value.shape)} ".encode())
@@ -76,7 +76,7 @@ class Demonstrations:
         return found.hexdigest()[:16]
 
     def chunks(self, count: int, history: int, chunk: int) -> Chunks:
-        """Steps drawn uniformly, with replacement."""
+        """Chunks at uniformly drawn steps, with replacement."""
         rows = torch.randint(len(self), (count,))
         back = torch.arange(history - 1, -1, -1)
         before = rows[:, None] - torch.minimum(back[None], self.age[rows, None])
@@ -85,7 +85,7 @@ class Demonstrations:
         return Chunks(self.observation[before], self.action[ahead], there)
 
     def replay(self, *, n_step: int, history: int, shorter: Sequence[int] = ()) -> ReplayBuffer:
-        """A buffer that holds all steps; see `ReplayBuffer`."""
+        """A replay buffer with all steps; see `ReplayBuffer`."""
         size = tuple(self.observation.shape[1:])
         buffer = ReplayBuffer(
             len(self),
@@ -101,7 +101,7 @@ class Demonstrations:
         return buffer
 
     def returns(self, discount: float) -> ReturnRange:
-        """Extremes of the rewards, and of the discounted sums of those so far in each episode."""
+        """Extremes of the rewards and of their discounted sums so far in each episode."""
         found, total = ReturnRange(), 0.0
         sums = []
         for reward, age in zip(self.reward.tolist(), self.age.tolist(), strict=True):
@@ -111,7 +111,7 @@ class Demonstrations:
         return found
 
     def sparse(self) -> "Demonstrations":
-        """The same with a reward of 1 and the end of the episode at the first success, 0 before."""
+        """Sparse version: reward 1 and the end of the episode at the first success, 0 before."""
         episode = torch.cumsum(self.age == 0, 0)
         before = torch.cumsum(self.success, 0) - self.success.long()
         since = before - before[(self.age == 0).nonzero()[:, 0]][episode - 1]
@@ -124,15 +124,15 @@ class Demonstrations:
 
 
 def read(config: Config, collector: Collector) -> Demonstrations:
-    """The demonstrations that the settings name, for the task of a run.
+    """The demonstrations that the settings name, checked against the task of a run.
 
     Args:
         config: with the settings `data` and `demonstrations`.
-        collector: of the run, whose observations and actions they must have.
+        collector: of the run; observations and actions have to match.
 
     Raises:
-        ConfigError: there is no such dataset, it is damaged, or of something else; the message says
-            what differs. Nothing is changed by it.
+        ConfigError: there is no such dataset, it is damaged, or it does not match; the message says
+            what differs.
     """
     assert isinstance(config, DataSettings)
     try:
@@ -149,10 +149,10 @@ def read(config: Config, collector: Collector) -> Demonstrations:
 
 
 def check(about: datasets.About, config: Config, collector: Collector) -> None:
-    """See whether a dataset is of the task of a run.
+    """Check that a dataset belongs to the task of a run.
 
     Raises:
-        DemonstrationError: it is of another one, or of one with other arguments.
+        DemonstrationError: its task or the task's arguments differ.
     """
     if not about.id:
         return  # spaces alone can be compared
@@ -168,7 +168,7 @@ def check(about: datasets.About, config: Config, collector: Collector) -> None:
 
 
 def _defaults(task: Any) -> dict[str, Any]:
-    """The values of the fields of a task where nothing else is said."""
+    """Default values of a task's fields."""
     found = {}
     for field in dataclasses.fields(task):
         if field.default_factory is not dataclasses.MISSING:
@@ -179,7 +179,7 @@ def _defaults(task: Any) -> dict[str, Any]:
 
 
 def _plain(value: Any) -> Any:
-    """Values as JSON has them: what was written and read is a list, and was a tuple."""
+    """Values as after a JSON round trip, with lists for tuples."""
     if isinstance(value, Mapping):
         return {str(name): _plain(item) for name, item in value.items()}
     if isinstance(value, list | tuple):
@@ -191,8 +191,7 @@ def of_episodes(episodes: Iterable[Episode], collector: Collector) -> Demonstrat
     """Episodes as tensors, for the observations and actions of a collector.
 
     Raises:
-        DemonstrationError: they have others, or numbers that are not finite; the message names the
-            episode.
+        DemonstrationError: spaces differ, or numbers are not finite; the message names the episode.
     """
     columns: dict[str, list[np.ndarray]] = {}
     low, high = collector.low, collector.high
@@ -252,10 +251,10 @@ def _of_shape(shape: tuple[int, ...], dtype: Any) -> str:
 
 
 def require_same(name: str, digest: str, before: str) -> None:
-    """See whether a dataset is the one that a run began with.
+    """Check that a dataset is the one that a run started with.
 
     Raises:
-        RunError: it is another one by that name.
+        RunError: the dataset of that name has changed.
     """
     if digest != before:
         raise RunError(f"the dataset {name} is not the one that the run began with: it has changed")

@@ -1,9 +1,9 @@
-"""Discounts of the heads of a critic, and how their values make one.
+"""Discounts of a critic's heads, and the combination of their values.
 
 Exponential discounting has one head. Hyperbolic discounting (Fedus et al., 2019) weighs a reward
-after t steps with 1 / (1 + k t), the integral of x^(k t) over x from 0 to 1: heads with the
-discounts x_i^k, x_i = 1 - b^i, are its supports, with b such that the last one is the largest
-discount that can be learned.
+after t steps by 1 / (1 + k t), the integral of x^(k t) over x from 0 to 1. Heads with the discounts
+x_i^k, x_i = 1 - b^i, are its supports; b is chosen so that the last one is the largest discount
+that can be learned.
 """
 
 import itertools
@@ -16,9 +16,9 @@ def hyperbolic_discounts(heads: int, k: float, largest: float) -> list[float]:
     """The discounts (1 - b^i)^k, i from 1 to heads, b = exp(log(1 - largest^(1/k)) / heads).
 
     Args:
-        heads: how many.
+        heads: number of discounts.
         k: of 1 / (1 + k t).
-        largest: the last of them, between 0 and 1.
+        largest: the last discount, between 0 and 1.
     """
     return [x**k for x in _supports(heads, k, largest)]
 
@@ -26,7 +26,7 @@ def hyperbolic_discounts(heads: int, k: float, largest: float) -> list[float]:
 def hyperbolic_weights(heads: int, k: float, largest: float) -> list[float]:
     """The widths of a Riemann sum over x: sum of weight_i discount_i^t is about 1 / (1 + k t).
 
-    Each support stands for the interval below it, the last one also for what is above it.
+    Each support covers the interval below it, the last one also the rest above it.
     """
     supports = _supports(heads, k, largest)
     edges = [0.0, *((a + b) / 2 for a, b in itertools.pairwise(supports)), 1.0]
@@ -41,19 +41,19 @@ def _supports(heads: int, k: float, largest: float) -> list[float]:
 def of_heads(
     discounting: str, discount: float, heads: int, k: float, acting_value: str
 ) -> tuple[list[float], list[float]]:
-    """Discounts, and weights whose sum of the heads' values is what the actor maximises.
+    """Discounts, and the weights of the heads' values in the actor's objective.
 
     Args:
         discounting: "exponential" (one head, whatever `heads` says) or "hyperbolic".
-        discount: the one, or the largest.
-        heads: of hyperbolic discounting.
+        discount: the only one, or the largest.
+        heads: number of discounts in hyperbolic discounting.
         k: of 1 / (1 + k t).
-        acting_value: "largest" (the head of the largest discount, as Catalyst.RL's paper has it),
-            "mean" (of all heads, as its code trains) or "hyperbolic" (the sum that approaches
+        acting_value: "largest" (the head of the largest discount, as in Catalyst.RL's paper),
+            "mean" (of all heads, as in its code) or "hyperbolic" (the sum that approximates
             1 / (1 + k t)).
 
     Raises:
-        ConfigError: `largest^(1/k)` is so small that the heads are all the same.
+        ConfigError: `largest^(1/k)` is so small that all heads coincide.
     """
     if discounting == "exponential":
         return [discount], [1.0]

@@ -1,4 +1,4 @@
-"""The engines that update an off-policy agent: PyTorch, or the loops of `fast` where they can."""
+"""Update engines of off-policy agents: PyTorch, or the loops of `fast` where possible."""
 
 import importlib.util
 from collections.abc import Callable
@@ -43,7 +43,7 @@ def engine(wanted: str, agent: OffPolicyAgent | Ensemble) -> tuple[str, str]:
         agent: to be updated.
 
     Raises:
-        ConfigError: the fast engine is asked for and cannot be had.
+        ConfigError: the fast engine is required but not available.
     """
     if wanted == TORCH:
         return TORCH, "engine=torch"
@@ -56,8 +56,8 @@ def engine(wanted: str, agent: OffPolicyAgent | Ensemble) -> tuple[str, str]:
 def update_of(name: str, agent: OffPolicyAgent | Ensemble) -> Callable[[Batch], Metrics]:
     """The update of an agent by an engine.
 
-    The fast one takes over the agent's parameters and the optimisers' moments as they are now: a
-    checkpoint has to be restored before.
+    The fast engine takes over the agent's parameters and optimiser moments, so restore checkpoints
+    first.
     """
     if name == TORCH:
         return agent.update

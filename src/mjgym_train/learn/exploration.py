@@ -1,8 +1,8 @@
-"""Noise that deterministic actors explore with: of actions, of parameters, or mixtures of both.
+"""Exploration noise of deterministic actors: on actions, on parameters, or mixtures of both.
 
-Each episode of each sub-environment draws its strategy: "gaussian", noise of its actions;
-"parameter", noise of the actor's weights, the same for the whole episode (Plappert et al., 2018);
-"none"; or noise of one's own by "module:Class", see `Noise`.
+Each episode of each sub-environment draws its strategy: "gaussian", noise on its actions;
+"parameter", noise on the actor's weights, constant for the episode (Plappert et al., 2018); "none";
+or custom noise by "module:Class", see `Noise`.
 """
 
 import inspect
@@ -19,21 +19,21 @@ from mjgym_train.config import FIXED, SHARED_OUT, Settings, at_least, positive
 from mjgym_train.learn.named_classes import imported
 
 STRATEGIES = ("gaussian", "parameter", "none")
-PROBES = 256  # observations on which the distance of perturbed actions is measured
-SIGMA = (1e-5, 1e2)  # bounds of the search for the scale of the weights' noise
-SEARCH = 16  # halvings of their ratio's logarithm: sigma is found to 0.03 %
+PROBES = 256  # observations for the distance of perturbed actions
+SIGMA = (1e-5, 1e2)  # search bounds of the parameter noise scale
+SEARCH = 16  # bisections of their log ratio: sigma is exact to 0.03 %
 
 
 @dataclass(frozen=True)
 class ExplorationSettings(Settings):
-    """Settings of the noise of a deterministic actor."""
+    """Settings of the exploration noise of a deterministic actor."""
 
     exploration: dict[str, Any] = field(  # shares of the strategies, by name or "module:Class"
         default_factory=lambda: {"gaussian": 1.0}, metadata=FIXED
     )
-    noise_min: float = 0.05  # of actions within -1 and 1; each episode draws its scale (FastTD3)
+    noise_min: float = 0.05  # on actions within -1 and 1; each episode draws its scale (FastTD3)
     noise_max: float = 0.4
-    parameter_noise: float = 0.2  # distance of actions with noisy weights from those without
+    parameter_noise: float = 0.2  # distance of perturbed actions from unperturbed ones
     noise_schedule: Literal["constant", "linear", "exponential"] = "constant"
     noise_final: float = 0.1  # factor of all noise at the end of the schedule, 1 at its beginning
     noise_steps: int = field(default=200_000, metadata=SHARED_OUT)  # actions of the schedule
@@ -60,29 +60,29 @@ class ExplorationSettings(Settings):
 class Noise(Protocol):
     """Base class of custom noise, a `torch.nn.Module`; its buffers are in checkpoints.
 
-    It is made with the settings, the number n of sub-environments and the size of an action. All
-    that it draws comes from PyTorch's global generator, so that resumed runs go on bit for bit.
+    It is constructed with the settings, the number n of sub-environments and the size of an action.
+    It must draw from PyTorch's global generator, so that resumed runs continue bit for bit.
     """
 
     def begin(self, begun: Tensor) -> None:
-        """Begin the episodes, (n,) bool, that have drawn this noise."""
+        """Start the episodes, (n,) bool, that have drawn this noise."""
 
     def forward(self, action: Tensor, inputs: Tensor, factor: float) -> Tensor:
-        """Actions to explore with, (n, action size), which are then clipped to -1 and 1.
+        """Exploratory actions, (n, action size), which are then clipped to -1 and 1.
 
         Args:
-            action: of the actor, (n, action size) within -1 and 1. Where an episode has drawn
-                another strategy, it is not taken.
+            action: of the actor, (n, action size) within -1 and 1. Results for episodes that have
+                drawn another strategy are ignored.
             inputs: of the actor, (n, inputs).
             factor: of all noise, by `noise_schedule`.
         """
 
 
 def made_noise(name: str, config: ExplorationSettings, n: int, action_size: int) -> nn.Module:
-    """The noise of "module:Class".
+    """The custom noise of "module:Class".
 
     Raises:
-        ConfigError: there is none, or it is not as `Noise` says.
+        ConfigError: there is no such class, or it does not match `Noise`.
     """
     cls = imported(name, "exploration", STRATEGIES)
     if not issubclass(cls, nn.Module):
@@ -114,24 +114,24 @@ def made_noise(name: str, config: ExplorationSettings, n: int, action_size: int)
 class Exploration(nn.Module):
     """Exploration noise: draws a strategy for each episode; its state is in checkpoints.
 
-    Noisy weights are those of the linear layers alone: normalisations stay as they are, so that one
-    scale sigma suits all layers. A sub-environment draws the direction of its noise when an episode
-    begins. Sigma is then found by bisection such that actions differ by `parameter_noise`, as the
-    root of the mean square over the last observations and over the numbers of an action. (Plappert
-    et al. approach that distance over many episodes; Catalyst.RL searches as here.) The noise is
-    added to the weights as they are at each step: the actor goes on learning meanwhile.
+    Only the weights of linear layers are perturbed, not normalisations, so that one scale sigma
+    suits all layers. A sub-environment draws the direction of its noise at the start of an episode.
+    Bisection then sets sigma such that actions change by `parameter_noise`, the root mean square
+    over the last observations and the action entries. (Plappert et al. approach that distance over
+    many episodes; Catalyst.RL searches as here.) The noise is added to the current weights at each
+    step, while the actor keeps learning.
 
     Args:
         config: settings.
         n: sub-environments.
-        body: the actor's perceptron, whose shapes matter here.
+        body: the actor's perceptron; only its shapes are used.
 
     Attributes:
-        names: of the strategies: `STRATEGIES`, then those of one's own.
-        strategies: of each sub-environment's episode, (n,), places in `names`.
-        scales: of the noise of actions, (n, 1); 0 where the strategy is another.
-        sigmas: of the noise of weights, (n,); 0 where the strategy is another.
-        steps: actions so far, of all sub-environments together.
+        names: of the strategies: `STRATEGIES`, then custom ones.
+        strategies: of each sub-environment's episode, (n,), indices into `names`.
+        scales: of action noise, (n, 1); 0 for other strategies.
+        sigmas: of parameter noise, (n,); 0 for other strategies.
+        steps: actions so far, over all sub-environments.
     """
 
     strategies: Tensor
@@ -166,11 +166,11 @@ class Exploration(nn.Module):
                 self.register_buffer(f"_biases{k}", torch.zeros(n, 1, *layer.bias.shape))
 
     def begin(self, begun: Tensor) -> None:
-        """Note which sub-environments, (n,) bool, begin an episode with the next action."""
+        """Note which sub-environments, (n,) bool, start an episode with the next action."""
         self._begun = self._begun | begun
 
     def factor(self) -> float:
-        """Present factor of all noise."""
+        """Current factor of all noise."""
         config = self._config
         done = min(int(self.steps) / config.noise_steps, 1.0)
         if config.noise_schedule == "linear":
@@ -185,7 +185,7 @@ class Exploration(nn.Module):
 
         Args:
             body: the actor's perceptron.
-            inputs: what it sees, (n, inputs).
+            inputs: of the actor, (n, inputs).
         """
         if self._parametric:
             self._remember(inputs)
@@ -196,9 +196,9 @@ class Exploration(nn.Module):
         for place, noise in enumerate(self._own, len(STRATEGIES)):
             rows = self.strategies == place
             if rows.any():
-                found = noise(still.clone(), inputs, self.factor())
-                self._require_actions(self.names[place], found, action.shape)
-                action[rows] = found[rows]
+                noisy_action = noise(still.clone(), inputs, self.factor())
+                self._require_actions(self.names[place], noisy_action, action.shape)
+                action[rows] = noisy_action[rows]
         noisy = self.sigmas.nonzero()[:, 0]
         if len(noisy):
             perturbed = self.perturbed(body, inputs[noisy, None], noisy, self.sigmas[noisy])
@@ -220,13 +220,13 @@ class Exploration(nn.Module):
             raise ConfigError(f"exploration: {name} gives actions that are not finite")
 
     def perturbed(self, body: nn.Sequential, x: Tensor, envs: Tensor, sigmas: Tensor) -> Tensor:
-        """Actions by noisy weights, (k, m, action size).
+        """Actions of perturbed actors, (k, m, action size).
 
         Args:
             body: the actor's perceptron.
-            x: what it sees, (k, m, inputs).
-            envs: whose noise is taken, (k,).
-            sigmas: its scales, (k,).
+            x: its inputs, (k, m, inputs).
+            envs: sub-environments whose noise directions are used, (k,).
+            sigmas: noise scales, (k,).
         """
         number = 0
         for layer in body:
@@ -241,14 +241,14 @@ class Exploration(nn.Module):
         return torch.tanh(x)
 
     def _remember(self, inputs: Tensor) -> None:
-        """Keep the last observations, as the actor sees them, in a ring."""
+        """Keep the actor's last inputs in a ring."""
         last = inputs[-PROBES:]
         places = (self._probed + torch.arange(len(last))) % PROBES
         self._probes[places] = last
         self._probed += len(last)
 
     def _draw(self, body: nn.Sequential) -> None:
-        """Draw strategies and noise for the episodes that have begun."""
+        """Draw strategies and noise for new episodes."""
         begun, n = self._begun, len(self._begun)
         factor = self.factor()
         drawn = torch.multinomial(self._shares, n, replacement=True)
@@ -271,7 +271,7 @@ class Exploration(nn.Module):
         self._begun = torch.zeros_like(begun)
 
     def _found(self, body: nn.Sequential, envs: Tensor, distance: float) -> Tensor:
-        """Noise scales, (k,), of the given sub-environments that move actions by a distance."""
+        """Noise scales, (k,), that move the actions of some sub-environments by a distance."""
         known = min(int(self._probed), PROBES)
         probes = self._probes[:known].expand(len(envs), -1, -1)
         still = torch.tanh(body(self._probes[:known]))

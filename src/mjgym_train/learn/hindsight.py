@@ -1,7 +1,7 @@
-"""Hindsight experience replay (Andrychowicz et al., 2017), its strategy `future`.
+"""Hindsight experience replay (Andrychowicz et al., 2017), strategy `future`.
 
-A transition that is drawn is learned from, four times in five, as if its goal had been what the
-same episode achieved later: rewards are computed again, by the task's `compute_reward`.
+Four out of five sampled transitions get a goal that the same episode achieved later; the task's
+`compute_reward` computes their rewards.
 """
 
 from collections.abc import Callable
@@ -15,18 +15,18 @@ from torch import Tensor
 from mjgym.task.goal_entries import ACHIEVED, DESIRED
 from mjgym_train.learn.buffer import Batch, ReplayBuffer
 
-K = 4  # transitions with another goal for each with its own, as the paper has it
-_GOING = -1  # of an episode that has not ended
+K = 4  # relabelled transitions per original one, as in the paper
+_GOING = -1  # episode has not ended
 
 
 @dataclass(frozen=True)
 class Relabelling:
-    """Places of the goals in an observation, and their reward.
+    """Locations of the goals in an observation, and the reward for a goal.
 
     Args:
-        achieved: place of the goal that is achieved.
-        desired: of the goal that is desired.
-        compute_reward: the environment's.
+        achieved: location of the achieved goal.
+        desired: location of the desired goal.
+        compute_reward: of the environment.
     """
 
     achieved: slice
@@ -35,7 +35,7 @@ class Relabelling:
 
     @classmethod
     def of(cls, envs: Any) -> "Relabelling":
-        """Of environments with `observation="goal"`, whose entries an observation here joins."""
+        """Relabelling for environments with `observation="goal"`; its entries are concatenated."""
         space: gymnasium.spaces.Dict = envs.single_observation_space
         places, first = {}, 0
         for name, part in space.spaces.items():
@@ -45,24 +45,24 @@ class Relabelling:
         return cls(places[ACHIEVED], places[DESIRED], envs.unwrapped.compute_reward)
 
     def with_goal(self, observation: Tensor, goal: Tensor) -> Tensor:
-        """Observations (..., size) as if other goals (..., k) were desired."""
+        """Observations (..., size) with other desired goals (..., k)."""
         changed = observation.clone()
         changed[..., self.desired] = goal
         return changed
 
     def fulfilled(self, observation: Tensor) -> Tensor:
-        """Observations (..., size) as if what they achieve were desired."""
+        """Observations (..., size) with the achieved goal as the desired one."""
         return self.with_goal(observation, observation[..., self.achieved])
 
     def reward(self, following: Tensor, goal: Tensor) -> Tensor:
-        """Rewards (...) of steps that led to observations (..., size), for goals (..., k)."""
+        """Rewards (...) of steps to observations (..., size), for goals (..., k)."""
         achieved = following[..., self.achieved].cpu().numpy()
         reward = self.compute_reward(achieved, goal.cpu().numpy(), {})
         return torch.as_tensor(reward, dtype=torch.float32, device=following.device)
 
 
 class HindsightBuffer(ReplayBuffer):
-    """A replay buffer that draws transitions with goals that their episodes achieved later.
+    """A replay buffer that relabels transitions with goals achieved later in their episodes.
 
     Args:
         *sizes: of `ReplayBuffer`.
@@ -73,7 +73,7 @@ class HindsightBuffer(ReplayBuffer):
     def __init__(self, *sizes: Any, relabelling: Relabelling, **drawn: Any) -> None:
         super().__init__(*sizes, **drawn)
         self._relabelling = relabelling
-        # The time of the last step of each step's episode.
+        # Time of the last step of each step's episode.
         self._arrays["last"] = torch.empty(len(self._arrays["age"]), dtype=torch.int64)
 
     def add(self, **step: Tensor) -> None:
@@ -82,13 +82,13 @@ class HindsightBuffer(ReplayBuffer):
         self._note_ends()
 
     def cut(self) -> None:
-        """End the episodes that are stored."""
+        """End the stored episodes."""
         super().cut()
         if self._added:
             self._note_ends()
 
     def _note_ends(self) -> None:
-        """Tell the steps of the episodes that end with the newest step where they end."""
+        """Record the end time of the episodes that end with the newest step."""
         now = self._added - 1
         newest = self._rows(torch.tensor(now), torch.arange(self.num_envs))
         for env in self._arrays["ended"][newest].nonzero().flatten().tolist():
@@ -98,12 +98,7 @@ class HindsightBuffer(ReplayBuffer):
             self._arrays["last"][episode] = now
 
     def sample(self, count: int, generator: torch.Generator | None = None) -> Batch:
-        """Transitions drawn uniformly, with replacement, most of them with other goals.
-
-        Args:
-            count: number of transitions.
-            generator: that draws them and their goals.
-        """
+        """Transitions drawn uniformly, with replacement, most of them relabelled."""
         time, env = self._places(count, generator)
         relabelled = torch.rand(count, generator=generator) < K / (K + 1)
         goal = self._later(time, env, torch.rand(count, generator=generator, dtype=torch.float64))
@@ -113,12 +108,12 @@ class HindsightBuffer(ReplayBuffer):
         return replace(longest, shorter=tuple(shorter))
 
     def _later(self, time: Tensor, env: Tensor, share: Tensor) -> Tensor:
-        """Goals that episodes achieve by some steps or by later ones, (B, k).
+        """Goals that episodes achieve at some steps or later, (B, k).
 
         Args:
             time: of the steps.
             env: their sub-environments.
-            share: of the way from there to the end of the episode or of what is stored of it.
+            share: of the way from there to the end of the episode or of its stored part.
         """
         last = self._arrays["last"][self._rows(time, env)]
         last = torch.where(last == _GOING, self._added - 1, last)

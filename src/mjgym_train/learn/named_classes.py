@@ -11,19 +11,19 @@ def imported(name: str, setting: str, known: Iterable[str]) -> type:
     """The class that "module:Class" names.
 
     Args:
-        name: as the settings give it.
-        setting: that gives it, for messages.
-        known: names of the package's own, for suggestions.
+        name: as in the settings.
+        setting: that contains it, for messages.
+        known: built-in names, for suggestions.
 
     Raises:
-        ConfigError: there is none.
+        ConfigError: there is no such class.
     """
     if ":" not in name:
         raise ConfigError(f"{setting}: there is no {name!r}{or_else(name, known)}")
     try:
-        found: type = code_references.load(name)
+        cls: type = code_references.load(name)
     except (ImportError, AttributeError, ValueError) as error:
         raise ConfigError(f"{setting}: {name}: {error}") from None
-    if not isinstance(found, type):
+    if not isinstance(cls, type):
         raise ConfigError(f"{setting}: {name} is no class")
-    return found
+    return cls

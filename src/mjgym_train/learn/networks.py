@@ -1,4 +1,4 @@
-"""Networks: perceptrons, actors on them, and several critics side by side."""
+"""Networks: perceptrons, actors and parallel critics."""
 
 import math
 from collections.abc import Callable, Iterable, Sequence
@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 from mjgym.policies.activations import LEAK
 
-ACTOR_SCALE = 1e-2  # of an actor's last weights: the first actions are near the middle
+ACTOR_SCALE = 1e-2  # of an actor's last weights: initial actions are near the middle
 _MOMENTS = ("exp_avg", "exp_avg_sq")  # of Adam
 LOG_STD = (-10.0, 2.0)  # bounds of a Gaussian actor's log standard deviation
 
@@ -22,13 +22,13 @@ ACTIVATIONS: dict[str, Callable[[], nn.Module]] = {
     "gelu": lambda: nn.GELU("tanh"),
     "tanh": nn.Tanh,
 }
-"""As `mjgym.policies.activations` has them."""
+"""PyTorch counterparts of `mjgym.policies.activations`."""
 
 
 def perceptron(
     inputs: int, hidden: Sequence[int], outputs: int, *, layer_norm: bool, activation: str = "relu"
 ) -> nn.Sequential:
-    """Linear layers with activations in between, each normalised before if `layer_norm`."""
+    """Linear layers with activations in between, preceded by layer norms if `layer_norm`."""
     layers: list[nn.Module] = []
     for width in hidden:
         layers.append(nn.Linear(inputs, width))
@@ -40,7 +40,7 @@ def perceptron(
 
 
 def plain(body: Iterable[nn.Module]) -> list[dict[str, np.ndarray]]:
-    """The layers of a perceptron as arrays that no later update changes."""
+    """Copies of a perceptron's layers as arrays."""
     return [
         {name: value.detach().cpu().numpy().copy() for name, value in layer.named_parameters()}
         for layer in body
@@ -50,21 +50,13 @@ def plain(body: Iterable[nn.Module]) -> list[dict[str, np.ndarray]]:
 
 @torch.no_grad()
 def centre(body: nn.Sequential) -> None:
-    """Scale the last layer of an actor's perceptron down."""
+    """Scale down the last layer of an actor's perceptron."""
     for parameter in body[-1].parameters():
         parameter.mul_(ACTOR_SCALE)
 
 
 class _Actor(nn.Module):
-    """A perceptron that begins near the middle of the actions.
-
-    Args:
-        inputs: numbers in a history of observations.
-        outputs: numbers in an action.
-        hidden: widths of the layers.
-        layer_norm: normalise them.
-        activation: between them.
-    """
+    """A perceptron that starts near the middle of the action range."""
 
     outputs_per_action = 1
 
@@ -94,20 +86,20 @@ class Actor(_Actor):
 
 
 class GaussianActor(_Actor):
-    """A stochastic actor, tanh of a Gaussian whose mean and deviation a perceptron gives."""
+    """A stochastic actor, tanh of a Gaussian with learned mean and deviation."""
 
     outputs_per_action = 2
 
     def forward(self, observation: Tensor, noise: Tensor) -> tuple[Tensor, Tensor]:
-        """Actions and the logarithms of their densities.
+        """Actions and their log densities.
 
         Args:
             observation: (B, history, size).
-            noise: (B, outputs), of the standard normal distribution.
+            noise: (B, outputs), standard normal.
 
         Returns:
-            Actions within -1 and 1, (B, outputs), and log densities, (B,): of the Gaussian, less
-            log(1 - tanh(u)^2) of each entry, written as 2 (log 2 - u - softplus(-2 u)).
+            Actions within -1 and 1, (B, outputs), and log densities, (B,): the Gaussian's, less
+            log(1 - tanh(u)^2) of each entry, computed as 2 (log 2 - u - softplus(-2 u)).
         """
         mean, log_std = self.body(observation.flatten(1)).chunk(2, -1)
         log_std = log_std.clamp(*LOG_STD)
@@ -118,18 +110,18 @@ class GaussianActor(_Actor):
 
 
 class Critics(nn.Module):
-    """Several critics of the same shape; each a perceptron of observation and action.
+    """Several critics of the same shape, each a perceptron of observation and action.
 
-    They are separate networks: on CPU that takes less time than their weights in one stack.
+    They are separate networks, which is faster on CPU than stacked weights.
 
     Args:
-        count: of them.
+        count: number of critics.
         inputs: numbers in a history of observations and an action.
-        hidden: widths of the layers.
-        heads: of each, one for each discount.
-        initial: outputs of a head that learning begins near, (size,).
-        layer_norm: normalise the layers.
-        activation: between them.
+        hidden: layer widths.
+        heads: of each critic, one per discount.
+        initial: initial outputs of a head, approximately, (size,).
+        layer_norm: whether to normalise the layers.
+        activation: between the layers.
     """
 
     def __init__(
@@ -163,7 +155,7 @@ class Critics(nn.Module):
         Args:
             matrix: (size, size).
             bias: (size,).
-            optimizer: whose moments of these layers change with them.
+            optimizer: its moments of these layers are mapped too.
         """
         heads, size = self._shape
         for body in self.bodies:

@@ -5,19 +5,19 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-FLOOR = 1e-2  # added to the standard deviation: what hardly varies is not magnified
+FLOOR = 1e-2  # added to the standard deviation, so that near-constants are not magnified
 
 
 class Normalizer(nn.Module):
-    """Observations less their mean, divided by their standard deviation.
+    """Standardisation of observations by running statistics.
 
-    The statistics change only by `update`, which training calls and evaluation does not. They are
-    those of all observations given so far (Chan et al., 1979, in double precision).
+    Only `update` changes the statistics; training calls it, evaluation does not. They cover all
+    observations so far (Chan et al., 1979, in double precision).
 
     Args:
         size: numbers in an observation.
-        enabled: without, observations stay as they are.
-        limit: in standard deviations, to which observations are clipped; None for no limit.
+        enabled: if False, observations stay unchanged.
+        limit: clipping bound in standard deviations; None for no limit.
     """
 
     mean: Tensor
@@ -34,16 +34,16 @@ class Normalizer(nn.Module):
         self.register_buffer("weight", torch.ones(size))
 
     def weigh(self, weights: Tensor) -> None:
-        """Multiply normalised observations from now on, (size,)."""
+        """Multiply normalised observations by weights, (size,), from now on."""
         self.weight.copy_(weights)
 
     def share(self, other: "Normalizer") -> None:
-        """Have the statistics and weights of another one from now on; the limit stays."""
+        """Use the statistics and weights of another normaliser; the limit stays."""
         self.mean, self.squares, self.count = other.mean, other.squares, other.count
         self.weight = other.weight
 
     def update(self, observations: Tensor) -> None:
-        """Count observations, (n, size)."""
+        """Add observations, (n, size), to the statistics."""
         if not self.enabled:
             return
         new = observations.double()
@@ -62,7 +62,7 @@ class Normalizer(nn.Module):
         return self.mean.float(), (deviation.float() + FLOOR) / self.weight
 
     def forward(self, observations: Tensor) -> Tensor:
-        """Observations in units of their deviation, weighted, float32 of any leading shape."""
+        """Normalised and weighted observations, float32 of any leading shape."""
         if not self.enabled:
             return observations
         mean, deviation = self.scale()
@@ -70,6 +70,6 @@ class Normalizer(nn.Module):
         return scaled if self.limit is None else scaled.clamp(-self.limit, self.limit)
 
     def _load_from_state_dict(self, state: dict[str, Any], prefix: str, *rest: Any) -> None:
-        # Checkpoints of runs that began before there were weights have none.
+        # Older checkpoints contain no weights.
         state.setdefault(f"{prefix}weight", torch.ones_like(self.weight))
         super()._load_from_state_dict(state, prefix, *rest)

@@ -1,4 +1,4 @@
-"""The loop of the algorithms that learn from a replay buffer: act, store, learn."""
+"""The training loop of off-policy algorithms: act, store, learn."""
 
 import functools
 from collections.abc import Callable
@@ -24,7 +24,7 @@ from mjgym_train.learn.trainer import Trainer
 class OffPolicyTrainer(Trainer):
     """A run of an off-policy algorithm; see `Trainer`.
 
-    A run that is resumed without its buffer (`keep_buffer`) collects anew before it learns.
+    A run resumed without its buffer (`keep_buffer`) refills it before learning.
     """
 
     config: OffPolicyConfig
@@ -43,7 +43,7 @@ class OffPolicyTrainer(Trainer):
 
     @functools.cached_property
     def update(self) -> Callable[[Batch], Metrics]:
-        """The update of the agent; needed first after a checkpoint has been restored."""
+        """The update of the agent, created after a checkpoint has been restored."""
         return engines.update_of(self.engine[0], self.agent)
 
     def about(self) -> dict[str, Any]:
@@ -55,7 +55,7 @@ class OffPolicyTrainer(Trainer):
 
     @property
     def drawn(self) -> dict[str, Any]:
-        """Histories and numbers of steps that transitions are drawn with, for all agents."""
+        """History and n-step lengths of sampled transitions, over all agents."""
         configs = [member.config for member in self.members]
         longest, *shorter = sorted({config.n_step for config in configs}, reverse=True)
         history = max(config.history for config in configs)
@@ -63,7 +63,7 @@ class OffPolicyTrainer(Trainer):
 
     @functools.cached_property
     def relabelling(self) -> Relabelling | None:
-        """Places of goals in observations; None if goals are learned from as they were set."""
+        """The goal relabelling; None without hindsight."""
         return Relabelling.of(self.collector.envs) if self.config.her else None
 
     def make_collector(self) -> Collector:
@@ -78,28 +78,28 @@ class OffPolicyTrainer(Trainer):
         return self.algorithm(self.config, *sizes)
 
     def prepare(self) -> None:
-        """Make the buffer, and read the demonstrations that are learned from beside it."""
+        """Make the buffer, and read the demonstrations that it is mixed with."""
         self.buffer = self.make_buffer()
         self.recorded: ReplayBuffer | None = None
         self.digest = ""  # of the demonstrations
-        _ = self.engine  # says at once that there is none
+        _ = self.engine  # fails early if it is not available
         self.owed = 0.0  # updates
         self.range = ReturnRange()
         self.sums: dict[int, Tensor] = {}  # discounted rewards of the episodes, by sampler
         config = self.config
         if config.data:
-            found = demonstrations.read(config, self.collector)
-            self.digest = found.digest
-            self.recorded = found.replay(**self.drawn)
-            self.agent.normalizer.update(found.observation)
-            self.range = found.returns(config.discount)
+            dataset = demonstrations.read(config, self.collector)
+            self.digest = dataset.digest
+            self.recorded = dataset.replay(**self.drawn)
+            self.agent.normalizer.update(dataset.observation)
+            self.range = dataset.returns(config.discount)
 
     def make_buffer(self) -> Replay:
         """Make the replay buffer."""
         return self.replay(self.config.buffer_size)
 
     def replay(self, size: int) -> ReplayBuffer:
-        """A buffer of the run's sub-environments for so many transitions."""
+        """A buffer of `size` transitions for the run's sub-environments."""
         collector = self.collector
         sizes = size, self.config.num_envs, collector.observation_size, len(collector.low)
         if self.relabelling is not None:
@@ -107,7 +107,7 @@ class OffPolicyTrainer(Trainer):
         return ReplayBuffer(*sizes, **self.drawn)
 
     def step(self) -> None:
-        """One decision in all sub-environments, and the updates that belong to it."""
+        """One decision in all sub-environments, and the updates due for it."""
         config = self.config
         transition = self.interact(self.action())
         self.buffer.add(**vars(transition))
@@ -123,15 +123,15 @@ class OffPolicyTrainer(Trainer):
                 self._learn(count)
 
     def interact(self, action: Tensor) -> Transition:
-        """A decision in all sub-environments; what they achieve is counted as goals, too."""
+        """One decision in all sub-environments; achieved goals count in the statistics too."""
         transition = super().interact(action)
         if self.relabelling is not None:
-            # Goals that never vary would have no deviation, and those of hindsight be clipped.
+            # Constant goals would have no deviation, and hindsight goals would be clipped.
             self.agent.normalizer.update(self.relabelling.fulfilled(self.collector.observation))
         return transition
 
     def _note_returns(self, transition: Transition) -> None:
-        """Note how large returns are; once learning has begun, supports of critics follow."""
+        """Track the range of returns; once learning has started, critic supports follow it."""
         key = self.collector.sampler
         sums = self.sums.get(key, 0) * self.config.discount + transition.reward
         self.range.add(transition.reward, torch.as_tensor(sums))
@@ -140,7 +140,7 @@ class OffPolicyTrainer(Trainer):
             self.agent.fit_support(self.range, begun=True)
 
     def action(self) -> Tensor:
-        """Actions to explore with, at first random ones, (n, action size)."""
+        """Exploratory actions, random at first, (n, action size)."""
         config = self.config
         if self.env_step < config.learning_starts * config.action_repeat:
             return torch.rand(config.num_envs, len(self.collector.low)) * 2 - 1
@@ -154,11 +154,7 @@ class OffPolicyTrainer(Trainer):
         self.updates += count
 
     def _batches(self, count: int) -> list[Batch]:
-        """Batches to learn from, of which the demonstrations give their share (Ball et al., 2023).
-
-        Args:
-            count: of batches.
-        """
+        """Training batches with a fixed share of demonstrations (Ball et al., 2023)."""
         size, recorded = self.config.batch_size, self.recorded
         share = 0 if recorded is None else round(self.config.data_share * size)
         own = self.buffer.sample(count * (size - share)).split(size - share) if size > share else []
@@ -168,7 +164,7 @@ class OffPolicyTrainer(Trainer):
         return [one.beside(other) for one, other in zip(own, given, strict=True)] if own else given
 
     def state(self) -> dict[str, Any]:
-        """All that the run goes on from."""
+        """The state that a run resumes from."""
         buffer = self.buffer.state_dict() if self.config.keep_buffer else None
         returns = {"range": vars(self.range).copy(), "sums": self.sums}
         return {
@@ -180,10 +176,10 @@ class OffPolicyTrainer(Trainer):
         }
 
     def load_state(self, state: dict[str, Any]) -> None:
-        """Go on from a state.
+        """Resume from a state.
 
         Raises:
-            RunError: the demonstrations are others by now.
+            RunError: the demonstrations have changed.
         """
         demonstrations.require_same(self.config.data, self.digest, state.get("data", ""))
         super().load_state(state)

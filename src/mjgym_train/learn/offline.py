@@ -1,4 +1,4 @@
-"""The loop of the algorithms that learn from recorded episodes alone."""
+"""The training loop of offline algorithms."""
 
 from typing import Any
 
@@ -8,13 +8,13 @@ from mjgym_train.learn.algorithms.offline_agent import OfflineAgent
 from mjgym_train.learn.demonstrations import Demonstrations
 from mjgym_train.learn.trainer import Trainer
 
-UPDATES = 10  # between two looks at the clock
+UPDATES = 10  # between checks of the clock
 
 
 class OfflineTrainer(Trainer):
     """A run of an offline algorithm; see `Trainer`.
 
-    Its steps are updates: no environment is stepped but in evaluations.
+    Steps are updates: environments are stepped only in evaluations.
     """
 
     config: Any
@@ -22,14 +22,14 @@ class OfflineTrainer(Trainer):
 
     def prepare(self) -> None:
         """Read the demonstrations."""
-        found = demonstrations.read(self.config, self.collector)
-        self.digest = found.digest
+        dataset = demonstrations.read(self.config, self.collector)
+        self.digest = dataset.digest
         if self.agent.normalizer.enabled:
-            self.agent.normalizer.update(found.observation)
-        self.learn_from(found)
+            self.agent.normalizer.update(dataset.observation)
+        self.learn_from(dataset)
 
     def learn_from(self, found: Demonstrations) -> None:
-        """Take demonstrations to learn from."""
+        """Take the demonstrations to learn from."""
         raise NotImplementedError
 
     def learn(self) -> None:
@@ -37,40 +37,40 @@ class OfflineTrainer(Trainer):
         raise NotImplementedError
 
     def begin(self) -> None:
-        """Begin an episode, in which nothing acts: the observations' statistics are the data's."""
+        """Start an idle episode: observation statistics come from the data."""
         self.collector.begin()
 
     def step(self) -> None:
-        """Some updates."""
+        """Make some updates."""
         self.learn()
         self.updates += UPDATES
         self.env_step += UPDATES
 
     def about(self) -> dict[str, Any]:
-        """Fingerprint of the run, with the dataset's."""
+        """Fingerprint of the run, with the hash of the dataset."""
         return {**super().about(), "data": {"name": self.config.data, "digest": self.digest}}
 
     def state(self) -> dict[str, Any]:
-        """All that the run goes on from."""
+        """The state that a run resumes from."""
         return {**super().state(), "data": self.digest}
 
     def load_state(self, state: dict[str, Any]) -> None:
-        """Go on from a state.
+        """Resume from a state.
 
         Raises:
-            RunError: the dataset is another one by now.
+            RunError: the dataset has changed.
         """
         demonstrations.require_same(self.config.data, self.digest, state["data"])
         super().load_state(state)
 
 
 class CloningTrainer(OfflineTrainer):
-    """A run of an algorithm that draws its batches from the demonstrations itself."""
+    """A run of an algorithm that draws batches from the demonstrations itself."""
 
     agent: OfflineAgent
 
     def learn_from(self, found: Demonstrations) -> None:
-        """Hand them to the algorithm."""
+        """Pass the demonstrations to the algorithm."""
         self.agent.learn_from(found)
 
     def learn(self) -> None:
@@ -80,12 +80,12 @@ class CloningTrainer(OfflineTrainer):
 
 
 class OfflineReplayTrainer(OfflineTrainer):
-    """A run of an off-policy algorithm whose replay buffer holds the demonstrations alone."""
+    """A run of an off-policy algorithm with a replay buffer of demonstrations only."""
 
     agent: OffPolicyAgent
 
     def learn_from(self, found: Demonstrations) -> None:
-        """Fill the buffer, with the rewards of the settings."""
+        """Fill the buffer, with rewards according to the settings."""
         config = self.config
         rewarded = found.sparse() if config.rewards == "success" else found
         self.buffer = rewarded.replay(n_step=config.n_step, history=config.history)

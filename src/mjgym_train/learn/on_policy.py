@@ -1,4 +1,4 @@
-"""The loop of the algorithms that learn from what their present policy does."""
+"""The training loop of on-policy algorithms."""
 
 from typing import Any
 
@@ -18,11 +18,11 @@ class OnPolicyTrainer(Trainer):
     agent: OnPolicyAgent
 
     def prepare(self) -> None:
-        """Begin a rollout."""
+        """Start a rollout."""
         self.rollout: list[dict[str, Tensor]] = []  # its steps so far
 
     def step(self) -> None:
-        """One decision in all sub-environments, and the updates by a rollout that is complete."""
+        """One decision in all sub-environments, and the updates on a complete rollout."""
         agent, stack = self.agent, self.collector.stack
         observation = agent.normalizer(stack)
         latent, log_density = agent.draw(observation)
@@ -48,10 +48,10 @@ class OnPolicyTrainer(Trainer):
                 self.updates += 1
 
     def state(self) -> dict[str, Any]:
-        """All that the run goes on from."""
+        """The state that a run resumes from."""
         return {**super().state(), "rollout": self.rollout}
 
     def load_state(self, state: dict[str, Any]) -> None:
-        """Go on from a state."""
+        """Resume from a state."""
         super().load_state(state)
         self.rollout = state["rollout"]

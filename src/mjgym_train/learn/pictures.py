@@ -1,6 +1,6 @@
-"""Pictures as inputs: random shifts and a convolutional encoder.
+"""Image inputs: random shifts and a convolutional encoder.
 
-Both are DrQ-v2's (Yarats et al., 2022) at the size of a CPU: the convolutions' strides are larger.
+Both follow DrQ-v2 (Yarats et al., 2022), with larger strides to suit a CPU.
 """
 
 from typing import Any
@@ -13,14 +13,14 @@ from mjgym.policies import network as policy
 from mjgym.policies.run_errors import ConfigError
 
 KERNEL = 3
-LEAST = 31  # pixels of a side, of which one is left behind all convolutions
+LEAST = 31  # pixels of a side, which the convolutions reduce to one
 
 
 def random_shift(pictures: Tensor, most: int) -> Tensor:
-    """Pictures moved by up to so many pixels; the pixels of the edge are repeated.
+    """Images shifted by up to `most` pixels, with replicated edges.
 
-    All pictures of a history move alike, each history by a displacement of its own, drawn uniformly
-    from the (2 most + 1)^2 that there are.
+    All images of a history move by the same displacement, drawn uniformly for each history from the
+    (2 most + 1)^2 possible ones.
 
     Args:
         pictures: (B, history, height, width, channels).
@@ -28,7 +28,7 @@ def random_shift(pictures: Tensor, most: int) -> Tensor:
     """
     height, width = pictures.shape[2:4]
     sides = (most, most)
-    # NumPy's takes a tenth of the time of PyTorch's, which also has none for uint8.
+    # NumPy takes a tenth of PyTorch's time, and PyTorch does not support uint8.
     padded = torch.from_numpy(
         np.pad(pictures.numpy(), ((0, 0), (0, 0), sides, sides, (0, 0)), mode="edge")
     )
@@ -42,16 +42,16 @@ def random_shift(pictures: Tensor, most: int) -> Tensor:
 
 
 class Encoder(nn.Module):
-    """Features of a history of pictures: convolutions, a linear layer, its normalisation and tanh.
+    """Features of a history of images: convolutions, a linear layer, layer norm and tanh.
 
     Args:
-        size: height, width and channels of a picture.
-        history: pictures of a history.
-        channels: of the convolutions.
-        features: numbers that come out.
+        size: height, width and channels of an image.
+        history: images in a history.
+        channels: of each convolution.
+        features: number of outputs.
 
     Raises:
-        ConfigError: the pictures are too small for the convolutions.
+        ConfigError: the images are too small for the convolutions.
     """
 
     def __init__(
@@ -77,17 +77,17 @@ class Encoder(nn.Module):
 
     @classmethod
     def of(cls, config: Any, size: tuple[int, int, int]) -> "Encoder":
-        """The encoder of the settings, for pictures of a size."""
+        """The encoder of the settings, for images of a size."""
         return cls(size, config.history, config.channels, config.features)
 
     def complete(self, made: policy.Policy) -> None:
-        """Make a policy one that sees pictures by this encoder."""
+        """Extend a policy to see images through this encoder."""
         made.mean = np.full(self.size, policy.GREY, np.float32)
         made.deviation = np.full(self.size, policy.WHITE, np.float32)
         made.encoder = self.arrays()
 
     def _convolved(self, pictures: Tensor) -> Tensor:
-        """Outputs of the convolutions, (B, numbers)."""
+        """Flat outputs of the convolutions, (B, numbers)."""
         stacked = pictures.movedim(-1, 2).flatten(1, 2).float()  # (B, history * channels, ...)
         scaled = stacked.sub_(policy.GREY).div_(policy.WHITE)
         convolved: Tensor = self.convolutions(scaled)

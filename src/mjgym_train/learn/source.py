@@ -1,4 +1,4 @@
-"""Source code of a run: the package's commit, and copies of the user's own modules."""
+"""Source code of a run: the package's commit, and copies of the user's modules."""
 
 import contextlib
 import shutil
@@ -33,14 +33,14 @@ def _git(folder: Path, *words: str) -> str:
 
 
 def keep(config: Config, algorithm: type, folder: Path) -> None:
-    """Copy the files of the modules that a run uses and that are not the package's.
+    """Copy the files of the user's modules that a run uses.
 
-    They are those of the task, algorithms, critics and noise. A file of the same name is replaced.
+    These are modules of the task, algorithms, critics and noise. Files of that name are replaced.
 
     Args:
         config: settings of the run.
         algorithm: its class, or that of an ensemble.
-        folder: where the copies go; it is made if there is something to copy.
+        folder: target of the copies, created only if needed.
     """
     task = [config.module] if config.module else []
     names = [algorithm.__module__, *task, *code_of_learner(vars(config))]

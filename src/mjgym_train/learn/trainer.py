@@ -36,12 +36,12 @@ class Progress:
     """Progress of a run.
 
     Args:
-        env_step: steps of all sub-environments together.
+        env_step: steps over all sub-environments.
         updates: of the networks.
         seconds: of training.
         fraction: of the budget.
         score: mean return of the last evaluation; None before the first.
-        training_return: mean of the last episodes of training; None before the first has ended.
+        training_return: mean return of the last training episodes; None before the first has ended.
     """
 
     env_step: int
@@ -54,9 +54,9 @@ class Progress:
 
 @contextlib.contextmanager
 def signalled(stop: Callable[[], None]) -> Iterator[None]:
-    """Answer SIGINT and SIGTERM by `stop`, a second SIGINT by an interruption.
+    """Call `stop` on SIGINT and SIGTERM; a second SIGINT interrupts.
 
-    Without effect outside the main thread, where signals cannot be had.
+    Without effect outside the main thread, which cannot handle signals.
     """
     if threading.current_thread() is not threading.main_thread():
         yield
@@ -81,9 +81,10 @@ def signalled(stop: Callable[[], None]) -> Iterator[None]:
 class Trainer:
     """A run of an algorithm on a batch of sub-environments.
 
-    `training.make_trainer` picks the subclass that an algorithm needs. With the same settings and a
-    budget in steps, a run that was stopped and resumed ends as one that was not, bit for bit. All
-    noise comes from PyTorch's global generator, which it seeds: one trainer at a time in a process.
+    `training.make_trainer` picks the subclass for an algorithm. With the same settings and a budget
+    in steps, a run that is stopped and resumed ends bit for bit like an uninterrupted one. All
+    noise comes from PyTorch's global generator, which the trainer seeds: use one trainer at a time
+    per process.
 
     Args:
         run: folder that the run was created in.
@@ -93,13 +94,13 @@ class Trainer:
         show: called with the progress, a few times a second.
 
     Attributes:
-        collector: sub-environments, in which the agent acts.
-        agent: what learns.
-        env_step: steps of all sub-environments together.
+        collector: sub-environments in which the agent acts.
+        agent: the learning agent.
+        env_step: steps over all sub-environments.
         updates: of the networks.
 
     Raises:
-        ConfigError: the settings do not fit the task, or into the memory.
+        ConfigError: the settings do not fit the task or the memory.
         RunError: the checkpoint or the metrics cannot be read.
     """
 
@@ -164,7 +165,7 @@ class Trainer:
         return self.algorithm(self.config, self.collector.observation_size, len(self.low))
 
     def about(self) -> dict[str, Any]:
-        """Fingerprint of the run: all that results depend on beside the settings."""
+        """Fingerprint of the run: everything but the settings that results depend on."""
         learner = {
             "torch": torch.__version__,
             "torch_threads": torch.get_num_threads(),
@@ -174,23 +175,19 @@ class Trainer:
         return {**mjgym.fingerprint(self.collector.envs), "learner": learner}
 
     def prepare(self) -> None:
-        """Make what is learned from; the agent and the collector are there."""
+        """Make the data source; called once agent and collector exist."""
         raise NotImplementedError
 
     def begin(self) -> None:
-        """Begin the first episodes."""
+        """Start the first episodes."""
         self.agent.normalizer.update(self.collector.begin())
 
     def step(self) -> None:
-        """One decision in all sub-environments, and the updates that belong to it."""
+        """One decision in all sub-environments, and the updates due for it."""
         raise NotImplementedError
 
     def interact(self, action: Tensor) -> Transition:
-        """Act in all sub-environments, and count what comes of it.
-
-        Args:
-            action: (n, action size), within -1 and 1.
-        """
+        """Act in all sub-environments, (n, action size) within -1 and 1, and record the outcome."""
         transition = self.collector.step(action)
         self.agent.normalizer.update(self.collector.observation)
         self.env_step += self.config.num_envs * self.config.action_repeat
@@ -200,14 +197,14 @@ class Trainer:
         return transition
 
     def note(self, losses: Mapping[str, Tensor]) -> None:
-        """Note losses of an update, whose means are logged."""
+        """Record losses of an update; their means are logged."""
         for name, value in losses.items():
             self._losses.setdefault(name, []).append(value.item())
 
     # A whole run.
 
     def train(self) -> Progress:
-        """Train until the budget is spent, or until SIGINT or SIGTERM, and keep the state.
+        """Train until the budget is spent or SIGINT or SIGTERM arrives, and keep the state.
 
         A second SIGINT interrupts at once.
 
@@ -261,7 +258,7 @@ class Trainer:
         return self.progress()
 
     def scheduled(self, begin: float, end: float) -> float:
-        """A value that goes from one to another, linearly, as the budget is spent."""
+        """A value interpolated linearly over the budget."""
         return begin + (end - begin) * min(self._fraction(), 1.0)
 
     def _schedule(self) -> None:
@@ -270,11 +267,11 @@ class Trainer:
             self.agent.scale_rates(self.scheduled(1.0, left))
 
     def stop(self) -> None:
-        """Let the run end after the step that it is in."""
+        """End the run after the current step."""
         self._stop = True
 
     def progress(self) -> Progress:
-        """Progress so far."""
+        """The progress so far."""
         return Progress(
             self.env_step,
             self.updates,
@@ -285,11 +282,11 @@ class Trainer:
         )
 
     def _spent(self) -> tuple[int, float, float]:
-        """Steps, seconds and seconds of processor time so far."""
+        """Steps, seconds and CPU seconds so far."""
         return self.env_step, self._seconds, self._cpu_seconds
 
     def _fraction(self, spent: tuple[int, float, float] | None = None) -> float:
-        """The part of the budget that is spent, now or at another time."""
+        """The spent share of the budget, now or at another time."""
         config = self.config
         steps, seconds, cpu_seconds = spent or self._spent()
         if config.steps is not None:
@@ -299,7 +296,7 @@ class Trainer:
         return seconds / 60 / (config.minutes or 1)
 
     def _evaluation_is_due(self) -> bool:
-        """True if another part of the present budget has been spent."""
+        """Whether another part of the budget has been spent."""
         parts = self.config.evaluations
         return int(self._fraction() * parts) > int(self._fraction(self._evaluated) * parts)
 
@@ -336,7 +333,7 @@ class Trainer:
         self._warn(values)
 
     def _speeds(self) -> dict[str, float]:
-        """Processor time so far, and rates since the last line of metrics."""
+        """CPU time so far, and rates since the last line of metrics."""
         now = self.env_step, self.updates, self._seconds
         steps, updates, seconds = (b - a for a, b in zip(self._logged, now, strict=True))
         self._logged = now
@@ -347,7 +344,7 @@ class Trainer:
         }
 
     def _warn(self, values: Mapping[str, float]) -> None:
-        """Warn, once, of a support that returns do not fit into."""
+        """Warn, once, if returns do not fit the support."""
         clipped = max((v for k, v in values.items() if "clipped_target" in k), default=0.0)
         if clipped > MOST_CLIPPED and not self._warned:
             self._warned = True
@@ -358,7 +355,7 @@ class Trainer:
             )
 
     def _write(self, values: dict[str, float], agent: str = "") -> None:
-        """Add numbers; those of one agent of an ensemble are an experiment of their own."""
+        """Append metrics; each agent of an ensemble is a separate experiment."""
         config = self.config
         name = f"{config.name or config.algorithm} {agent}".strip()
         metrics.append(
@@ -384,7 +381,7 @@ class Trainer:
     # What is kept.
 
     def state(self) -> dict[str, Any]:
-        """All that the run goes on from: tensors and plain data."""
+        """The state that a run resumes from: tensors and plain data."""
         return {
             "agent": self.agent.checkpoint(),
             "collector": self.collector.state_dict(),
@@ -393,7 +390,7 @@ class Trainer:
         }
 
     def load_state(self, state: dict[str, Any]) -> None:
-        """Go on from a state of a run with the same settings."""
+        """Resume from the state of a run with the same settings."""
         for name, value in state["trainer"].items():
             setattr(self, name, value)
         if len(self._evaluated) == 2:  # an older checkpoint, without processor time
@@ -403,7 +400,7 @@ class Trainer:
         self._random.set_rng_state(state["random"], *self._random_of)
 
     def save(self) -> None:
-        """Write the checkpoint and the policy, each in one piece."""
+        """Write the checkpoint and the policy, each atomically."""
         with atomic.replacing(self.run_folder.checkpoint_file) as part:
             try:
                 torch.save(self.state(), part)
@@ -437,7 +434,7 @@ class Trainer:
             ) from error
 
     def close(self) -> None:
-        """Close the environments and TensorBoard's file."""
+        """Close the environments and the writers."""
         self.collector.close()
         if self._evaluation_envs is not None:
             self._evaluation_envs.close()

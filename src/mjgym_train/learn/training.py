@@ -1,4 +1,4 @@
-"""Make the trainer that an algorithm needs."""
+"""Choice of the trainer for an algorithm."""
 
 from collections.abc import Callable
 
@@ -17,10 +17,10 @@ from mjgym_train.run import Run
 
 
 def check(config: Config) -> None:
-    """See whether the settings of an ensemble's agents fit, before anything is made.
+    """Check the settings of an ensemble's agents before anything is created.
 
     Raises:
-        ConfigError: those of one do not, or there is no such algorithm.
+        ConfigError: an agent's settings do not fit, or there is no such algorithm.
     """
     algorithm = algorithms.find(config.algorithm)
     if issubclass(algorithm, OffPolicyAgent) and isinstance(config, OffPolicyConfig):
@@ -34,7 +34,7 @@ def make_trainer(
     resume: bool = False,
     show: Callable[[Progress], None] | None = None,
 ) -> Trainer:
-    """The trainer of a run: with a replay buffer, rollouts or a dataset, as its algorithm learns.
+    """The trainer of a run: off-policy, on-policy or offline, according to its algorithm.
 
     Args:
         run: its folder.

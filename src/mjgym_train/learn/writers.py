@@ -1,4 +1,4 @@
-"""Writers of metrics beside a run's file: TensorBoard, Weights & Biases."""
+"""Writers of metrics in addition to the run's file: TensorBoard, Weights & Biases."""
 
 import dataclasses
 import hashlib
@@ -12,13 +12,13 @@ from mjgym_train.run import Run
 
 
 class Writer(Protocol):
-    """Takes numbers by name."""
+    """Interface of a writer of scalars."""
 
     def add_scalar(self, name: str, value: float, step: int) -> None:
-        """Add a number at an environment step."""
+        """Record a number at an environment step."""
 
     def close(self) -> None:
-        """Write all that is left."""
+        """Flush and close."""
 
 
 def check(config: Config) -> None:
@@ -39,34 +39,34 @@ def writers(run: Run, config: Config, env_step: int) -> list[Writer]:
     """The writers that the settings name.
 
     Args:
-        run: whose folder they write to.
+        run: folder to write to.
         config: its settings.
-        env_step: from which a resumed run goes on; 0 of a new one.
+        env_step: step that a resumed run continues from; 0 for a new one.
 
     Raises:
         RunError: Weights & Biases cannot be begun.
     """
     check(config)
-    found: list[Writer] = []
+    result: list[Writer] = []
     if config.tensorboard:
         from torch.utils.tensorboard import SummaryWriter
 
         # Later events of a resumed run are dropped.
-        made: Any = SummaryWriter(str(run.tensorboard), purge_step=env_step or None)
-        found.append(made)
+        summary: Any = SummaryWriter(str(run.tensorboard), purge_step=env_step or None)
+        result.append(summary)
     if config.wandb:
-        found.append(WeightsAndBiases(run, config))
-    return found
+        result.append(WeightsAndBiases(run, config))
+    return result
 
 
 class WeightsAndBiases:
-    """A run of Weights & Biases, named as the folder; a resumed run goes on with its own.
+    """A Weights & Biases run named after the folder; a resumed run continues it.
 
-    WANDB_MODE=offline keeps it in the folder, from which `wandb sync` sends it later.
+    WANDB_MODE=offline keeps it in the folder for a later `wandb sync`.
 
     Args:
-        run: whose folder it writes to.
-        config: its settings, which are its.
+        run: folder to write to.
+        config: its settings, logged as the configuration.
 
     Raises:
         RunError: it cannot be begun.
@@ -89,9 +89,9 @@ class WeightsAndBiases:
             raise RunError(f"Weights & Biases: {error}") from error
 
     def add_scalar(self, name: str, value: float, step: int) -> None:
-        """Add a number at an environment step."""
+        """Record a number at an environment step."""
         self._run.log({name: value}, step=step)
 
     def close(self) -> None:
-        """Send, or keep, all that is left."""
+        """Flush and finish."""
         self._run.finish()

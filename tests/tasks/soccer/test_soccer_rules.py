@@ -317,13 +317,13 @@ def test_posts_join_at_any_size():
     [
         ({"team_size": 0}, "team_size: expected 1 to 11, got 0"),
         ({"team_size": 12}, "team_size"),
-        ({"team_size": 2.5}, r"team_size: expected 1 to 11, got 2\.5"),
-        ({"goal": 3}, "goal: expected half of its sizes .* got 3"),
-        ({"goal": (1, 2)}, r"goal: .* got \(1, 2\)"),
+        ({"team_size": 2.5}, r"team_size must be a whole number, got 2\.5"),
+        ({"goal": 3}, "goal must be a sequence of 3, each a number or None, got 3"),
+        ({"goal": (1, 2)}, r"goal must be a sequence of 3.* got \(1, 2\)"),
         ({"goal": (-1, 2, 1)}, "goal: expected half of its sizes"),
         ({"ball": "tennis"}, "ball: 'tennis' is none of large, regulation"),
         ({"pitch": "huge"}, "pitch: 'huge' is neither"),
-        ({"pitch": (3, 4)}, "pitch: expected"),
+        ({"pitch": (3, 4)}, "pitch must be text or a sequence of 2"),
         ({"pitch": ((40, 30), (30, 40))}, "pitch: .* is larger"),
         ({"pitch": ((4, 3), (5, 4))}, "pitch: goals leave no field"),
         ({"opponent": "strong"}, "opponent: 'strong' is none of still, random, scripted"),
@@ -333,7 +333,7 @@ def test_posts_join_at_any_size():
     ],
 )
 def test_bad_arguments_are_refused_by_name(fields, message):
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises((TypeError, ValueError), match=message):
         gymnasium.make("soccer/boxhead-1v1-v0", **fields)
 
 

@@ -1,4 +1,4 @@
-"""Controllers' configurations under the names of `robosuite.controllers`."""
+"""Controller configurations under the names of `robosuite.controllers`."""
 
 from mjgym_compat.robosuite.controllers.configurations import (
     ALL_COMPOSITE_CONTROLLERS,

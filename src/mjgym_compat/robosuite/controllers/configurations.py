@@ -1,4 +1,4 @@
-"""The controllers' configurations of robosuite, and what they are as `controller` of a task."""
+"""robosuite's controller configurations, and their conversion to a task's `controller`."""
 
 import dataclasses
 import json
@@ -15,14 +15,14 @@ from mjgym.util.suggestions import or_else
 BASIC, WHOLE_BODY = "BASIC", "WHOLE_BODY_IK"
 ALL_COMPOSITE_CONTROLLERS = (BASIC, WHOLE_BODY)
 ALL_PART_CONTROLLERS = tuple(name for name in controllers.names() if name != WHOLE_BODY)
-# Composite controllers that are named there, and why they are not here.
+# Unsupported composite controllers of robosuite, and why.
 LEFT_OUT = {
     "HYBRID_MOBILE_BASE": "as it adds a number that drives a mobile base, and robots with one are"
     ' not here yet; on a fixed base "BASIC" does the same',
     "WHOLE_BODY_MINK_IK": 'as it comes with a package of examples there; "WHOLE_BODY_IK" is here',
 }
-# Keys of "composite_controller_specific_configs" of WHOLE_BODY_IK: the parameter of the law, or
-# the values that they can have.
+# Keys of "composite_controller_specific_configs" of WHOLE_BODY_IK: the control parameter, or
+# the supported values.
 WHOLE_BODY_PARAMETERS = {
     "ik_pseudo_inverse_damping": "damping",
     "ik_integration_dt": "integration_dt",
@@ -37,7 +37,7 @@ WHOLE_BODY_FIXED: dict[str, tuple[Any, ...]] = {
     "skip_wbc_action": (False,),
 }
 WHOLE_BODY_NAMES = ("ref_name", "actuation_part_names", "nullspace_joint_weights")
-# Keys without an effect there either: nothing reads "max_dq", and arms have no joints of a torso.
+# Keys without effect in robosuite: nothing reads "max_dq", and arms have no torso joints.
 WHOLE_BODY_UNUSED = ("max_dq", "ik_max_dq_torso")
 # Keys of the joints' law of WHOLE_BODY_IK: the values that they can have, and those that nothing
 # reads there for absolute positions.
@@ -57,10 +57,10 @@ JOINT_POSITION_GAIN = 50  # 1/s^2, the published default
 WHOLE_BODY_GAINS = 1000, 200  # 1/s^2 on the joints' positions, 1/s on their velocities
 USUAL = "OSC_POSE"
 SIDES = ("right", "left")
-_STAND = ("torso", "head", "base", "legs")  # parts that robots on a fixed base lack
+_STAND = ("torso", "head", "base", "legs")  # parts missing in robots on a fixed base
 _GRIPPER = {"type": "GRIP"}
 SPECIFIC = "composite_controller_specific_configs"
-_OF_THE_TASK = ("substeps",)  # parameters that follow from the frequency of actions
+_OF_THE_TASK = ("substeps",)  # parameters that follow from the control frequency
 
 Config = dict[str, Any]
 
@@ -68,10 +68,10 @@ Config = dict[str, Any]
 def load_part_controller_config(
     custom_fpath: str | None = None, default_controller: str | None = None
 ) -> Config:
-    """The parameters of one arm's controller, with its name as "type".
+    """The parameters of an arm's controller, with its name as "type".
 
     Args:
-        custom_fpath: of a JSON file with them.
+        custom_fpath: path of a JSON file.
         default_controller: a name, e.g. "OSC_POSE", for its defaults.
 
     Raises:
@@ -91,11 +91,11 @@ def load_part_controller_config(
 def load_composite_controller_config(
     controller: str | None = None, robot: str | None = None
 ) -> Config:
-    """The configuration of a whole robot: of each arm its controller, with its gripper's.
+    """The configuration of a whole robot: controllers of the arms and their grippers.
 
     Args:
-        controller: "BASIC", "WHOLE_BODY_IK", or the path of a JSON file; None for the robot's own.
-        robot: a name, for the arms that it has; None for both.
+        controller: "BASIC", "WHOLE_BODY_IK", or the path of a JSON file; None: the robot's default.
+        robot: a name, which determines the arms; None for both arms.
 
     Raises:
         ValueError: neither is given, or there is no such controller or robot; the message names
@@ -122,12 +122,12 @@ def load_composite_controller_config(
 def refactor_composite_controller_config(
     controller_config: Config, robot_type: str | None, arms: Sequence[str]
 ) -> Config:
-    """The configuration of a whole robot from that of one arm, as versions before 1.5 had it.
+    """Convert an arm's configuration, as before version 1.5, to that of a whole robot.
 
     Args:
-        controller_config: of an arm; a robot's is returned as it is.
-        robot_type: the robot's name, which makes no difference.
-        arms: of "right" and "left" those that it has.
+        controller_config: of an arm; a robot's is returned unchanged.
+        robot_type: the robot's name, which is ignored.
+        arms: the robot's arms, "right" and "left".
     """
     if "body_parts" in controller_config:
         return controller_config
@@ -136,16 +136,16 @@ def refactor_composite_controller_config(
 
 
 def controller_of(config: Any, robot: str, number: int = 0) -> Any:
-    """A configuration of a robot or of an arm as the `controller` of a task.
+    """Convert the configuration of a robot or an arm to a task's `controller`.
 
     Args:
-        config: the configuration, the name of an arm's controller, or None for the usual one.
+        config: the configuration, the name of an arm's controller, or None for the default.
         robot: its name.
         number: of the robot in the environment.
 
     Raises:
-        TypeError: it is no configuration, or has what there is none of here.
-        ValueError: it asks for what there is none of here; the message names the nearest.
+        TypeError: it is not a configuration, or contains unsupported entries.
+        ValueError: a value is not supported; the message names the nearest.
     """
     if config is None:
         return USUAL
@@ -179,7 +179,6 @@ def controller_of(config: Any, robot: str, number: int = 0) -> Any:
 
 
 def _whole_body(sides: Sequence[str]) -> Config:
-    """The configuration of WHOLE_BODY_IK for a robot with some arms."""
     law = _parameters(controllers.find(WHOLE_BODY))
     own = {
         "type": "JOINT_POSITION",
@@ -209,7 +208,7 @@ def _whole_body(sides: Sequence[str]) -> Config:
 def _whole_body_law(
     asked: Mapping[str, Any], joints: Mapping[str, Any], robot: str, number: int
 ) -> Config:
-    """WHOLE_BODY_IK's parameters, from its own keys and those of the joints' law."""
+    """Parameters of WHOLE_BODY_IK, from its keys and those of the joint controllers."""
     known = (*WHOLE_BODY_PARAMETERS, *WHOLE_BODY_FIXED, *WHOLE_BODY_NAMES, *WHOLE_BODY_UNUSED)
     _check(SPECIFIC, asked, known, WHOLE_BODY_FIXED)
     _check(
@@ -238,9 +237,9 @@ def _check(
 
 
 def _check_names(asked: Mapping[str, Any], sides: Sequence[str], number: int) -> None:
-    """Refuse other tools or parts than those of all arms; those of missing arms do not matter.
+    """Refuse tools or parts other than those of all arms; parts of missing arms are ignored.
 
-    A configuration of the first robot's tools is that of any robot, as it is in robosuite.
+    A configuration with the first robot's tools applies to any robot, as in robosuite.
     """
     tools = {side: f"gripper{number}_{side}_grip_site" for side in SIDES}
     first = {f"gripper0_{side}_grip_site": tool for side, tool in tools.items()}
@@ -260,7 +259,7 @@ def _check_names(asked: Mapping[str, Any], sides: Sequence[str], number: int) ->
 
 
 def _posture_gains(weights: Mapping[str, float], robot: str, number: int) -> Config:
-    """The pull of each joint towards zero, by the joints' names; others belong to other robots."""
+    """Posture gain of each joint by name; names of other robots' joints are ignored."""
     each = [
         tuple(float(weights.get(f"robot{number}_{joint}", 1.0)) for joint in limb.joints)
         for limb in arms.find(robot).limbs.values()
@@ -284,7 +283,7 @@ def _numbers(value: Any) -> Any:
 
 
 def _arm(config: Mapping[str, Any]) -> Config:
-    """An arm's parameters, without what says nothing."""
+    """An arm's parameters, without empty entries."""
     given = dict(config)
     gripper = given.pop("gripper", _GRIPPER)
     if gripper.get("type") != _GRIPPER["type"] or not gripper.get("use_action_scaling", True):

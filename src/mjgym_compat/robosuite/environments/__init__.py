@@ -1,4 +1,4 @@
-"""The environments by their published names."""
+"""The environments under their published names."""
 
 from mjgym_compat.robosuite.environments.base import REGISTERED_ENVS, RobosuiteEnv
 

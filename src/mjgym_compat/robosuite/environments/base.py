@@ -1,4 +1,4 @@
-"""Environments with robosuite's methods over this package's tabletop tasks, and `make`."""
+"""`make`, and environments with robosuite's methods over the tabletop tasks of this package."""
 
 import copy
 import dataclasses
@@ -33,18 +33,18 @@ SIZES = ("Lift", "TwoArmHandover", "TwoArmPegInHole", "TwoArmTransport")
 
 
 def make(env_name: str, robots: str | Sequence[str] = "Panda", **kwargs: Any) -> "RobosuiteEnv":
-    """A task, called as in robosuite: `make("Lift", robots="Panda", use_camera_obs=False)`.
+    """Make a task, called as in robosuite: `make("Lift", robots="Panda", use_camera_obs=False)`.
 
     Args:
         env_name: one of `ALL_ENVIRONMENTS`.
         robots: a name, or one for each robot.
-        **kwargs: those of robosuite; `vary` and `observables` of `mjgym.envs.options.Options`; see
-            `Episodes` and `mjgym_compat.robosuite.arguments`.
+        **kwargs: robosuite's, see `Episodes` and `mjgym_compat.robosuite.arguments`; and `vary` and
+            `observables` of `mjgym.envs.options.Options`.
 
     Raises:
         TypeError: an argument is unknown; the message names the nearest ones.
-        ValueError: there is no such task, robot, controller or camera, where the message names the
-            nearest ones, or an argument has a value that there is none of here.
+        ValueError: there is no such task, robot, controller or camera (the message names the
+            nearest ones), or a value is not supported here.
     """
     if env_name not in IDS:
         raise ValueError(f"env_name: no {env_name!r}{or_else(env_name, IDS)}")
@@ -58,7 +58,7 @@ def make(env_name: str, robots: str | Sequence[str] = "Panda", **kwargs: Any) ->
         IDS[env_name],
         observation="dict",
         dtype="float64",
-        max_episode_steps=-1,  # none: the horizon is counted here
+        max_episode_steps=-1,  # no limit: the horizon is counted here
         disable_env_checker=True,
         **ours,
         **fields,
@@ -69,26 +69,26 @@ def make(env_name: str, robots: str | Sequence[str] = "Panda", **kwargs: Any) ->
 
 
 class RobosuiteEnv:
-    """An environment with robosuite's methods. An episode has begun when it is made.
+    """An environment with robosuite's methods; it starts with a reset episode.
 
-    Its class is named as the task, e.g. "Lift"; the task's objects are attributes by their names,
-    e.g. `env.cube`.
+    Its class is named after the task, e.g. "Lift"; the task's objects are attributes by their
+    names, e.g. `env.cube`.
 
     Args:
-        env: of a tabletop task, with a dict for an observation.
-        episodes: arguments about episodes and pictures.
+        env: of a tabletop task, with dict observations.
+        episodes: arguments about episodes and rendering.
         asked: all other arguments of `make`.
 
     Attributes:
-        env: the environment below.
+        env: the wrapped environment.
         robots: see `Robot`.
         sim: see `Simulation`.
         model: see `Scene`.
         horizon: control steps of an episode.
-        control_freq: of actions, Hz.
-        timestep: control steps since the episode began.
-        cur_time: seconds since the episode began, as control steps count them.
-        done: whether it is over.
+        control_freq: control frequency, Hz.
+        timestep: control steps since the start of the episode.
+        cur_time: seconds since the start of the episode, counted by control steps.
+        done: whether the episode is over.
         terminated: whether the task ended it, not the horizon.
         viewer: the window, None before the first `render`.
     """
@@ -145,7 +145,7 @@ class RobosuiteEnv:
     # The loop.
 
     def reset(self) -> "OrderedDict[str, Any]":
-        """Begin an episode, also after `close`; its observation."""
+        """Start an episode, even after `close`; returns its observation."""
         self.env.closed = False
         self._entries, _ = self.env.reset(seed=self._seed)
         self._seed = None
@@ -158,8 +158,8 @@ class RobosuiteEnv:
     def step(self, action: Any) -> tuple["OrderedDict[str, Any]", float, bool, dict[str, Any]]:
         """Advance by one control step: observation, reward, whether the episode is over, info.
 
-        `done` comes with the horizon unless it is ignored, and where the task ends by itself; info
-        is that of `mjgym.Env.step`.
+        `done` is set at the horizon, unless ignored, and when the task terminates; info is that of
+        `mjgym.Env.step`.
 
         Raises:
             ValueError: the episode is over, or the action has a wrong shape or is not finite.
@@ -175,7 +175,7 @@ class RobosuiteEnv:
         return self._observation(), reward, self.done, info
 
     def render(self) -> None:
-        """Show the present state in a window; nothing without `has_renderer=True`.
+        """Show the current state in a window; does nothing without `has_renderer=True`.
 
         Raises:
             RenderingError: there is no display.
@@ -201,7 +201,7 @@ class RobosuiteEnv:
         self.env.close()
 
     def _keep_sizes(self) -> None:
-        """Without hard resets, objects keep the sizes of the first episode."""
+        """Without hard resets, objects keep their sizes from the first episode."""
         env, task = self.env, self.env.task
         if self.hard_reset or not any(kind.__name__ in SIZES for kind in type(task).__mro__):
             return
@@ -212,18 +212,18 @@ class RobosuiteEnv:
         before = task.extents(env.view)  # type: ignore[attr-defined]  # of `Tabletop`
         env.set_state(dict(self._sizes))
         after = task.extents(env.view)  # type: ignore[attr-defined]
-        for name, extent in before.items():  # the lowest point stays where it was put
+        for name, extent in before.items():  # the lowest point stays in place
             joint = env.model.body(task.body_of(name)).jntadr[0]  # type: ignore[attr-defined]
             height = env.model.jnt_qposadr[joint] + 2
             env.data.qpos[height] += extent.bottom - after[name].bottom
         self._entries = env.set_state({"qpos": env.data.qpos.copy()})
 
     def reseed(self, seed: int) -> None:
-        """Have the next reset begin the episode of a seed."""
+        """Start the next episode from a seed."""
         self._seed = seed
 
     def remade(self, **changed: Any) -> "RobosuiteEnv":
-        """Another environment that has been made alike, with other arguments of `make`."""
+        """A new environment with some arguments of `make` changed."""
         own = {
             field.name: getattr(self._episodes, field.name)
             for field in dataclasses.fields(Episodes)
@@ -246,23 +246,23 @@ class RobosuiteEnv:
         self._ep_meta = {}
 
     def edit_model_xml(self, xml_str: str) -> str:
-        """XML as it can be loaded here: that of `sim.model.get_xml()` is, as it is."""
+        """XML in loadable form: that of `sim.model.get_xml()` is unchanged."""
         return xml_str
 
     def set_xml_processor(self, processor: Callable[[str], str]) -> None:
-        """Have XML changed before it is loaded."""
+        """Preprocess XML with a function before loading it."""
         self._xml_processors.append(processor)
 
     def reset_from_xml_string(self, xml_string: str) -> None:
-        """Begin an episode with the numbers of a model that `sim.model.get_xml()` has written.
+        """Start an episode with the model parameters in XML from `sim.model.get_xml()`.
 
-        Robots are at their published starts and objects where the model has them, until
-        `sim.set_state_from_flattened` says otherwise. Controllers remember what they did when the
-        XML was written, or begin at the published starts where it does not say, so that equal
-        states and actions lead to equal states.
+        Robots start at their published positions and objects where the model has them, until
+        `sim.set_state_from_flattened` is called. Controllers resume the memory stored in the XML,
+        or start at the published positions if it has none, so that equal states and actions lead to
+        equal states.
 
         Raises:
-            ValueError: it is not the XML of this environment; nothing is changed.
+            ValueError: it is not XML of this environment; nothing is changed.
         """
         for processor in self._xml_processors:
             xml_string = processor(xml_string)
@@ -280,16 +280,16 @@ class RobosuiteEnv:
         self.env.set_state({**memory, **kept})
         self.env.data.qacc_warmstart[:] = 0.0  # as after `sim.reset()`
 
-    # What is asked of it.
+    # Queries.
 
     @property
     def action_spec(self) -> tuple[np.ndarray, np.ndarray]:
-        """The least and the greatest action, (action_dim,) each."""
+        """The action bounds, (action_dim,) each."""
         return bounds(self._actions)
 
     @property
     def action_dim(self) -> int:
-        """Size of an action."""
+        """Numbers in an action."""
         return len(self._actions)
 
     @property
@@ -319,16 +319,16 @@ class RobosuiteEnv:
 
     @property
     def placement_initializer(self) -> Any:
-        """The sampler that was given, or None."""
+        """The sampler passed to `make`, or None."""
         return self._asked.get("placement_initializer")
 
     @property
     def table_offset(self) -> np.ndarray:
-        """The middle of the table's upper face, m."""
+        """Centre of the table top, m."""
         return np.array(self.env.task.table_top)  # type: ignore[attr-defined]  # of `OneTable`
 
     def reward(self, action: Any = None) -> float:
-        """The reward of the present state; actions are not paid for."""
+        """The reward of the current state; actions do not matter."""
         task = self.env.task
         return float(task.reward(task.terms(self.env.view)))
 
@@ -338,11 +338,11 @@ class RobosuiteEnv:
     # Observations.
 
     def observation_spec(self) -> "OrderedDict[str, Any]":
-        """The present observation: as in robosuite, whose keys and shapes speak for themselves."""
+        """The current observation: as in robosuite, its keys and shapes are the spec."""
         return self._get_observations(force_update=True)
 
     def _get_observations(self, force_update: bool = False) -> "OrderedDict[str, Any]":
-        """The last observation; `force_update`: that of the present state, written or not."""
+        """The last observation; with `force_update`, that of the current state."""
         if force_update:
             self._entries = self.env.observe()
         return self._observation(force=force_update)
@@ -356,7 +356,7 @@ class RobosuiteEnv:
         for name, value in entries.items():
             prefix = next((p for p in groups if name.startswith(p)), None)
             group = objects if prefix is None else groups[prefix]
-            group[name] = np.reshape(value, shapes[name])[()]  # a number has no axis
+            group[name] = np.reshape(value, shapes[name])[()]  # scalars have no axis
         for picture in self._pictures:
             pictures.update(self._seen(picture))
         modalities = {
@@ -415,7 +415,7 @@ class RobosuiteEnv:
 
     @property
     def observation_names(self) -> set[str]:
-        """The names of all entries, groups left out."""
+        """Names of all entries, without groups."""
         entries = {*self.env.entry_shapes, *self._observables.added}
         for picture in self._pictures:
             entries.add(f"{picture.camera}_image")
@@ -425,17 +425,17 @@ class RobosuiteEnv:
 
     @property
     def enabled_observables(self) -> set[str]:
-        """The names of the entries that are read."""
+        """Names of the entries that are read."""
         return {n for n in self.observation_names if self._observables.of(n).enabled}
 
     @property
     def active_observables(self) -> set[str]:
-        """The names of the entries that an observation shows."""
+        """Names of the entries shown in an observation."""
         return {n for n in self.observation_names if self._observables.of(n).active}
 
     @property
     def observation_modalities(self) -> set[str]:
-        """The names of the groups of entries."""
+        """Names of the groups of entries."""
         found = {f"{robot.prefix}proprio" for robot in self.robots}
         found |= {"object"} if self.use_object_obs else set()
         return found | ({"image"} if self._pictures else set())
@@ -447,16 +447,16 @@ class RobosuiteEnv:
         return sim_utils.check_contact(self.sim, geoms_1, geoms_2)
 
     def get_contacts(self, model: MujocoModel) -> set[str]:
-        """The geoms that touch a model from without."""
+        """Geoms of other models that touch a model."""
         return sim_utils.get_contacts(self.sim, model)
 
     def _check_grasp(self, gripper: Any, object_geoms: Any) -> bool:
-        """Whether each group of a gripper's pads touches an object.
+        """Whether each pad group of a gripper touches an object.
 
         Args:
-            gripper: of `robots[i].gripper`, all of them as a dict (any of them then), or groups of
-                geoms by name.
-            object_geoms: an object, or geoms by name.
+            gripper: of `robots[i].gripper`, the whole dict (then any gripper counts), or groups of
+                geom names.
+            object_geoms: an object, or geom names.
         """
         if isinstance(gripper, Mapping):
             return any(self._check_grasp(each, object_geoms) for each in gripper.values())
@@ -470,13 +470,13 @@ class RobosuiteEnv:
     def _gripper_to_target(
         self, gripper: Any, target: Any, target_type: str = "body", return_distance: bool = False
     ) -> Any:
-        """From a gripper's tool to a target, (3,) m, or the distance; of several the shortest.
+        """Vector from a gripper's tool to a target, (3,) m, or its length; the shortest of several.
 
         Args:
-            gripper: of `robots[i].gripper`, or all of them as a dict.
+            gripper: of `robots[i].gripper`, or the whole dict.
             target: an object, or an element's name.
             target_type: "body", "site" or "geom".
-            return_distance: whether the distance is wanted.
+            return_distance: whether to return the distance.
         """
         if isinstance(gripper, Mapping):
             ways = [self._gripper_to_target(g, target, target_type) for g in gripper.values()]
@@ -490,7 +490,7 @@ class RobosuiteEnv:
             way = there - self.sim.data.get_site_xpos(gripper.important_sites["grip_site"])
         return float(np.linalg.norm(way)) if return_distance else way
 
-    # Aids to the eye.
+    # Visualization.
 
     @property
     def _visualizations(self) -> set[str]:
@@ -503,7 +503,7 @@ class RobosuiteEnv:
 
 
 def _joined(entries: Mapping[str, Any], deep: bool = False) -> np.ndarray:
-    """Numbers in a row; pictures side by side along their last axis."""
+    """Numbers concatenated; images side by side along their last axis."""
     if deep:
         return np.concatenate(list(entries.values()), axis=-1)
     return np.concatenate([np.ravel(value) for value in entries.values()])

@@ -1,1 +1,1 @@
-"""Robots, grippers, objects and scenes of an environment under the names of `robosuite.models`."""
+"""Robots, grippers, objects and scenes under the names of `robosuite.models`."""

@@ -1,4 +1,4 @@
-"""The grippers of robots, as `_check_grasp` takes them."""
+"""Grippers, as `_check_grasp` takes them."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -13,15 +13,15 @@ ALL_GRIPPERS = tuple(name for name in hands.names() if hands.find(name).law is n
 
 @dataclass(frozen=True, eq=False)
 class GripperModel(MujocoModel):
-    """A gripper of a robot's arm.
+    """The gripper of a robot's arm.
 
     Args:
-        prefix: beginning of its elements' names.
+        prefix: of its elements' names.
         dof: numbers of an action that move it.
         speed: of its fingers, half strokes per control step.
-        init_qpos: its joints' start, m or rad.
+        init_qpos: initial joint positions, m or rad.
         actuators: of its fingers.
-        important_geoms: "left_fingerpad" and "right_fingerpad", both of which hold an object.
+        important_geoms: "left_fingerpad" and "right_fingerpad", both touching a grasped object.
         important_sites: "grip_site", the tool.
         important_sensors: "force_ee" and "torque_ee".
     """
@@ -37,5 +37,5 @@ class GripperModel(MujocoModel):
 
     @property
     def naming_prefix(self) -> str:
-        """Beginning of its elements' names."""
+        """Prefix of its elements' names."""
         return self.prefix

@@ -15,11 +15,11 @@ class MujocoModel:
     Args:
         name: e.g. "cube".
         root_body: the body that carries all others.
-        contact_geoms: the geoms that touch others.
-        visual_geoms: the geoms that are only seen.
+        contact_geoms: collision geoms.
+        visual_geoms: visual geoms.
         joints: its joints.
         sites: its sites.
-        class_name: kind, which `camera_segmentations="class"` tells apart.
+        class_name: class in `camera_segmentations="class"`.
     """
 
     name: str
@@ -33,20 +33,20 @@ class MujocoModel:
 
     @property
     def naming_prefix(self) -> str:
-        """Beginning of its elements' names."""
+        """Prefix of its elements' names."""
         return f"{self.name}_"
 
 
 @dataclass(frozen=True, eq=False)
 class MujocoObject(MujocoModel):
-    """An object of a task, with the room that it takes where it is placed.
+    """An object of a task, with its dimensions for placement.
 
     Args:
-        horizontal_radius: of a circle around its frame that it fits into, seen from above, m.
-        bottom_offset: its lowest point from its frame, (3,) m.
-        top_offset: its highest point from its frame, (3,) m.
-        init_quat: its orientation before a sampler turns it, w, x, y, z.
-        clearance: radius of a circle that no other object's may overlap, where it is larger, m.
+        horizontal_radius: radius of a vertical cylinder around its frame that contains it, m.
+        bottom_offset: its lowest point relative to its frame, (3,) m.
+        top_offset: its highest point relative to its frame, (3,) m.
+        init_quat: its orientation before a sampler rotates it, w, x, y, z.
+        clearance: minimum radius of the circle that must not overlap another object's, m.
     """
 
     horizontal_radius: float = 0.0
@@ -57,7 +57,7 @@ class MujocoObject(MujocoModel):
 
     @property
     def clear_radius(self) -> float:
-        """Radius of the circle that no other object's may overlap, m."""
+        """Radius of the circle that must not overlap another object's, m."""
         return max(self.horizontal_radius, self.clearance)
 
     @classmethod

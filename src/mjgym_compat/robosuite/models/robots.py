@@ -1,4 +1,4 @@
-"""The models of robots and of what they stand on."""
+"""Models of robots and their mounts."""
 
 from dataclasses import dataclass, field
 
@@ -10,9 +10,9 @@ class RobotModel(MujocoModel):
     """A robot without its hands.
 
     Args:
-        prefix: beginning of its elements' names.
+        prefix: of its elements' names.
         eef_name: the body that carries each arm's hand.
-        cameras: fixed to it.
+        cameras: attached to it.
         actuators: of its arms.
         models: its base, then its grippers.
     """
@@ -25,7 +25,7 @@ class RobotModel(MujocoModel):
 
     @property
     def naming_prefix(self) -> str:
-        """Beginning of its elements' names."""
+        """Prefix of its elements' names."""
         return self.prefix
 
     @property

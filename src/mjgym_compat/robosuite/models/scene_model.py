@@ -14,7 +14,7 @@ from mjgym_compat.robosuite.models.grippers import GripperModel
 from mjgym_compat.robosuite.models.objects import MujocoModel, MujocoObject
 from mjgym_compat.robosuite.models.robots import RobotModel
 
-# The published classes of objects, which "class" segmentation tells apart.
+# Published object classes, for "class" segmentation.
 CLASSES = {
     **dict.fromkeys(("cube", "cubeA", "cubeB", "trash"), "BoxObject"),
     **dict.fromkeys(("hammer", "payload"), "HammerObject"),
@@ -25,17 +25,17 @@ CLASSES = {
     "frame": "HookFrame",
     "tool": "RatchetingWrenchObject",
 }
-FURNITURE = "table"  # beginning of the names of bodies that segmentation leaves out
+FURNITURE = "table"  # name prefix of bodies without segmentation
 GEOM = int(mujoco.mjtObj.mjOBJ_GEOM)
-VISIBLE = 0.5  # opacity of sites that are shown
+VISIBLE = 0.5  # opacity of visible sites
 
 
 class Scene:
-    """The objects and robots of an environment's model, by their geoms and sites.
+    """Objects and robots of an environment's model, with their geoms and sites.
 
     Args:
         env: the environment.
-        episodes: arguments about episodes and pictures.
+        episodes: arguments about episodes and images.
     """
 
     def __init__(self, env: Env, episodes: Episodes) -> None:
@@ -47,20 +47,20 @@ class Scene:
         """The task's objects."""
         task: Any = self._env.task
         extents = task.extents(self._env.view)
-        found = []
+        objects = []
         for name in task.object_names:
             root = task.body_of(name)
             parts = self._parts(self._below(root))
             kind = CLASSES.get(name, f"{name}Object")
             if name in extents:
-                found.append(
+                objects.append(
                     MujocoObject.with_extent(
                         extents[name], name=name, root_body=root, class_name=kind, **parts
                     )
                 )
             else:
-                found.append(MujocoObject(name=name, root_body=root, class_name=kind, **parts))
-        return found
+                objects.append(MujocoObject(name=name, root_body=root, class_name=kind, **parts))
+        return objects
 
     @cached_property
     def mujoco_robots(self) -> list[RobotModel]:
@@ -116,15 +116,15 @@ class Scene:
             **self._parts(self._named(prefix)) | {"joints": each.finger_joints},
         )
 
-    # Bodies, and what is on them.
+    # Bodies and their elements.
 
     def _named(self, prefix: str) -> set[int]:
-        """The bodies whose names begin with a prefix."""
+        """The bodies with a name prefix."""
         model = self._env.model
         return {i for i in range(model.nbody) if model.body(i).name.startswith(prefix)}
 
     def _below(self, root: str) -> set[int]:
-        """A body, and all that it carries."""
+        """A body and its descendants."""
         model = self._env.model
         found = {int(model.body(root).id)}
         for i in range(model.nbody):  # parents come before their children
@@ -150,25 +150,25 @@ class Scene:
             ),
         }
 
-    # Pictures by instance and class.
+    # Segmentation by instance and class.
 
     @cached_property
     def _instances(self) -> list[MujocoModel]:
-        """All that segmentation tells apart, in the published order."""
-        found: list[MujocoModel] = [*self.mujoco_objects]
+        """All instances for segmentation, in the published order."""
+        instances: list[MujocoModel] = [*self.mujoco_objects]
         for robot in self.mujoco_robots:
-            found += [robot, *robot.models]
-        taken = {i for each in found for i in each.geom_ids}
+            instances += [robot, *robot.models]
+        taken = {i for each in instances for i in each.geom_ids}
         model = self._env.model
         for body in range(1, model.nbody):
             name = model.body(body).name
             if model.body_parentid[body] == 0 and not name.startswith(FURNITURE):
                 parts = self._parts(self._below(name) if name else {body})
-                own = tuple(i for i in parts["geom_ids"] if i not in taken)
-                if own:
+                geom_ids = tuple(i for i in parts["geom_ids"] if i not in taken)
+                if geom_ids:
                     kind = {"name": name, "class_name": name, "root_body": name}
-                    found.append(MujocoModel(**{**parts, **kind, "geom_ids": own}))
-        return [each for each in found if each.geom_ids]
+                    instances.append(MujocoModel(**{**parts, **kind, "geom_ids": geom_ids}))
+        return [each for each in instances if each.geom_ids]
 
     @property
     def instances_to_ids(self) -> dict[str, dict[str, list[int]]]:
@@ -178,10 +178,10 @@ class Scene:
     @property
     def classes_to_ids(self) -> dict[str, dict[str, list[int]]]:
         """The geoms of each class of instances, by its name."""
-        found: dict[str, dict[str, list[int]]] = {}
+        classes: dict[str, dict[str, list[int]]] = {}
         for each in self._instances:
-            found.setdefault(each.class_name, {"geom": []})["geom"] += each.geom_ids
-        return found
+            classes.setdefault(each.class_name, {"geom": []})["geom"] += each.geom_ids
+        return classes
 
     @property
     def geom_ids_to_instances(self) -> dict[int, str]:
@@ -195,30 +195,30 @@ class Scene:
 
     @cached_property
     def _numbers(self) -> dict[str, np.ndarray]:
-        """The number of each geom's instance or class, from 1; 0 for what belongs to none."""
-        found = {}
+        """The number of each geom's instance or class, from 1; 0 for geoms without one."""
+        by_kind = {}
         for kind, groups in (("instance", self.instances_to_ids), ("class", self.classes_to_ids)):
             numbers = np.zeros(self._env.model.ngeom + 1, np.int32)
             for number, ids in enumerate(groups.values(), start=1):
                 numbers[ids["geom"]] = number
-            found[kind] = numbers
-        return found
+            by_kind[kind] = numbers
+        return by_kind
 
     def segmented(self, elements: np.ndarray, kind: str) -> np.ndarray:
-        """Types and ids of elements (..., 2) as ids of geoms, or numbers of instances or classes.
+        """Types and ids of elements (..., 2) as geom ids, or as numbers of instances or classes.
 
         Args:
             elements: of `Simulation.render`.
             kind: "element", "instance" or "class".
 
         Returns:
-            int32 (...): -1 in an "element" picture and 0 in the others where there is nothing.
+            int32 (...), with the background -1 for "element" and 0 for the others.
         """
         geoms = np.where(elements[..., 0] == GEOM, elements[..., 1], -1)
         return geoms.astype(np.int32) if kind == "element" else self._numbers[kind][geoms]
 
     def show_sites(self, settings: Mapping[str, bool]) -> None:
-        """Make the sites of the "env", the "robots" and the "grippers" visible or not."""
+        """Show or hide the sites of the "env", the "robots" and the "grippers"."""
         groups: dict[str, list[MujocoModel]] = {
             "env": [*self.mujoco_objects],
             "robots": [*self.mujoco_robots],

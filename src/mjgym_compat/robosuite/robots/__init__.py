@@ -1,4 +1,4 @@
-"""Robots: those that there are by name, and those of an environment."""
+"""Robots: the available names, and the robots of an environment."""
 
 from mjgym.robots import arms
 from mjgym_compat.robosuite.robots.robot import Robot

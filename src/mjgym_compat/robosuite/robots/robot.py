@@ -1,4 +1,4 @@
-"""A robot of an environment: its part of the action, its joints, and the pose of its hands."""
+"""A robot of an environment: its actions, joints and hand poses."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -14,34 +14,34 @@ from mjgym_compat.robosuite.models.scene_model import Scene
 from mjgym_compat.robosuite.sim_facade import Simulation
 from mjgym_compat.robosuite.utils import transform_utils
 
-LIMIT_MARGIN = 0.1  # rad, from the end of a joint's range
+LIMIT_MARGIN = 0.1  # rad, from a joint limit
 
 
 class Robot:
-    """A robot of an environment. What differs between its arms is a dict by "right" and "left".
+    """A robot of an environment; properties of its arms are dicts by "right" and "left".
 
     Args:
-        env: the environment below.
+        env: the wrapped environment.
         number: of the robot.
         robot: the task's.
         actions: of the environment.
         scene: of the environment.
         sim: the simulation.
-        control_freq: of actions, Hz.
+        control_freq: control frequency, Hz.
 
     Attributes:
         name: e.g. "Panda".
-        arms: of "right" and "left" those that it has.
-        prefix: beginning of the names of its entries and elements.
+        arms: its arms, "right" and "left".
+        prefix: of the names of its entries and elements.
         robot_joints: the joints of its arms.
         robot_arm_joints: the same.
         gripper_joints: the joints of each gripper.
-        part_controllers: the law of each arm, with its parameters.
+        part_controllers: each arm's controller, with its parameters.
         eef_site_id: the site between the fingers of each arm.
         gripper: of each arm.
         robot_model: without its grippers.
         sim: the simulation.
-        control_freq: of actions, Hz.
+        control_freq: control frequency, Hz.
     """
 
     def __init__(
@@ -93,35 +93,35 @@ class Robot:
 
     @property
     def is_mobile(self) -> bool:
-        """False: its base stands still."""
+        """False: its base is fixed."""
         return False
 
     @property
     def action_dim(self) -> int:
-        """Size of its part of the action."""
+        """Numbers of an action for this robot."""
         return sum(map(len, self._parts.values()))
 
     @property
     def action_limits(self) -> tuple[np.ndarray, np.ndarray]:
-        """The least and the greatest of them."""
+        """Bounds of its part of the action."""
         low, high = bounds(self._actions)
-        own = sorted(i for numbers in self._parts.values() for i in numbers)
-        return low[own], high[own]
+        indices = sorted(i for numbers in self._parts.values() for i in numbers)
+        return low[indices], high[indices]
 
     @property
     def action_split_indexes(self) -> dict[str, tuple[int, int]]:
-        """Start and end of each part in its part of an action."""
+        """Start and end of each part within the robot's part of an action."""
         first = min(i for numbers in self._parts.values() for i in numbers)
         return {n: (min(ids) - first, max(ids) + 1 - first) for n, ids in self._parts.items()}
 
     def create_action_vector(self, parts: Mapping[str, Any]) -> np.ndarray:
-        """Its part of an action, from those of its parts: "right", "right_gripper" and so on.
+        """The robot's part of an action, from its parts: "right", "right_gripper" and so on.
 
         Args:
-            parts: numbers by part; those of the others are 0.
+            parts: numbers by part; 0 for missing parts.
 
         Raises:
-            ValueError: there is no such part, or it has another number of numbers.
+            ValueError: there is no such part, or it has a wrong size.
         """
         first = min(i for numbers in self._parts.values() for i in numbers)
         vector = np.zeros(self.action_dim)
@@ -135,7 +135,7 @@ class Robot:
         return vector
 
     def print_action_info(self) -> None:
-        """Print what the numbers of its action do."""
+        """Print the meaning of its action entries."""
         for name, numbers in self._parts.items():
             for i in numbers:
                 action = self._actions[i]
@@ -143,7 +143,7 @@ class Robot:
                 print(f"{name}: {limits}: {action.meaning}")
 
     def print_action_info_dict(self) -> None:
-        """Print where the numbers of each part are in its part of an action."""
+        """Print the positions of the parts within its part of an action."""
         print({"Action Dimension": (self.action_dim,), **self.action_split_indexes})
 
     def has_part(self, part_name: str) -> bool:
@@ -151,31 +151,31 @@ class Robot:
         return part_name in self._parts
 
     def get_gripper_name(self, arm: str) -> str:
-        """The name of an arm's gripper among the parts."""
+        """The name of the gripper part of an arm."""
         return f"{arm}_gripper"
 
     # Joints.
 
     @property
     def init_qpos(self) -> np.ndarray:
-        """The arms' published start, rad."""
+        """Published initial positions of the arms' joints, rad."""
         return np.array(self._robot.arm.start)
 
     @property
     def torque_limits(self) -> tuple[np.ndarray, np.ndarray]:
-        """The least and the greatest torque of each joint, N m."""
+        """Lower and upper torque limits of the joints, N m."""
         model = self._env.model
         ids = [model.actuator(name).id for name in self.robot_model.actuators]
         return model.actuator_ctrlrange[ids, 0].copy(), model.actuator_ctrlrange[ids, 1].copy()
 
     @property
     def joint_indexes(self) -> list[int]:
-        """The numbers of its joints in the model."""
+        """Indices of its joints in the model."""
         return [int(self._env.model.joint(name).id) for name in self.robot_joints]
 
     @property
     def arm_joint_indexes(self) -> list[int]:
-        """The numbers of its arms' joints in the model."""
+        """Indices of its arms' joints in the model."""
         return self.joint_indexes
 
     _ref_joint_indexes = joint_indexes
@@ -215,27 +215,27 @@ class Robot:
         return np.array(self._env.data.qvel[self._ref_joint_vel_indexes])
 
     def get_robot_joint_positions(self) -> np.ndarray:
-        """The positions of its arms' joints, rad."""
+        """Positions of its arms' joints, rad."""
         return self._joint_positions
 
     def set_robot_joint_positions(self, jpos: Any) -> None:
-        """Write the positions of its arms' joints, rad, and compute what follows."""
+        """Set the positions of its arms' joints, rad, and update dependent quantities."""
         self._env.data.qpos[self._ref_joint_pos_indexes] = jpos
         self.sim.forward()
 
     def get_gripper_joint_positions(self, gripper_arm: str | None = None) -> np.ndarray:
-        """The positions of a gripper's joints, m or rad; without an arm, of the first."""
+        """Positions of a gripper's joints, m or rad; by default the first arm's."""
         side = gripper_arm or self.arms[0]
         return np.array(self._env.data.qpos[self._ref_gripper_joint_pos_indexes[side]])
 
     def set_gripper_joint_positions(self, jpos: Any, gripper_arm: str | None = None) -> None:
-        """Write the positions of a gripper's joints, and compute what follows."""
+        """Set the positions of a gripper's joints, and update dependent quantities."""
         side = gripper_arm or self.arms[0]
         self._env.data.qpos[self._ref_gripper_joint_pos_indexes[side]] = jpos
         self.sim.forward()
 
     def check_q_limits(self) -> bool:
-        """Whether a joint is within 0.1 rad of the end of its range."""
+        """Whether a joint is within 0.1 rad of a limit."""
         model = self._env.model
         for name, angle in zip(self.robot_joints, self._joint_positions, strict=True):
             joint = model.joint(name)
@@ -245,23 +245,23 @@ class Robot:
                 return True
         return False
 
-    # Hands, in the axes of the robot's own frame.
+    # Hands, in the robot's frame.
 
     def _by_arm(self, of: Callable[[str], Any]) -> dict[str, Any]:
         return {side: of(side) for side in self.arms}
 
     @property
     def base_pos(self) -> np.ndarray:
-        """The place of its frame in the world, m."""
+        """Position of its frame in the world, m."""
         return np.array(self._env.data.body(self.robot_model.root_body).xpos)
 
     @property
     def base_ori(self) -> np.ndarray:
-        """The axes of its frame in the world, (3, 3)."""
+        """Rotation matrix of its frame in the world, (3, 3)."""
         return np.array(self._env.data.body(self.robot_model.root_body).xmat).reshape(3, 3)
 
     def pose_in_base_from_name(self, name: str) -> np.ndarray:
-        """A body's pose in the robot's own frame, (4, 4)."""
+        """A body's pose in the robot's frame, (4, 4)."""
         body = self._env.data.body(name)
         world = transform_utils.make_pose(body.xpos, body.xmat.reshape(3, 3))
         base = transform_utils.make_pose(self.base_pos, self.base_ori)
@@ -285,7 +285,7 @@ class Robot:
 
     @property
     def _hand_total_velocity(self) -> dict[str, np.ndarray]:
-        """Velocity and angular velocity of each hand's link in world axes, (6,)."""
+        """Linear and angular velocity of each hand's link in world axes, (6,)."""
         data = self.sim.data
 
         def velocity(side: str) -> np.ndarray:
@@ -304,7 +304,7 @@ class Robot:
 
     @property
     def eef_rot_offset(self) -> dict[str, np.ndarray]:
-        """The turn from each hand's link to its tool, as a quaternion x, y, z, w."""
+        """The rotation from each hand's link to its tool, as a quaternion x, y, z, w."""
 
         def turn(side: str) -> np.ndarray:
             data = self._env.data
@@ -322,12 +322,12 @@ class Robot:
 
     @property
     def ee_force(self) -> dict[str, np.ndarray]:
-        """The force (N) that each hand is held with, (3,)."""
+        """The measured force (N) at each hand, (3,)."""
         sensors = {side: g.important_sensors["force_ee"] for side, g in self.gripper.items()}
         return {side: self.get_sensor_measurement(name) for side, name in sensors.items()}
 
     @property
     def ee_torque(self) -> dict[str, np.ndarray]:
-        """The torque (N m) that each hand is held with, (3,)."""
+        """The measured torque (N m) at each hand, (3,)."""
         sensors = {side: g.important_sensors["torque_ee"] for side, g in self.gripper.items()}
         return {side: self.get_sensor_measurement(name) for side, name in sensors.items()}

@@ -1,7 +1,6 @@
-"""Camera matrices, depth in metres, and points between the world and pictures.
+"""Camera matrices, depth in metres, and projections between the world and images.
 
-Rows of pictures are counted from above: those of `IMAGE_CONVENTION` "opengl" begin below and have
-to be flipped first.
+Image rows are counted from the top: flip images of `IMAGE_CONVENTION` "opengl" first.
 """
 
 from typing import Any
@@ -10,28 +9,21 @@ import numpy as np
 
 from mjgym_compat.robosuite.utils import transform_utils
 
-# MuJoCo's cameras look along -z with y upwards; those of pictures along z with y downwards.
+# MuJoCo's cameras look along -z with y up; image frames along z with y down.
 DOWNWARDS = np.diag([1.0, -1.0, -1.0, 1.0])
 
 
 def get_camera_intrinsic_matrix(
     sim: Any, camera_name: str, camera_height: int, camera_width: int
 ) -> np.ndarray:
-    """The matrix (3, 3) that takes points in a camera's frame to pixels.
-
-    Args:
-        sim: of the environment.
-        camera_name: the camera's.
-        camera_height: of the picture, pixels.
-        camera_width: of the picture, pixels.
-    """
+    """The intrinsic matrix (3, 3), from camera coordinates to pixels."""
     fovy = np.deg2rad(sim.model.cam_fovy[sim.model.camera_name2id(camera_name)])
     focal = camera_height / 2 / np.tan(fovy / 2)
     return np.array([[focal, 0, camera_width / 2], [0, focal, camera_height / 2], [0, 0, 1]])
 
 
 def get_camera_extrinsic_matrix(sim: Any, camera_name: str) -> np.ndarray:
-    """A camera's pose (4, 4) in the world: x to the right, y downwards, z ahead."""
+    """A camera's pose (4, 4) in the world: x to the right, y down, z forward."""
     data = sim.data
     pose = transform_utils.make_pose(
         data.get_camera_xpos(camera_name), data.get_camera_xmat(camera_name)
@@ -42,7 +34,7 @@ def get_camera_extrinsic_matrix(sim: Any, camera_name: str) -> np.ndarray:
 def get_camera_transform_matrix(
     sim: Any, camera_name: str, camera_height: int, camera_width: int
 ) -> np.ndarray:
-    """The matrix (4, 4) that takes points in the world to pixels times their depth."""
+    """The matrix (4, 4) from world coordinates to pixels times their depth."""
     whole = np.eye(4)
     whole[:3, :3] = get_camera_intrinsic_matrix(sim, camera_name, camera_height, camera_width)
     pose = get_camera_extrinsic_matrix(sim, camera_name)
@@ -52,18 +44,18 @@ def get_camera_transform_matrix(
 def get_camera_segmentation(
     sim: Any, camera_name: str, camera_height: int, camera_width: int
 ) -> np.ndarray:
-    """Types and ids of the elements in each pixel, (height, width, 2), the lowest row last."""
-    seen = sim.render(
+    """Types and ids of the elements in each pixel, (height, width, 2), bottom row last."""
+    segmentation = sim.render(
         camera_name=camera_name, height=camera_height, width=camera_width, segmentation=True
     )
-    return np.asarray(seen[::-1])
+    return np.asarray(segmentation[::-1])
 
 
 def get_real_depth_map(sim: Any, depth_map: Any) -> np.ndarray:
-    """Depth in metres of depth that is normalized from 0 to 1.
+    """Depth in metres from depth normalized to 0 to 1.
 
     Raises:
-        ValueError: it is not.
+        ValueError: a value lies outside.
     """
     depth = np.asarray(depth_map)
     if depth.size and not (depth.min() >= 0 and depth.max() <= 1):
@@ -76,29 +68,29 @@ def get_real_depth_map(sim: Any, depth_map: Any) -> np.ndarray:
 def project_points_from_world_to_camera(
     points: Any, world_to_camera_transform: Any, camera_height: int, camera_width: int
 ) -> np.ndarray:
-    """Rows and columns (..., 2) of the pixels in which points (..., 3) of the world lie.
+    """Pixels, rows and columns (..., 2), of world points (..., 3).
 
-    Points outside the picture are moved to its rim.
+    Points outside the image are clipped to its edge.
     """
     points = np.asarray(points, float)
     homogenous = np.concatenate([points, np.ones((*points.shape[:-1], 1))], axis=-1)
-    seen = homogenous @ np.asarray(world_to_camera_transform).T
-    column, row = (np.round(seen[..., i] / seen[..., 2]).astype(int) for i in (0, 1))
+    projected = homogenous @ np.asarray(world_to_camera_transform).T
+    column, row = (np.round(projected[..., i] / projected[..., 2]).astype(int) for i in (0, 1))
     return np.stack([row.clip(0, camera_height - 1), column.clip(0, camera_width - 1)], axis=-1)
 
 
 def transform_from_pixels_to_world(
     pixels: Any, depth_map: Any, camera_to_world_transform: Any
 ) -> np.ndarray:
-    """The points (..., 3) of the world that pixels show.
+    """World points (..., 3) seen in pixels.
 
     Args:
-        pixels: rows and columns (..., 2); numbers between pixels are interpolated.
-        depth_map: pictures of depth, m, (..., height, width, 1), one for each pixel.
+        pixels: rows and columns (..., 2); fractional ones are interpolated.
+        depth_map: depth images, m, (..., height, width, 1), one for each pixel.
         camera_to_world_transform: the inverse of `get_camera_transform_matrix`.
 
     Raises:
-        ValueError: there are not as many pictures as pixels.
+        ValueError: the numbers of images and pixels differ.
     """
     pixels, depth_map = np.asarray(pixels, float), np.asarray(depth_map)
     lead = pixels.shape[:-1]

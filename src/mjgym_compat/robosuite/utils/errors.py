@@ -2,7 +2,7 @@
 
 
 class RobosuiteError(Exception):
-    """An error of an environment under robosuite's interface."""
+    """Base class of errors under robosuite's interface."""
 
 
 class SimulationError(RobosuiteError, ValueError):
@@ -10,4 +10,4 @@ class SimulationError(RobosuiteError, ValueError):
 
 
 class RandomizationError(RobosuiteError, RuntimeError):
-    """No free place for an object."""
+    """There is no free place for an object."""

@@ -1,7 +1,7 @@
-"""Custom entries and changes to how entries are read, under robosuite's names.
+"""Custom and modified observation entries, under robosuite's names.
 
-Readings are taken once per control step. For delays, noise with the episode's seed and readings
-between control steps, `make` takes `observables`, see `mjgym.Observable`.
+Entries are read once per control step. For delays, seeded noise and readings between control steps,
+pass `observables` to `make`, see `mjgym.Observable`.
 """
 
 import warnings
@@ -18,7 +18,7 @@ ATTRIBUTES = ("sensor", "corrupter", "filter", "sampling_rate", "enabled", "acti
 
 
 def sensor(modality: str) -> Callable[[Sensor], Sensor]:
-    """Mark a function of all other entries as a sensor of a group of entries, e.g. "object"."""
+    """Mark a function of all other entries as a sensor of a modality, e.g. "object"."""
 
     def mark(function: Sensor) -> Sensor:
         function.modality = modality  # type: ignore[attr-defined]
@@ -30,7 +30,7 @@ def sensor(modality: str) -> Callable[[Sensor], Sensor]:
 def create_gaussian_noise_corrupter(
     mean: float, std: float, low: float = -np.inf, high: float = np.inf
 ) -> Callable[[Any], Any]:
-    """A corrupter that adds noise of NumPy's global generator, clipped to a range."""
+    """A corrupter that adds Gaussian noise from NumPy's global generator, clipped to a range."""
 
     def corrupt(reading: Any) -> Any:
         noise = np.random.normal(mean, std, np.shape(reading))
@@ -42,7 +42,7 @@ def create_gaussian_noise_corrupter(
 def create_uniform_noise_corrupter(
     min_noise: float, max_noise: float, low: float = -np.inf, high: float = np.inf
 ) -> Callable[[Any], Any]:
-    """A corrupter that adds noise of NumPy's global generator, clipped to a range."""
+    """A corrupter that adds uniform noise from NumPy's global generator, clipped to a range."""
 
     def corrupt(reading: Any) -> Any:
         noise = np.random.uniform(min_noise, max_noise, np.shape(reading))
@@ -53,16 +53,16 @@ def create_uniform_noise_corrupter(
 
 @dataclass
 class Observable:
-    """An entry of the observation, and how it is read.
+    """An observation entry and how it is read.
 
     Args:
         name: of the entry.
-        sensor: gives the reading from the entries before it, see `sensor`; None for the task's own.
-        corrupter: of readings; None for none.
-        filter: of readings after that; None for none.
-        sampling_rate: Hz, at most that of actions, at which it is read anew; None for each step.
+        sensor: computes the reading from the previous entries, see `sensor`; None for the task's.
+        corrupter: of readings, or None.
+        filter: applied after the corrupter, or None.
+        sampling_rate: Hz, at most the control frequency; None for every step.
         enabled: whether it is read.
-        active: whether an observation shows it.
+        active: whether observations show it.
     """
 
     name: str
@@ -75,11 +75,7 @@ class Observable:
 
 
 class Observables:
-    """Entries that a user has added or changed.
-
-    Args:
-        rate: of actions, Hz.
-    """
+    """Entries that a user has added or modified, at a control frequency `rate` in Hz."""
 
     def __init__(self, rate: float) -> None:
         self._rate = rate
@@ -127,17 +123,17 @@ class Observables:
             self._changed[name] = observable
 
     def reset(self) -> None:
-        """Forget the readings of the episode before."""
+        """Forget the readings of the previous episode."""
         self._held = {}
 
     def read(
         self, modalities: Mapping[str, Mapping[str, Any]], force: bool
     ) -> dict[str, dict[str, Any]]:
-        """The entries of each group as they are to be shown.
+        """The entries of each modality as shown in the observation.
 
         Args:
-            modalities: the task's entries by group.
-            force: whether readings that are held are taken anew.
+            modalities: the task's entries by modality.
+            force: whether to refresh held readings.
         """
         found = {modality: dict(entries) for modality, entries in modalities.items()}
         if not (self._changed or self.added):

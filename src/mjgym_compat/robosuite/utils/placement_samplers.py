@@ -1,7 +1,7 @@
-"""Samplers of where objects lie, for `placement_initializer`.
+"""Samplers of object poses, for `placement_initializer`.
 
-A sampler is told its objects by `add_objects` at the start of each episode, then asked by `sample`
-for their poses. One without a generator of its own takes the episode's, so that a seed repeats it.
+At the start of each episode a sampler receives its objects by `add_objects`, then `sample` returns
+their poses. Without an explicit generator it uses the episode's, so that seeds reproduce it.
 """
 
 from collections.abc import Iterable, Mapping
@@ -13,7 +13,7 @@ from mjgym.rotations import product
 from mjgym_compat.robosuite.models.objects import MujocoObject
 from mjgym_compat.robosuite.utils.errors import RandomizationError
 
-ATTEMPTS = 5000  # at a free place for one object
+ATTEMPTS = 5000  # to find a free place for an object
 AXES = "xyz"
 HIDDEN = (-20.0, -10.0)  # m along x and y, where `hide` puts objects
 HIDDEN_HEIGHT = 10.0  # m
@@ -29,19 +29,19 @@ def _listed(objects: MujocoObject | Iterable[MujocoObject] | None) -> list[Mujoc
 
 
 class ObjectPositionSampler:
-    """A sampler of poses; subclasses define `sample`.
+    """Base class of samplers; subclasses define `sample`.
 
     Args:
         name: of the sampler.
-        mujoco_objects: that it places; an environment replaces them by its own.
-        ensure_object_boundary_in_range: whether objects, not their frames alone, lie in the ranges.
-        ensure_valid_placement: whether objects that overlap are placed anew.
-        reference_pos: the point that ranges and heights are counted from, m.
-        z_offset: of the objects' lowest points over the reference, m.
+        mujoco_objects: to place; an environment replaces them.
+        ensure_object_boundary_in_range: whether whole objects, not just their frames, lie in range.
+        ensure_valid_placement: whether overlapping objects are resampled.
+        reference_pos: origin of ranges and heights, m.
+        z_offset: of the objects' lowest points above the reference, m.
         rng: the generator; None for the episode's.
 
     Attributes:
-        mujoco_objects: the present episode's, in the order in which they are placed.
+        mujoco_objects: of the current episode, in the order of placement.
     """
 
     def __init__(
@@ -64,10 +64,10 @@ class ObjectPositionSampler:
         self._given_rng = rng is not None
 
     def add_objects(self, mujoco_objects: Any) -> None:
-        """Have more objects placed.
+        """Add objects to place.
 
         Raises:
-            ValueError: one of them is placed already.
+            ValueError: an object has been added already.
         """
         for each in _listed(mujoco_objects):
             if each in self.mujoco_objects:
@@ -84,12 +84,12 @@ class ObjectPositionSampler:
         reference: Any = None,
         on_top: bool = True,
     ) -> dict[str, Placed]:
-        """Poses of the objects, and those of `fixtures`, by name.
+        """Poses of the objects and of `fixtures`, by name.
 
         Args:
-            fixtures: what lies already.
-            reference: a name among them, or a point (m), in the place of `reference_pos`.
-            on_top: whether objects lie on the reference, not with their frames at it.
+            fixtures: objects already placed.
+            reference: the name of one of them, or a point (m), in place of `reference_pos`.
+            on_top: whether objects rest on the reference; otherwise their frames are at its height.
 
         Raises:
             RandomizationError: there is no free place for an object.
@@ -97,21 +97,20 @@ class ObjectPositionSampler:
         raise NotImplementedError(f"{type(self).__name__} must define sample()")
 
     def draw_from(self, rng: np.random.Generator) -> None:
-        """Draw from an episode's generator, unless the sampler was given one of its own."""
+        """Use an episode's generator, unless the sampler has an explicit one."""
         if not self._given_rng:
             self.rng = rng
 
 
 class UniformRandomSampler(ObjectPositionSampler):
-    """Places drawn uniformly from a rectangle.
+    """Positions drawn uniformly from a rectangle.
 
     Args:
         name: of the sampler.
-        mujoco_objects: see `ObjectPositionSampler`, and so for what is not named here.
-        x_range: of the objects' frames from the reference, m.
-        y_range: the same along y.
-        rotation: angle about `rotation_axis`: a number, the range that it is drawn from, or None
-            for any.
+        mujoco_objects: as the arguments not named here, see `ObjectPositionSampler`.
+        x_range: of the objects' frames relative to the reference, m.
+        y_range: likewise along y.
+        rotation: angle about `rotation_axis`: a number, a range, or None for any angle.
         rotation_axis: "x", "y" or "z" of the world.
 
     Raises:
@@ -208,14 +207,14 @@ class UniformRandomSampler(ObjectPositionSampler):
 
 
 class SequentialCompositeSampler(ObjectPositionSampler):
-    """Samplers one after the other, each out of the way of those before it.
+    """Samplers applied in sequence, each avoiding the objects of the previous ones.
 
     Args:
         name: of the sampler.
 
     Attributes:
-        samplers: by name, in their order.
-        sample_args: what `sample` of each is called with, by its name.
+        samplers: by name, in order.
+        sample_args: arguments of `sample`, by sampler name.
     """
 
     def __init__(self, name: str) -> None:
@@ -226,18 +225,18 @@ class SequentialCompositeSampler(ObjectPositionSampler):
     def append_sampler(
         self, sampler: ObjectPositionSampler, sample_args: Mapping[str, Any] | None = None
     ) -> None:
-        """Add a sampler.
+        """Append a sampler.
 
         Args:
             sampler: the next one.
-            sample_args: `reference` and `on_top` that its `sample` is called with.
+            sample_args: `reference` and `on_top` for its `sample`.
         """
         super().add_objects(sampler.mujoco_objects)
         self.samplers[sampler.name] = sampler
         self.sample_args[sampler.name] = dict(sample_args or {})
 
     def hide(self, mujoco_objects: Any) -> None:
-        """Place objects far away from everything."""
+        """Place objects far away."""
         self.append_sampler(
             UniformRandomSampler(
                 "HideSampler",
@@ -260,10 +259,10 @@ class SequentialCompositeSampler(ObjectPositionSampler):
         raise AttributeError(f"{self.name}: use add_objects_to_sampler(name, objects)")
 
     def add_objects_to_sampler(self, sampler_name: str, mujoco_objects: Any) -> None:
-        """Have objects placed by one of the samplers.
+        """Add objects to one of the samplers.
 
         Raises:
-            ValueError: there is no such sampler, or an object is placed already.
+            ValueError: there is no such sampler, or an object has been added already.
         """
         if sampler_name not in self.samplers:
             known = ", ".join(self.samplers)
@@ -291,7 +290,7 @@ class SequentialCompositeSampler(ObjectPositionSampler):
         return placed
 
     def draw_from(self, rng: np.random.Generator) -> None:
-        """Have all samplers draw from an episode's generator."""
+        """Let all samplers use an episode's generator."""
         super().draw_from(rng)
         for sampler in self.samplers.values():
             sampler.draw_from(rng)

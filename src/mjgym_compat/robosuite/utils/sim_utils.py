@@ -24,9 +24,9 @@ def check_contact(sim: Any, geoms_1: Any, geoms_2: Any = None) -> bool:
 
 
 def get_contacts(sim: Any, model: MujocoModel) -> set[str]:
-    """The geoms that touch a model from without."""
-    own = set(model.contact_geoms)
+    """Geoms of other models that touch a model."""
+    geoms = set(model.contact_geoms)
     pairs = sim.contacts()
-    return {b for a, b in pairs if a in own and b not in own} | {
-        a for a, b in pairs if b in own and a not in own
+    return {b for a, b in pairs if a in geoms and b not in geoms} | {
+        a for a, b in pairs if b in geoms and a not in geoms
     }

@@ -11,7 +11,7 @@ EPS = 1e-12
 
 
 def convert_quat(q: Any, to: str = "xyzw") -> np.ndarray:
-    """A quaternion in the other order: "xyzw" of one that begins with w, "wxyz" of the others.
+    """Convert a quaternion to the order "xyzw", from w first, or "wxyz", from w last.
 
     Raises:
         ValueError: `to` is neither.
@@ -26,30 +26,30 @@ def _wxyz(quaternion: Any) -> np.ndarray:
 
 
 def quat_multiply(quaternion1: Any, quaternion0: Any) -> np.ndarray:
-    """The turn `quaternion0`, then `quaternion1`."""
-    found = np.zeros(4)
-    mujoco.mju_mulQuat(found, _wxyz(quaternion1), _wxyz(quaternion0))
-    return np.roll(found, -1)
+    """The product of quaternions: the rotation `quaternion0`, then `quaternion1`."""
+    product = np.zeros(4)
+    mujoco.mju_mulQuat(product, _wxyz(quaternion1), _wxyz(quaternion0))
+    return np.roll(product, -1)
 
 
 def quat_conjugate(quaternion: Any) -> np.ndarray:
-    """The opposite turn of a quaternion of length 1."""
+    """The conjugate of a quaternion."""
     return np.asarray(np.asarray(quaternion) * [-1, -1, -1, 1])
 
 
 def quat_inverse(quaternion: Any) -> np.ndarray:
-    """The inverse of a quaternion of any length."""
+    """The inverse of a quaternion of any norm."""
     q = np.asarray(quaternion, float)
     return np.asarray(quat_conjugate(q) / np.dot(q, q))
 
 
 def quat_distance(quaternion1: Any, quaternion0: Any) -> np.ndarray:
-    """The turn from `quaternion0` to `quaternion1`."""
+    """The rotation from `quaternion0` to `quaternion1`."""
     return quat_multiply(quaternion1, quat_inverse(quaternion0))
 
 
 def quat_slerp(quat0: Any, quat1: Any, fraction: float, shortestpath: bool = True) -> np.ndarray:
-    """A share of the way from one quaternion to another, at constant speed."""
+    """Spherical linear interpolation between two quaternions."""
     start, end = (np.asarray(q, float) / np.linalg.norm(q) for q in (quat0, quat1))
     cosine = float(start @ end)
     if shortestpath and cosine < 0:
@@ -62,10 +62,10 @@ def quat_slerp(quat0: Any, quat1: Any, fraction: float, shortestpath: bool = Tru
 
 
 def random_quat(rand: Any = None) -> np.ndarray:
-    """A turn drawn uniformly from all.
+    """A uniformly distributed rotation.
 
     Args:
-        rand: three numbers from [0, 1), or None for those of NumPy's global generator.
+        rand: three numbers from [0, 1); None draws them from NumPy's global generator.
     """
     u, v, w = np.random.rand(3) if rand is None else rand
     inner, outer = math.sqrt(1 - u), math.sqrt(u)
@@ -100,7 +100,7 @@ def axisangle2quat(vec: Any) -> np.ndarray:
 
 
 def quat2axisangle(quat: Any) -> np.ndarray:
-    """The rotation vector (3,), rad, of a quaternion: from 0 to 2 pi long."""
+    """The rotation vector (3,), rad, of a quaternion, with a norm from 0 to 2 pi."""
     quat = np.asarray(quat, float)
     cosine = float(np.clip(quat[3], -1, 1))
     sine = math.sqrt(1 - cosine * cosine)
@@ -110,13 +110,13 @@ def quat2axisangle(quat: Any) -> np.ndarray:
 
 
 def euler2mat(euler: Any) -> np.ndarray:
-    """The rotation matrix of turns (rad) about the fixed axes x, then y, then z."""
+    """The rotation matrix of Euler angles (rad) about the fixed axes x, then y, then z."""
     x, y, z = (quat2mat(axisangle2quat(angle * np.eye(3)[i])) for i, angle in enumerate(euler))
     return np.asarray(z @ y @ x)
 
 
 def mat2euler(rmat: Any) -> np.ndarray:
-    """The turns (rad) about the fixed axes x, y and z of a rotation matrix (3, 3)."""
+    """Euler angles (rad) about the fixed axes x, y and z of a rotation matrix (3, 3)."""
     m = np.asarray(rmat, float)[:3, :3]
     level = math.hypot(m[0, 0], m[1, 0])
     pitch = math.atan2(-m[2, 0], level)
@@ -126,19 +126,19 @@ def mat2euler(rmat: Any) -> np.ndarray:
 
 
 def make_pose(translation: Any, rotation: Any) -> np.ndarray:
-    """The pose of a place (3,) and a rotation matrix (3, 3)."""
+    """The pose of a position (3,) and a rotation matrix (3, 3)."""
     pose = np.eye(4)
     pose[:3, :3], pose[:3, 3] = rotation, translation
     return pose
 
 
 def pose2mat(pose: Sequence[Any]) -> np.ndarray:
-    """The pose of a place (3,) and a quaternion."""
+    """The pose of a position (3,) and a quaternion."""
     return make_pose(pose[0], quat2mat(pose[1]))
 
 
 def mat2pose(hmat: Any) -> tuple[np.ndarray, np.ndarray]:
-    """The place (3,) and the quaternion of a pose."""
+    """The position (3,) and the quaternion of a pose."""
     hmat = np.asarray(hmat, float)
     return hmat[:3, 3].copy(), mat2quat(hmat)
 
@@ -150,12 +150,12 @@ def pose_inv(pose: Any) -> np.ndarray:
 
 
 def pose_in_A_to_pose_in_B(pose_A: Any, pose_A_in_B: Any) -> np.ndarray:
-    """A pose in frame A as frame B has it."""
+    """Transform a pose from frame A to frame B."""
     return np.asarray(np.asarray(pose_A_in_B) @ np.asarray(pose_A))
 
 
 def rotation_matrix(angle: float, direction: Any, point: Any = None) -> np.ndarray:
-    """The pose of a turn (rad) about an axis through a point."""
+    """The pose of a rotation (rad) about an axis through a point."""
     axis = unit_vector(direction)
     rotation = quat2mat(axisangle2quat(angle * axis))
     centre = np.zeros(3) if point is None else np.asarray(point, float)[:3]
@@ -163,13 +163,13 @@ def rotation_matrix(angle: float, direction: Any, point: Any = None) -> np.ndarr
 
 
 def unit_vector(data: Any) -> np.ndarray:
-    """A vector of length 1 in the same direction."""
+    """A vector scaled to norm 1."""
     vector = np.asarray(data, float)
     return np.asarray(vector / np.linalg.norm(vector))
 
 
 def get_orientation_error(target_orn: Any, current_orn: Any) -> np.ndarray:
-    """The error of orientation, (3,), between quaternions: the sine of the turn along its axis."""
+    """The orientation error, (3,), between quaternions: axis times sine of the angle."""
     x, y, z, w = np.asarray(current_orn, float)
     matrix = np.array([[w, -z, y, -x], [z, w, -x, -y], [-y, x, w, -z]])
     goal = np.asarray(target_orn, float)
@@ -177,7 +177,7 @@ def get_orientation_error(target_orn: Any, current_orn: Any) -> np.ndarray:
 
 
 def get_pose_error(target_pose: Any, current_pose: Any) -> np.ndarray:
-    """The error between poses, (6,): of the place, then half the sum of the axes' products."""
+    """The error between poses, (6,): position, then half the sum of the axes' cross products."""
     goal, own = np.asarray(target_pose), np.asarray(current_pose)
     turn = sum(np.cross(own[:3, i], goal[:3, i]) for i in range(3)) / 2
     return np.concatenate([goal[:3, 3] - own[:3, 3], turn])

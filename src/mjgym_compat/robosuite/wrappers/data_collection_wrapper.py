@@ -1,4 +1,4 @@
-"""Demonstrations on disk, in robosuite's folders and files."""
+"""Recording of demonstrations in robosuite's folder layout."""
 
 import json
 import time
@@ -11,17 +11,17 @@ from mjgym_compat.robosuite.wrappers.wrapper import Wrapper
 
 
 class DataCollectionWrapper(Wrapper):
-    """Write states and actions of episodes into a folder, from their first step on.
+    """Write states and actions of episodes to a folder.
 
-    Each episode has a folder "ep_<time>" with `model.xml`, `ep_meta.json` and files
-    "state_<time>.npz": `states` (those of `sim.get_state().flatten()`), `action_infos` (a dict with
-    "actions" for each step), `successful`, and `env`, the task's name.
+    Each episode with at least one step has a folder "ep_<time>" with `model.xml`, `ep_meta.json`
+    and files "state_<time>.npz": `states` (from `sim.get_state().flatten()`), `action_infos` (a
+    dict with "actions" per step), `successful`, and `env`, the task's name.
 
     Args:
         env: of `make`.
-        directory: the folder; it is made if it is not there.
-        collect_freq: control steps from one state to the next that is written.
-        flush_freq: control steps after which a file is written.
+        directory: the folder, created if necessary.
+        collect_freq: control steps between recorded states.
+        flush_freq: control steps between writes.
     """
 
     def __init__(
@@ -39,16 +39,16 @@ class DataCollectionWrapper(Wrapper):
         self._start: tuple[str, np.ndarray] = ("", np.empty(0))
 
     def reset(self) -> Any:
-        """Begin an episode; what is left of the one before is written."""
+        """Start an episode, after writing the rest of the previous one."""
         self._finish()
         self.env.unset_ep_meta()
-        seen = super().reset()
+        observation = super().reset()
         self.t = 0
         self._start = self.env.sim.model.get_xml(), self.env.sim.get_state().flatten()
-        return seen
+        return observation
 
     def step(self, action: Any) -> Any:
-        """Advance by one control step, and keep the state that it leads to."""
+        """Advance by one control step, and record the new state."""
         result = super().step(action)
         self.t += 1
         if not self.has_interaction:
@@ -62,7 +62,7 @@ class DataCollectionWrapper(Wrapper):
         return result
 
     def close(self) -> None:
-        """Write what is left, and close the environment."""
+        """Write the remaining data, and close the environment."""
         self._finish()
         self.env.close()
 
@@ -95,5 +95,5 @@ class DataCollectionWrapper(Wrapper):
 
 
 def _stamp() -> str:
-    """The time, ns, which no two files share."""
+    """A time stamp, ns, unique to each file."""
     return str(time.time_ns())

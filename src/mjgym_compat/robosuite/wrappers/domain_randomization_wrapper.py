@@ -1,4 +1,4 @@
-"""Domain randomization with robosuite's sizes, by the keyword argument `vary`."""
+"""Domain randomization with robosuite's magnitudes, by the keyword argument `vary`."""
 
 import warnings
 from collections.abc import Mapping
@@ -61,7 +61,7 @@ DEFAULT_DYNAMICS_ARGS: dict[str, Any] = {
     "damping_perturbation_size": 0.01,
     "armature_perturbation_size": 0.01,
 }
-# What each switch varies: the field, its size's key, and whether the size is a share.
+# For each switch: the varied field, the key of its magnitude, and whether that is relative.
 CAMERAS = (
     ("randomize_position", "cam_pos", "position_perturbation_size"),
     ("randomize_fovy", "cam_fovy", "fovy_perturbation_size"),
@@ -87,38 +87,38 @@ JOINTS = (
     ("randomize_damping", "dof_damping", "damping_perturbation_size"),
     ("randomize_armature", "dof_armature", "armature_perturbation_size"),
 )
-SOLIMP = 2  # the columns of solimp that are shares
+SOLIMP = 2  # columns of solimp below 1
 
 
 class DomainRandomizationWrapper(Wrapper):
     """Randomize colours, cameras, lights and dynamics in each episode.
 
-    The environment is made once more, with a `vary` of the published sizes: each number is the
-    model's own and a draw from a range around it. Draws come from the episode's generator.
+    The environment is made again with a `vary` of the published magnitudes: each value is drawn
+    from a range around the model's, with the episode's generator.
 
     Args:
         env: of `make`; it is closed.
         seed: of the first episode; None for that of `make`.
-        randomize_color: whether materials take up a share of random colours.
-        randomize_camera: whether cameras move, turn and zoom.
+        randomize_color: whether random colours are mixed into materials.
+        randomize_camera: whether cameras move, rotate and zoom.
         randomize_lighting: whether lights move and change.
         randomize_dynamics: whether masses, friction and the like change.
-        color_randomization_args: what differs from `DEFAULT_COLOR_ARGS`; so the next three.
-        camera_randomization_args: what differs.
-        lighting_randomization_args: what differs.
-        dynamics_randomization_args: what differs.
+        color_randomization_args: overrides of `DEFAULT_COLOR_ARGS`.
+        camera_randomization_args: likewise for cameras.
+        lighting_randomization_args: likewise for lights.
+        dynamics_randomization_args: likewise for dynamics.
         randomize_on_reset: True.
-        randomize_every_n_steps: 0 without a warning: nothing of a model changes within an episode.
+        randomize_every_n_steps: 0 to avoid a warning: models do not change within an episode.
 
     Attributes:
-        vary: what the environment is made with.
+        vary: passed to the environment.
 
     Raises:
-        TypeError: there is no such key of an argument; the message names the nearest.
-        ValueError: it is not to be randomized on reset.
+        TypeError: an argument has an unknown key; the message names the nearest.
+        ValueError: `randomize_on_reset` is False.
 
     Warns:
-        UserWarning: it is to be randomized within episodes too, as by robosuite's default.
+        UserWarning: `randomize_every_n_steps` is not 0, as by robosuite's default.
     """
 
     def __init__(
@@ -174,7 +174,7 @@ def _share(size: float) -> Any:
 
 
 def _named(args: Mapping[str, Any], key: str, field: str) -> list[str]:
-    """The keys of a field for the elements that an argument names, or for all."""
+    """Keys of a field for the elements that an argument names, or for all."""
     names = args[key]
     return [field] if names is None else [f"{field}[{name}]" for name in names]
 
@@ -236,12 +236,12 @@ def _dynamics(args: Mapping[str, Any], model: Any) -> dict[str, Any]:
     for switch, field, size in JOINTS:
         if args[switch]:
             for key in _named(args, "joint_names", field):
-                found[key] = offset(Uniform(0.0, args[size]))  # which stays above zero
+                found[key] = offset(Uniform(0.0, args[size]))  # stays above zero
     return found
 
 
 def _solimp(args: Mapping[str, Any], model: Any) -> dict[str, Any]:
-    """Shares of solimp, less of which may be drawn and not more, as it must be below 1."""
+    """Variation of solimp, which only decreases, as it must stay below 1."""
     size = args["solimp_perturbation_ratio"]
     columns = range(SOLIMP)
     if args["geom_names"] is None:

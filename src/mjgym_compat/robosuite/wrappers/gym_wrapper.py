@@ -1,4 +1,4 @@
-"""Gymnasium's interface over robosuite's."""
+"""Gymnasium interface of robosuite environments."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -10,13 +10,13 @@ from mjgym_compat.robosuite.wrappers.wrapper import Wrapper
 
 
 class GymWrapper(Wrapper, gymnasium.Env[Any, np.ndarray]):
-    """A `gymnasium.Env`: the horizon truncates, `reset(seed=)` fixes the episode.
+    """A `gymnasium.Env`: the horizon truncates, `reset(seed=)` seeds the episode.
 
     Args:
         env: of `make`.
-        keys: entries of the observation; None for "object-state", pictures and the robots'
+        keys: entries of the observation; None for "object-state", images and the robots'
             "robot0_proprio-state".
-        flatten_obs: whether they are joined into one vector, float64; otherwise they are a dict.
+        flatten_obs: whether they are concatenated to a float64 vector; otherwise a dict.
 
     Raises:
         ValueError: the observation has no such entry.
@@ -54,7 +54,7 @@ class GymWrapper(Wrapper, gymnasium.Env[Any, np.ndarray]):
 
     @property
     def unwrapped(self) -> Any:
-        """Itself, as Gymnasium has it; `env` is robosuite's interface."""
+        """The wrapper itself, as in Gymnasium; `env` has robosuite's interface."""
         return self
 
     def _chosen(self, seen: Mapping[str, Any]) -> Any:
@@ -65,7 +65,7 @@ class GymWrapper(Wrapper, gymnasium.Env[Any, np.ndarray]):
     def reset(
         self, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Any, dict[str, Any]]:
-        """Begin an episode; see `gymnasium.Env.reset`. There are no options."""
+        """Start an episode; see `gymnasium.Env.reset`. There are no options."""
         gymnasium.Env.reset(self, seed=seed)
         if seed is not None:
             self._plain.reseed(seed)
@@ -78,11 +78,11 @@ class GymWrapper(Wrapper, gymnasium.Env[Any, np.ndarray]):
         return self._chosen(seen), reward, ended, bool(done and not ended), info
 
     def compute_reward(self, achieved_goal: Any, desired_goal: Any, info: Any) -> float:
-        """The reward of the present state, whatever the goals are."""
+        """The reward of the current state, whatever the goals."""
         return float(self.env.reward())
 
     def render(self, **kwargs: Any) -> Any:
-        """Show the present state in a window."""
+        """Show the current state in a window."""
         return Wrapper.render(self, **kwargs)
 
     def close(self) -> None:

@@ -1,4 +1,4 @@
-"""Sites that aid the eye, shown after each step."""
+"""Visualization sites, shown after each step."""
 
 from typing import Any
 
@@ -11,10 +11,10 @@ class VisualizationWrapper(Wrapper):
 
     Args:
         env: of `make`, without `camera_segmentations`.
-        indicator_configs: None, as nothing is added to a model here.
+        indicator_configs: None, since indicators are not supported.
 
     Raises:
-        ValueError: there are segmentations, or indicators are asked for.
+        ValueError: the environment has segmentations, or indicators are requested.
     """
 
     def __init__(self, env: Any, indicator_configs: Any = None) -> None:
@@ -30,7 +30,7 @@ class VisualizationWrapper(Wrapper):
         self.reset()
 
     def get_indicator_names(self) -> list[str]:
-        """None."""
+        """None: there are no indicators."""
         return []
 
     def get_visualization_settings(self) -> list[str]:
@@ -48,10 +48,10 @@ class VisualizationWrapper(Wrapper):
         self._settings[setting] = visible
 
     def reset(self) -> Any:
-        """Begin an episode; its observation."""
-        seen = super().reset()
+        """Start an episode; returns its observation."""
+        observation = super().reset()
         self.env.visualize(vis_settings=self._settings)
-        return seen
+        return observation
 
     def step(self, action: Any) -> Any:
         """Advance by one control step."""

@@ -1,16 +1,16 @@
-"""A wrapper that changes nothing, for others to begin with."""
+"""Base class of wrappers."""
 
 from typing import Any
 
 
 class Wrapper:
-    """An environment around another one, which it passes everything on to.
+    """A wrapper that forwards everything to an environment.
 
     Args:
-        env: of `make`, or a wrapper of one.
+        env: of `make`, or another wrapper.
 
     Attributes:
-        env: the environment that it is around.
+        env: the wrapped environment.
     """
 
     def __init__(self, env: Any) -> None:
@@ -18,24 +18,24 @@ class Wrapper:
 
     @property
     def unwrapped(self) -> Any:
-        """The environment within all wrappers."""
+        """The environment inside all wrappers."""
         return self.env.unwrapped if isinstance(self.env, Wrapper) else self.env
 
     @classmethod
     def class_name(cls) -> str:
-        """The wrapper's own name."""
+        """The name of the wrapper's class."""
         return cls.__name__
 
     def reset(self) -> Any:
-        """Begin an episode; its observation."""
+        """Start an episode; returns its observation."""
         return self.env.reset()
 
     def step(self, action: Any) -> Any:
-        """Advance by one control step: observation, reward, whether it is over, info."""
+        """Advance by one control step: observation, reward, whether the episode is over, info."""
         return self.env.step(action)
 
     def render(self, **kwargs: Any) -> Any:
-        """Show the present state in a window."""
+        """Show the current state in a window."""
         return self.env.render(**kwargs)
 
     def close(self) -> None:
@@ -43,10 +43,10 @@ class Wrapper:
         self.env.close()
 
     def observation_spec(self) -> Any:
-        """The present observation."""
+        """The current observation."""
         return self.env.observation_spec()
 
     def __getattr__(self, name: str) -> Any:
-        if name == "env":  # while it is being made
+        if name == "env":  # during construction
             raise AttributeError(name)
         return getattr(self.env, name)

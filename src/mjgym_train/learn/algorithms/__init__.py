@@ -1,4 +1,4 @@
-"""Algorithms: one file each, which states its update as the paper does."""
+"""Algorithms: one file each, with the update as in the paper."""
 
 from typing import TYPE_CHECKING
 
@@ -23,10 +23,10 @@ ALGORITHMS = {
 
 
 def find(name: str) -> "type[Agent]":
-    """The algorithm with a name, or a custom one by "module:Class".
+    """The algorithm of a name, or a custom one by "module:Class".
 
     Raises:
-        ConfigError: there is none; the message names the nearest.
+        ConfigError: there is no such algorithm; the message names the nearest.
     """
     reference = name
     if ":" not in name:
@@ -36,9 +36,9 @@ def find(name: str) -> "type[Agent]":
     from mjgym_train.learn.algorithms.agent import Agent
 
     try:
-        found = code_references.load(reference)
+        algorithm = code_references.load(reference)
     except (ImportError, AttributeError, ValueError) as error:
         raise ConfigError(f"algorithm {name}: {error}") from error
-    if not (isinstance(found, type) and issubclass(found, Agent)):
+    if not (isinstance(algorithm, type) and issubclass(algorithm, Agent)):
         raise ConfigError(f"algorithm {name}: it is no subclass of {Agent.__module__}:Agent")
-    return found
+    return algorithm

@@ -26,19 +26,13 @@ class A2CConfig(OnPolicyConfig):
     """Settings of A2C."""
 
     rollout_steps: int = 10
-    gae_lambda: float = 1.0  # as the paper; less of it weighs shorter returns as well
+    gae_lambda: float = 1.0  # as in the paper; below 1, shorter returns count too
     learning_rate: float = 7e-4
     entropy_weight: float = 1e-4  # of the paper's continuous tasks
 
 
 class A2C(OnPolicyAgent):
-    """A2C; see the module.
-
-    Args:
-        config: settings.
-        observation_size: of an observation.
-        action_size: numbers in an action.
-    """
+    """A2C; see the module."""
 
     Config: ClassVar[type[OnPolicyConfig]] = A2CConfig
     config: A2CConfig
@@ -49,7 +43,7 @@ class A2C(OnPolicyAgent):
         self.optimizer = torch.optim.RMSprop(self.parameters(), rate, alpha=0.99, eps=1e-5)
 
     def update(self, rollout: Rollout) -> Iterator[Metrics]:
-        """One step of the optimiser."""
+        """One optimiser step."""
         config = self.config
         value = self.value(rollout.observation)
         with torch.no_grad():

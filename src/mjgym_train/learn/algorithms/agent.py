@@ -19,19 +19,19 @@ Metrics = dict[str, Tensor]
 
 
 class Agent(ABC, nn.Module):
-    """An algorithm: what it acts by, and its networks.
+    """An algorithm: its networks, and how it acts.
 
-    Every attribute that is a module, a parameter, a buffer or an optimiser is in its checkpoints.
+    Checkpoints contain every attribute that is a module, parameter, buffer or optimiser.
 
     Args:
         config: settings.
-        observation_size: of an observation.
+        observation_size: numbers in an observation, or the shape of an image.
         action_size: numbers in an action.
 
     Attributes:
-        Config: settings that the algorithm has.
-        inputs: numbers that the networks see of a history of observations.
-        layers: arguments of all perceptrons.
+        Config: type of the algorithm's settings.
+        inputs: network inputs for a history of observations.
+        layers: arguments shared by all perceptrons.
     """
 
     Config: ClassVar[type[AnyConfig]]
@@ -55,36 +55,36 @@ class Agent(ABC, nn.Module):
 
     @abstractmethod
     def act(self, observation: Tensor) -> Tensor:
-        """Actions to explore with, (n, size) within -1 and 1, of raw histories (n, history, size).
+        """Exploratory actions, (n, size) within -1 and 1, for raw histories (n, history, size).
 
-        `exploration` adds noise to them where the algorithm's own are deterministic.
+        `exploration` adds noise to the actions of deterministic algorithms.
         """
 
     def begin(self, begun: Tensor) -> None:
-        """Note which sub-environments, (n,) bool, begin an episode with the next action."""
+        """Note which sub-environments, (n,) bool, start an episode with the next action."""
 
     @abstractmethod
     def actor_body(self) -> nn.Sequential:
-        """The perceptron whose first outputs' tanh is the deterministic action."""
+        """The perceptron; the tanh of its first outputs is the deterministic action."""
 
     @torch.no_grad()
     def mean_action(self, observation: Tensor) -> Tensor:
-        """The deterministic action, (n, size) within -1 and 1, of raw histories."""
+        """The deterministic action, (n, size) within -1 and 1, for raw histories."""
         outputs = self.actor_body()(self.normalizer(observation).flatten(1))
         return torch.tanh(outputs[:, : self.action_size])
 
     def step(
         self, optimizer: torch.optim.Optimizer, loss: Tensor, max_norm: float = math.inf
     ) -> None:
-        """One step down a loss, by the parameters of an optimiser alone.
+        """One gradient step on a scalar loss, for the parameters of an optimiser only.
 
         Args:
             optimizer: of the parameters.
-            loss: of one number.
-            max_norm: of the gradient, which is scaled down to it.
+            loss: scalar.
+            max_norm: bound of the gradient norm; larger gradients are scaled down.
 
         Raises:
-            DivergedError: the loss is not finite; nothing has been changed by it.
+            DivergedError: the loss is not finite; nothing has been changed.
         """
         if not math.isfinite(loss.item()):
             raise DivergedError(f"a loss is {loss.item()}")
@@ -98,20 +98,15 @@ class Agent(ABC, nn.Module):
         optimizer.step()
 
     def scale_rates(self, share: float) -> None:
-        """Set all learning rates to a share of the settings'."""
+        """Set all learning rates to a share of their settings."""
         for optimizer in self._optimizers().values():
             for group in optimizer.param_groups:
                 group["lr"] = group.setdefault("initial_lr", group["lr"]) * share
 
-    # What is kept.
+    # Policies and checkpoints.
 
     def policy(self, low: np.ndarray, high: np.ndarray) -> Policy:
-        """The deterministic policy, with the statistics of the observations as they are now.
-
-        Args:
-            low: bounds of the action, (size,).
-            high: the same.
-        """
+        """The deterministic policy with the current statistics, for action bounds (size,)."""
         mean, deviation = (value.cpu().numpy().copy() for value in self.normalizer.scale())
         layers = plain(self.actor_body())
         layers[-1] = {name: value[: self.action_size] for name, value in layers[-1].items()}
@@ -129,27 +124,27 @@ class Agent(ABC, nn.Module):
         )
 
     def valuation(self) -> Valuation | None:
-        """The critics as plain arrays; None of an algorithm that has none of actions.
+        """The critics as plain arrays, or None for an algorithm without action values.
 
         Raises:
-            ConfigError: the value of a critic of one's own is none of the package's.
+            ConfigError: a custom critic computes values in its own way.
         """
         return None
 
     def policies(self, low: np.ndarray, high: np.ndarray) -> dict[str, AnyPolicy]:
-        """Policies to evaluate by name: the policy alone, whose name is empty."""
+        """Policies to evaluate by name; the only policy has an empty name."""
         return {"": self.policy(low, high)}
 
     def _optimizers(self) -> dict[str, torch.optim.Optimizer]:
         return {k: v for k, v in vars(self).items() if isinstance(v, torch.optim.Optimizer)}
 
     def checkpoint(self) -> dict[str, Any]:
-        """Weights, statistics and the optimisers' moments."""
+        """Weights, statistics and optimiser moments."""
         optimizers = {name: value.state_dict() for name, value in self._optimizers().items()}
         return {"modules": self.state_dict(), "optimizers": optimizers}
 
     def restore(self, checkpoint: dict[str, Any]) -> None:
-        """Continue from a checkpoint; learning rates and decay are those of the settings now."""
+        """Restore a checkpoint; learning rates and weight decay come from the current settings."""
         self.load_state_dict(checkpoint["modules"])
         for name, optimizer in self._optimizers().items():
             now = [{k: group.get(k) for k in _OF_SETTINGS} for group in optimizer.param_groups]

@@ -1,14 +1,14 @@
-"""Behaviour cloning: the actions of recorded episodes, by observations, as supervised learning.
+"""Behaviour cloning: supervised learning of recorded actions from observations.
 
     deterministic:  minimise |a - tanh(f(s))|                                (Zhao et al., 2023: L1)
     gaussian:       minimise -log normal(a; tanh(f(s)), d(s))
     mixture:        minimise -log sum_k w_k(s) normal(a; tanh(f_k(s)), d_k(s))   (Mandlekar et al.,
                     2021: robomimic's BC-GMM)
 
-a is a chunk: the action of a step and of the steps that follow it, as far as the episode goes (Zhao
-et al., 2023). In use, an action is the weighted mean of all that were predicted for its step; of a
-mixture the most probable mode predicts. s is a history of observations; the recurrent network goes
-through it from a state of zeros.
+a is a chunk: the actions of a step and of the following steps, up to the end of the episode (Zhao
+et al., 2023). The policy acts by the weighted mean of all actions predicted for a step; a mixture
+predicts its most probable mode. s is a history of observations; the recurrent network processes it
+from a zero state.
 """
 
 import math
@@ -29,18 +29,12 @@ from mjgym_train.learn.demonstrations import Chunks, Demonstrations
 from mjgym_train.learn.networks import perceptron
 from mjgym_train.learn.pictures import Encoder, random_shift
 
-NARROWEST = 0.01  # standard deviation: scripts repeat themselves, and a density has no bound
-SMALLEST = 1e-3  # part of the actions' range: what varies less is a constant
+NARROWEST = 0.01  # standard deviation; scripted actions repeat, and densities are unbounded
+SMALLEST = 1e-3  # share of the action range below which an action is constant
 
 
 class BC(OfflineAgent):
-    """Behaviour cloning; see the module.
-
-    Args:
-        config: settings.
-        observation_size: of an observation.
-        action_size: numbers in an action.
-    """
+    """Behaviour cloning; see the module."""
 
     Config: ClassVar[type[CloningConfig]] = CloningConfig
     config: CloningConfig
@@ -80,13 +74,13 @@ class BC(OfflineAgent):
         return self.body
 
     def learn_from(self, demonstrations: Demonstrations) -> None:
-        """Take the range of the actions, and draw from this dataset from now on."""
+        """Take the action range from this dataset, and draw batches from it."""
         super().learn_from(demonstrations)
         if self.config.normalize_actions:
             self.action_low, self.action_high = demonstrations.action.aminmax(dim=0)
 
     def normalized(self, action: Tensor) -> Tensor:
-        """Actions within -1 and 1 of the dataset's range; 0 for what never changes."""
+        """Actions scaled from the dataset's range to -1 and 1; 0 for constant ones."""
         middle, half = self._range()
         return torch.where(half > SMALLEST, (action - middle) / half.clamp_min(SMALLEST), 0.0)
 
@@ -95,19 +89,19 @@ class BC(OfflineAgent):
         return middle, self.action_high - middle
 
     def outputs(self, observation: Tensor) -> Tensor:
-        """Outputs of the perceptron, (B, outputs), for raw histories."""
+        """Perceptron outputs, (B, outputs), for raw histories."""
         if self.encoder is not None:
-            seen = self.encoder(observation)
+            features = self.encoder(observation)
         elif self.memory is not None:
-            seen = self.memory(self.normalizer(observation))[0][:, -1]
+            features = self.memory(self.normalizer(observation))[0][:, -1]
         else:
-            seen = self.normalizer(observation).flatten(1)
-        found: Tensor = self.body(seen)
-        return found
+            features = self.normalizer(observation).flatten(1)
+        outputs: Tensor = self.body(features)
+        return outputs
 
     @torch.no_grad()
     def mean_action(self, observation: Tensor) -> Tensor:
-        """Plans of the deterministic policy, (n, chunk * action size), within -1 and 1."""
+        """Action chunks of the deterministic policy, (n, chunk * action size), within -1 and 1."""
         outputs = self.outputs(observation)
         means = outputs[:, : self.means].reshape(len(outputs), self.modes, -1)
         if self.modes > 1:
@@ -116,7 +110,7 @@ class BC(OfflineAgent):
         return torch.tanh(means[:, 0])
 
     def update(self) -> Metrics:
-        """One step on a batch of chunks."""
+        """One gradient step on a batch of chunks."""
         config = self.config
         drawn = self.demonstrations.chunks(config.batch_size, config.history, config.chunk)
         observation = drawn.observation
@@ -127,12 +121,7 @@ class BC(OfflineAgent):
         return {"cloning_loss": loss.detach()}
 
     def loss(self, outputs: Tensor, drawn: Chunks) -> Tensor:
-        """The loss of a batch, a mean over the numbers of the actions; see the module.
-
-        Args:
-            outputs: of the perceptron, (B, outputs).
-            drawn: what it is to predict.
-        """
+        """Mean loss per action entry, for perceptron outputs (B, outputs); see the module."""
         shape = (len(outputs), self.modes, self.config.chunk, self.action_size)
         mean = torch.tanh(outputs[:, : self.means].reshape(shape))
         error = self.normalized(drawn.action)[:, None] - mean  # (B, modes, chunk, action size)
@@ -149,7 +138,7 @@ class BC(OfflineAgent):
         return -density.logsumexp(1).sum() / numbers
 
     def policy(self, low: np.ndarray, high: np.ndarray) -> Policy:
-        """The policy, with history, plans and all that it acts by."""
+        """The policy, with its history, chunks and statistics."""
         made = super().policy(low, high)
         layers = made.layers[:-1]
         last = {k: v.detach().numpy().copy() for k, v in self.body[-1].named_parameters()}

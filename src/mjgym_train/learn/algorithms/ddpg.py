@@ -31,13 +31,7 @@ class DDPGConfig(DeterministicConfig):
 
 
 class DDPG(DeterministicAgent):
-    """DDPG; see the module.
-
-    Args:
-        config: settings.
-        observation_size: of an observation.
-        action_size: numbers in an action.
-    """
+    """DDPG; see the module."""
 
     Config: ClassVar[type[OffPolicyConfig]] = DDPGConfig
     critics_count = 1

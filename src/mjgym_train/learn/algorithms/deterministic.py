@@ -14,17 +14,11 @@ from mjgym_train.learn.networks import Actor
 
 @dataclass(frozen=True)
 class DeterministicConfig(ExplorationSettings, OffPolicyConfig):
-    """Settings of a deterministic actor that explores with noise."""
+    """Settings of a deterministic actor with exploration noise."""
 
 
 class DeterministicAgent(OffPolicyAgent):
-    """An algorithm whose actor is deterministic, and explores with noise.
-
-    Args:
-        config: settings.
-        observation_size: of an observation.
-        action_size: numbers in an action.
-    """
+    """Base class of algorithms with a deterministic actor and exploration noise."""
 
     def __init__(
         self, config: DeterministicConfig, observation_size: Size, action_size: int
@@ -41,10 +35,10 @@ class DeterministicAgent(OffPolicyAgent):
 
     @torch.no_grad()
     def act(self, observation: Tensor) -> Tensor:
-        """Actions of the actor with noise of its actions or weights."""
+        """Actions of the actor, with noise on actions or weights."""
         noisy: Tensor = self.exploration(self.actor.body, self.encode(observation).flatten(1))
         return noisy
 
     def begin(self, begun: Tensor) -> None:
-        """Have each new episode draw its noise."""
+        """Draw noise for new episodes."""
         self.exploration.begin(begun)

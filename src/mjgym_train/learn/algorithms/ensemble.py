@@ -1,4 +1,4 @@
-"""Several agents of different settings that learn from one buffer."""
+"""Several agents with different settings that learn from one buffer."""
 
 from typing import Any
 
@@ -19,27 +19,27 @@ BY_CRITICS = ("critics", "softmax")  # values of `ensemble_acting` by which crit
 
 
 class Ensemble(nn.Module):
-    """Agents that share sub-environments, buffer and statistics of observations.
+    """Agents that share sub-environments, buffer and observation statistics.
 
-    All learn from the same transitions, of whose histories and rewards each sees its own length.
-    The setting `ensemble_acting` says who acts in training: "slots": of K agents, agent k in the
-    sub-environments k, k + K, k + 2 K and so on; "episodes": each episode draws its agent. With the
-    others each agent proposes an action, with its own noise, in every sub-environment, and one
-    comes of them: "critics", that of highest mean Q, by the critics of all; "mean", their mean;
-    "softmax", their mean weighted by softmax(mean Q / ensemble_temperature). (The scale of a value
-    is that of its discount: where discounts differ, the far-sighted weigh more.)
+    All learn from the same transitions, each with its history and n-step length. The setting
+    `ensemble_acting` selects who acts in training. "slots": of K agents, agent k acts in the
+    sub-environments k, k + K, k + 2 K and so on. "episodes": each episode draws its agent.
+    Otherwise each agent proposes an action, with its noise, in every sub-environment: "critics"
+    takes the proposal of the highest mean Q over all critics, "mean" the mean proposal, "softmax"
+    the mean weighted by softmax(mean Q / ensemble_temperature). (Values scale with the horizon of
+    their discount: with different discounts, far-sighted critics weigh more.)
 
-    Their policy together, without noise, is that of "critics" where each acts by itself.
+    The joint policy, without noise, is that of "critics" if agents act separately.
 
     Args:
-        algorithm: of the agents that name none.
+        algorithm: default of the agents.
         config: settings of the run.
-        observation_size: of an observation.
+        observation_size: numbers in an observation, or the shape of an image.
         action_size: numbers in an action.
 
     Attributes:
-        members: the agents, by the setting `ensemble`.
-        names: what is particular about each.
+        members: the agents of the setting `ensemble`.
+        names: of the agents, by their settings.
     """
 
     def __init__(
@@ -60,15 +60,15 @@ class Ensemble(nn.Module):
         self.normalizer = normalizers[0] if normalizers else self.members[0].normalizer
         for agent in self.members:
             if config.ensemble_acting != "mean":
-                agent.valuation()  # says what a critic lacks before anything is learned
+                agent.valuation()  # reports unsuitable critics before training
             if agent.normalizer.enabled:
                 agent.normalizer.share(self.normalizer)
         if config.ensemble_acting == "episodes":
             self.acting = self._drawn()  # agent of each sub-environment's episode, (n,)
-        self._registered = nn.ModuleList(self.members)  # what they are made of is in state_dict
+        self._registered = nn.ModuleList(self.members)  # for state_dict
 
     def act(self, observation: Tensor) -> Tensor:
-        """Actions to explore with, as `ensemble_acting` says."""
+        """Exploratory actions according to `ensemble_acting`."""
         acting = self.config.ensemble_acting
         if acting == "slots":
             action = torch.empty(len(observation), self.members[0].action_size)
@@ -91,16 +91,16 @@ class Ensemble(nn.Module):
 
     @torch.no_grad()
     def _values(self, observation: Tensor, proposed: Tensor) -> Tensor:
-        """Mean values by all critics, (n, agents), of raw histories with proposals."""
+        """Mean values over all critics, (n, agents), of proposals in raw histories."""
         total = torch.zeros(proposed.shape[:2])
         for agent in self.members:
-            seen = agent.encode(observation[:, -agent.config.history :])
+            features = agent.encode(observation[:, -agent.config.history :])
             for k, action in enumerate(proposed.unbind(1)):
-                total[:, k] += agent.acting_value(agent.critics(seen, action)).mean(0)
+                total[:, k] += agent.acting_value(agent.critics(features, action)).mean(0)
         return total / len(self.members)
 
     def begin(self, begun: Tensor) -> None:
-        """Note which sub-environments, (n,) bool, begin an episode with the next action."""
+        """Note which sub-environments, (n,) bool, start an episode with the next action."""
         for slots, agent in self._slots():
             agent.begin(begun[slots])
         if self.config.ensemble_acting == "episodes":
@@ -110,18 +110,18 @@ class Ensemble(nn.Module):
         return torch.randint(len(self.members), (self.config.num_envs,))
 
     def _slots(self) -> list[tuple[slice, OffPolicyAgent]]:
-        """The sub-environments that each agent acts in, or proposes for."""
+        """The sub-environments in which each agent acts or proposes."""
         if self.config.ensemble_acting != "slots":
             return [(slice(None), agent) for agent in self.members]
         count = len(self.members)
         return [(slice(k, None, count), agent) for k, agent in enumerate(self.members)]
 
     def preprocess(self, batch: Batch) -> Batch:
-        """Transitions as they are: each agent prepares its own."""
+        """Transitions unchanged: each agent prepares its batch itself."""
         return batch
 
     def update(self, batch: Batch) -> Metrics:
-        """One update of each agent, on the same transitions; losses by agent and name."""
+        """One update of each agent on the same transitions; losses by agent and name."""
         losses: Metrics = {}
         for name, agent in zip(self.names, self.members, strict=True):
             drawn = batch.over(agent.config.n_step).recent(agent.config.history)
@@ -130,24 +130,19 @@ class Ensemble(nn.Module):
         return losses
 
     def scale_rates(self, share: float) -> None:
-        """Set all learning rates to a share of the settings'."""
+        """Set all learning rates to a share of their settings."""
         for agent in self.members:
             agent.scale_rates(share)
 
     def fit_support(self, range_: ReturnRange, *, begun: bool) -> None:
-        """Move the bounds of the agents' supports to where returns lie."""
+        """Move the agents' supports to the range of returns."""
         for agent in self.members:
             agent.fit_support(range_, begun=begun)
 
-    # What is kept.
+    # Policies and checkpoints.
 
     def policy(self, low: np.ndarray, high: np.ndarray) -> EnsemblePolicy:
-        """Policy of all agents together.
-
-        Args:
-            low: bounds of the action, (size,).
-            high: the same.
-        """
+        """Joint policy of all agents, for action bounds (size,)."""
         config = self.config
         policies = [agent.policy(low, high) for agent in self.members]
         if config.ensemble_acting == "mean":
@@ -156,15 +151,15 @@ class Ensemble(nn.Module):
         return EnsemblePolicy(policies, [m.valuation() for m in self.members], temperature)
 
     def valuation(self) -> None:
-        """None: the policy holds the agents' critics."""
+        """None: the policy contains the agents' critics."""
 
     def policies(self, low: np.ndarray, high: np.ndarray) -> dict[str, AnyPolicy]:
-        """Policies to evaluate by name: all agents together (an empty name), and each."""
+        """Policies to evaluate by name: the joint one (empty name) and each agent's."""
         alone = [agent.policy(low, high) for agent in self.members]
         return {"": self.policy(low, high), **dict(zip(self.names, alone, strict=True))}
 
     def checkpoint(self) -> dict[str, Any]:
-        """Those of the agents."""
+        """The agents' checkpoints."""
         found: dict[str, Any] = {
             "normalizer": self.normalizer.state_dict(),
             "agents": [agent.checkpoint() for agent in self.members],
@@ -174,7 +169,7 @@ class Ensemble(nn.Module):
         return found
 
     def restore(self, checkpoint: dict[str, Any]) -> None:
-        """Go on from a checkpoint of an ensemble with the same settings."""
+        """Restore a checkpoint of an ensemble with the same settings."""
         self.normalizer.load_state_dict(checkpoint["normalizer"])
         for agent, own in zip(self.members, checkpoint["agents"], strict=True):
             agent.restore(own)

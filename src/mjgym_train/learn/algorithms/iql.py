@@ -5,8 +5,8 @@
     policy:   maximise min(exp(beta (min_i Q'_i(s, a) - V(s))), most_weight) log pi(a|s)
     targets:  Q' += rate (Q - Q')
 
-The policy is a Gaussian around tanh of a perceptron, with one deviation for each number of an
-action. No action is valued but those that were recorded.
+The policy is a Gaussian around the tanh of a perceptron, with one deviation per action entry. Only
+recorded actions are evaluated.
 """
 
 import math
@@ -29,7 +29,7 @@ LOG_DEVIATION = (-5.0, 2.0)  # bounds of the policy's
 
 @dataclass(frozen=True)
 class IQLConfig(OfflineReplaySettings, OffPolicyConfig):
-    """Settings of IQL; those of the paper's locomotion tasks."""
+    """Settings of IQL; defaults of the paper's locomotion tasks."""
 
     critic: str = "mean"
     n_step: int = 1
@@ -49,13 +49,7 @@ class IQLConfig(OfflineReplaySettings, OffPolicyConfig):
 
 
 class IQL(OffPolicyAgent):
-    """IQL; see the module.
-
-    Args:
-        config: settings.
-        observation_size: of an observation.
-        action_size: numbers in an action.
-    """
+    """IQL; see the module."""
 
     Config: ClassVar[type[OffPolicyConfig]] = IQLConfig
     config: IQLConfig
@@ -83,7 +77,7 @@ class IQL(OffPolicyAgent):
         with torch.no_grad():
             outputs = self.target_critics(batch.observation, batch.action)
             recorded = self.critic.value(outputs).min(0).values[:, 0]
-        # The encoder of pictures learns by the critics alone.
+        # Only the critics train the image encoder.
         advantage = recorded - self._value(batch.observation.detach())
         weight = torch.where(advantage < 0, 1 - config.expectile, config.expectile)
         value_loss = (weight * advantage.square()).mean()
@@ -104,9 +98,8 @@ class IQL(OffPolicyAgent):
         }
 
     def _value(self, observation: Tensor) -> Tensor:
-        """Values of encoded histories, (B,)."""
-        found: Tensor = self.value(observation.flatten(1))[:, 0]
-        return found
+        values: Tensor = self.value(observation.flatten(1))[:, 0]
+        return values
 
     def log_density(self, observation: Tensor, action: Tensor) -> Tensor:
         """Log densities of actions, (B,)."""
@@ -117,7 +110,7 @@ class IQL(OffPolicyAgent):
 
     @torch.no_grad()
     def target(self, batch: Batch) -> Tensor:
-        """The target of the critics, (B, 1, 1)."""
+        """The critics' target, (B, 1, 1)."""
         following = self._value(batch.following)[:, None, None]
         target: Tensor = self.critic.backup(following, *self.returns(batch))
         return target

@@ -1,4 +1,4 @@
-"""Agents that a run's settings describe: those of its ensemble, or the one."""
+"""The agents that a run's settings describe: one, or those of its ensemble."""
 
 import dataclasses
 from collections import Counter
@@ -20,7 +20,7 @@ from mjgym_train.config import (
 from mjgym_train.learn.algorithms import find
 from mjgym_train.learn.algorithms.off_policy_agent import OffPolicyAgent
 
-_OWN = {"algorithm", "n_step"}  # of the groups below, what an agent has for itself
+_OWN = {"algorithm", "n_step"}  # settings of the groups below that agents may override
 _GROUPS = (RunSettings, ReplaySettings, DataSettings)
 OF_RUN = {field.name for group in _GROUPS for field in dataclasses.fields(group)} - _OWN
 OF_RUN |= {"entry_weights", "data_share", "ensemble", "ensemble_acting", "ensemble_temperature"}
@@ -32,9 +32,9 @@ class Member:
     """One agent.
 
     Args:
-        name: what is particular about it; empty for the only one.
+        name: its distinguishing settings; empty for a single agent.
         algorithm: its class.
-        config: its settings; `num_envs` are the sub-environments that it acts in.
+        config: its settings; `num_envs` are the sub-environments in which it acts.
     """
 
     name: str
@@ -43,59 +43,61 @@ class Member:
 
 
 def of(config: OffPolicyConfig, algorithm: type[OffPolicyAgent]) -> list[Member]:
-    """The agents of a run; without an ensemble there is one.
+    """The agents of a run; one without an ensemble.
 
-    An agent has the run's settings, and its own over them. One of another algorithm has that
-    algorithm's defaults where the run's setting is the default of the run's algorithm.
+    An agent overrides the run's settings. If its algorithm differs from the run's, settings that
+    the run leaves at the default take the default of the agent's algorithm.
 
     Args:
         config: settings of the run.
-        algorithm: that it names.
+        algorithm: of the run.
 
     Raises:
         ConfigError: an agent's setting is unknown or wrong, or belongs to the whole run.
     """
     if not config.ensemble:
         return [Member("", algorithm, config)]
-    found = []
-    for k, (own, name) in enumerate(zip(config.ensemble, _names(config.ensemble), strict=True)):
-        for setting in own:
+    agents = []
+    for k, (overrides, name) in enumerate(
+        zip(config.ensemble, _names(config.ensemble), strict=True)
+    ):
+        for setting in overrides:
             if setting in OF_RUN:
                 raise ConfigError(f"ensemble: {setting} is the same for all agents")
-        cls = _algorithm(own["algorithm"], k) if "algorithm" in own else algorithm
+        cls = _algorithm(overrides["algorithm"], k) if "algorithm" in overrides else algorithm
         slots = config.ensemble_acting == "slots"
         envs = len(range(k, config.num_envs, len(config.ensemble) if slots else 1))
         envs = envs if slots else config.num_envs
         values = _inherited(config, cls.Config) | {"ensemble": (), "num_envs": envs}
-        made = changed(cls.Config, values, own, f"ensemble[{k}]")
+        settings = changed(cls.Config, values, overrides, f"ensemble[{k}]")
         shares = {
-            setting: max(1, round(getattr(made, setting) * envs / config.num_envs))
+            setting: max(1, round(getattr(settings, setting) * envs / config.num_envs))
             for setting in marked(cls.Config, SHARED_OUT)
         }
-        found.append(Member(name, cls, dataclasses.replace(made, **shares)))
-    return found
+        agents.append(Member(name, cls, dataclasses.replace(settings, **shares)))
+    return agents
 
 
 def _algorithm(name: Any, k: int) -> type[OffPolicyAgent]:
     """The algorithm of an agent.
 
     Raises:
-        ConfigError: there is none of that name, or it does not learn from the run's buffer.
+        ConfigError: there is no such algorithm, or it is not off-policy.
     """
     try:
-        found = find(str(name))
+        algorithm = find(str(name))
     except ConfigError as error:
         raise ConfigError(f"ensemble[{k}]: {error}") from None
-    if not issubclass(found, OffPolicyAgent) or issubclass(found.Config, OfflineSettings):
+    if not issubclass(algorithm, OffPolicyAgent) or issubclass(algorithm.Config, OfflineSettings):
         raise ConfigError(
             f"ensemble[{k}]: {name} does not learn from a buffer that others fill, as td3, ddpg,"
             " d4pg and sac do"
         )
-    return found
+    return algorithm
 
 
 def _inherited(config: OffPolicyConfig, cls: type[OffPolicyConfig]) -> dict[str, Any]:
-    """The run's settings that hold for an agent with settings of a class."""
+    """The run's settings that apply to an agent with settings of a class."""
     values = {field.name: getattr(config, field.name) for field in dataclasses.fields(config)}
     if cls is type(config):
         return values
@@ -115,7 +117,7 @@ def _default(field: "dataclasses.Field[Any]") -> Any:
 
 
 def _names(settings: tuple[Mapping[str, Any], ...]) -> list[str]:
-    """Names of the agents: their own settings, with a number where several are alike."""
+    """Names of the agents by their settings, numbered if alike."""
     names = [
         ",".join(
             str(value) if name == "algorithm" else f"{name}={value}" for name, value in own.items()

@@ -1,4 +1,4 @@
-"""Base class of the off-policy algorithms: critics, their targets and n-step returns."""
+"""Base class of off-policy algorithms: critics, target networks and n-step returns."""
 
 import copy
 import math
@@ -23,13 +23,7 @@ from mjgym_train.learn.pictures import Encoder, random_shift
 
 
 class OffPolicyAgent(Agent):
-    """An algorithm that learns from a replay buffer: its critics, and its update.
-
-    Args:
-        config: settings.
-        observation_size: of an observation.
-        action_size: numbers in an action.
-    """
+    """Base class of algorithms that learn from a replay buffer."""
 
     Config: ClassVar[type[OffPolicyConfig]] = OffPolicyConfig
     config: OffPolicyConfig
@@ -65,24 +59,24 @@ class OffPolicyAgent(Agent):
 
     @abstractmethod
     def update(self, batch: Batch) -> Metrics:
-        """Learn from transitions that `preprocess` returned; losses by name."""
+        """Learn from a batch returned by `preprocess`; losses by name."""
 
     def encode(self, observation: Tensor) -> Tensor:
-        """Inputs of the networks for raw histories, (B, history, size) or (B, features)."""
+        """Network inputs for raw histories, (B, history, size) or (B, features)."""
         encoded: Tensor = (self.encoder or self.normalizer)(observation)
         return encoded
 
     @torch.no_grad()
     def mean_action(self, observation: Tensor) -> Tensor:
-        """The deterministic action, (n, size) within -1 and 1, of raw histories."""
+        """The deterministic action, (n, size) within -1 and 1, for raw histories."""
         outputs = self.actor_body()(self.encode(observation).flatten(1))
         return torch.tanh(outputs[:, : self.action_size])
 
     def preprocess(self, batch: Batch) -> Batch:
-        """Transitions with the networks' inputs instead of raw histories.
+        """Transitions with network inputs in place of raw histories.
 
-        Pictures are shifted at random. It is the critics' loss alone that trains their encoder:
-        gradients reach it by the observations, not by those that follow.
+        Images are shifted at random. Only the critics' loss trains the encoder: gradients flow
+        through the current observations, not through the following ones.
         """
         observation, following = batch.observation, batch.following
         if self.encoder is not None:
@@ -94,13 +88,13 @@ class OffPolicyAgent(Agent):
         return replace(batch, observation=observation, following=following)
 
     def fit_support(self, range_: ReturnRange, *, begun: bool) -> None:
-        """Move the bounds of a categorical critic's support to where returns lie.
+        """Move the support of a categorical critic to the range of returns.
 
-        What the critics have learned stays: their logits are interpolated by their last layers.
+        Learned values are kept: the last layers interpolate the logits.
 
         Args:
             range_: of rewards and returns so far.
-            begun: whether the critics have learned already.
+            begun: whether learning has started.
         """
         critic = self.critic
         if not isinstance(critic, Categorical):
@@ -117,12 +111,12 @@ class OffPolicyAgent(Agent):
         for critics in (self.critics, self.target_critics):
             critics.map_outputs(matrix, bias, self.critic_optimizer)
 
-    # What the updates are made of.
+    # Parts of the updates.
 
     def optimizer(
         self, parameters: Iterable[nn.Parameter], rate: float | None = None
     ) -> torch.optim.Optimizer:
-        """AdamW with the settings' decay, and their rate where none is given."""
+        """AdamW with the settings' weight decay and, by default, their learning rate."""
         config = self.config
         return torch.optim.AdamW(
             parameters, rate or config.learning_rate, weight_decay=config.weight_decay, fused=True
@@ -131,11 +125,11 @@ class OffPolicyAgent(Agent):
     def step(
         self, optimizer: torch.optim.Optimizer, loss: Tensor, max_norm: float = math.inf
     ) -> None:
-        """One step down a loss, with the gradient clipped as the settings say."""
+        """One gradient step, clipped according to the settings."""
         super().step(optimizer, loss, min(max_norm, self.config.max_gradient_norm or math.inf))
 
     def target_copy(self, module: nn.Module) -> Any:
-        """A copy that no gradient changes, to be a target network."""
+        """A copy without gradients, for use as a target network."""
         return copy.deepcopy(module).requires_grad_(False)
 
     @torch.no_grad()
@@ -145,44 +139,44 @@ class OffPolicyAgent(Agent):
         torch._foreach_lerp_(moved, list(source.parameters()), self.config.target_rate)
 
     def returns(self, batch: Batch) -> tuple[Tensor, Tensor]:
-        """Discounted sums of the rewards, and the discounts of what follows, (B, heads) each.
+        """Discounted reward sums and the discounts of the following value, (B, heads) each.
 
-        Every head sums the rewards by its own discount.
+        Each head applies its discount.
         """
         powers = self.discounts ** torch.arange(batch.rewards.shape[1])[:, None]
         following = self.discounts ** batch.steps[:, None]
         return batch.rewards @ powers, following * ~batch.terminated[:, None]
 
     def lowest_critic(self, outputs: Tensor) -> Tensor:
-        """For each head, the outputs of the critic whose value is the smallest.
+        """For each head, the outputs of the critic with the lowest value.
 
         Args:
             outputs: (critics, B, heads, size).
 
         Returns:
-            (B, heads, size): a whole distribution, not the smallest of each number.
+            (B, heads, size), a whole distribution, not an elementwise minimum.
         """
         index = self.critic.value(outputs).argmin(0)
         return outputs.gather(0, index[None, ..., None].expand(1, *outputs.shape[1:]))[0]
 
     def critic_loss(self, batch: Batch, target: Tensor) -> Tensor:
-        """Losses of all critics and heads against a target (B, heads, size), summed over them."""
+        """Loss against a target (B, heads, size), summed over critics and heads."""
         outputs = self.critics(batch.observation, batch.action)
         return self.critic.loss(outputs, target).mean(1).sum()
 
     def acting_value(self, outputs: Tensor) -> Tensor:
-        """Objective of the actor, (...): weighted values of the heads, of (..., heads, size)."""
+        """The actor's objective, (...): weighted head values of outputs (..., heads, size)."""
         return self.critic.value(outputs) @ self.head_weights
 
     def critic_metrics(self, loss: Tensor) -> Metrics:
-        """The critics' loss, and the share of their target that lay outside a support."""
-        found = {"critic_loss": loss.detach()}
+        """The critics' loss, and the share of the target outside the support."""
+        values = {"critic_loss": loss.detach()}
         if isinstance(self.critic, Categorical):
-            found["clipped_target"] = self.critic.clipped
-        return found
+            values["clipped_target"] = self.critic.clipped
+        return values
 
     def checkpoint(self) -> dict[str, Any]:
-        """Weights, statistics, the optimisers' moments and the critic's support."""
+        """Weights, statistics, optimiser moments and the critic's support."""
         bounds = self.critic.bounds if isinstance(self.critic, Categorical) else None
         return {**super().checkpoint(), "bounds": bounds}
 
@@ -194,17 +188,17 @@ class OffPolicyAgent(Agent):
             self.critic.set_bounds(*bounds)
 
     def policy(self, low: np.ndarray, high: np.ndarray) -> Policy:
-        """The deterministic policy; of pictures, with their encoder."""
-        made = super().policy(low, high)
+        """The deterministic policy; for images, with the encoder."""
+        policy = super().policy(low, high)
         if self.encoder is not None:
-            self.encoder.complete(made)
-        return made
+            self.encoder.complete(policy)
+        return policy
 
     def valuation(self) -> Valuation:
         """The critics as plain arrays.
 
         Raises:
-            ConfigError: the value of a critic of one's own is none of the package's.
+            ConfigError: a custom critic computes values in its own way.
         """
         weights, distribution = value_weights(self.critic)
         of_heads = self.head_weights[:, None] * weights

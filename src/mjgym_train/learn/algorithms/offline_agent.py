@@ -1,4 +1,4 @@
-"""Base class of the algorithms that learn from recorded episodes alone."""
+"""Base class of algorithms that learn from recorded episodes alone."""
 
 from abc import abstractmethod
 
@@ -10,17 +10,17 @@ from mjgym_train.learn.demonstrations import Demonstrations
 
 
 class OfflineAgent(Agent):
-    """An algorithm that draws its batches from demonstrations."""
+    """Base class of algorithms that draw their batches from demonstrations."""
 
     demonstrations: Demonstrations
 
     def learn_from(self, demonstrations: Demonstrations) -> None:
-        """Draw from this dataset from now on."""
+        """Draw batches from this dataset."""
         self.demonstrations = demonstrations
 
     @abstractmethod
     def update(self) -> Metrics:
-        """One update, by a batch that it draws; losses by name."""
+        """One update on a batch that it draws; losses by name."""
 
     @torch.no_grad()
     def act(self, observation: Tensor) -> Tensor:

@@ -1,4 +1,4 @@
-"""Base class of the on-policy algorithms: a Gaussian policy, a value and their loss."""
+"""Base class of on-policy algorithms: Gaussian policy, value function and loss."""
 
 import math
 from abc import abstractmethod
@@ -17,17 +17,12 @@ from mjgym_train.learn.rollout import Rollout
 
 
 class OnPolicyAgent(Agent):
-    """An algorithm that learns from rollouts of its present policy.
+    """Base class of algorithms that learn from rollouts of the current policy.
 
-    The policy draws a latent u from a Gaussian, whose mean a perceptron gives and whose deviations
-    are parameters; the action is tanh(u). As u is what is stored, ratios and gradients of densities
-    are those of the Gaussian: the tanh's derivatives cancel. Another perceptron gives the value, in
-    units of 1 / (1 - discount), the largest return of rewards within 0 and 1.
-
-    Args:
-        config: settings.
-        observation_size: of an observation.
-        action_size: numbers in an action.
+    The policy draws a latent u from a Gaussian with learned mean and state-independent deviations;
+    the action is tanh(u). Rollouts store u, so ratios and density gradients are the Gaussian's:
+    the derivatives of tanh cancel. A separate perceptron gives the value, in units of
+    1 / (1 - discount), the largest return of rewards within 0 and 1.
     """
 
     Config: ClassVar[type[OnPolicyConfig]] = OnPolicyConfig
@@ -46,7 +41,7 @@ class OnPolicyAgent(Agent):
 
     @abstractmethod
     def update(self, rollout: Rollout) -> Iterator[Metrics]:
-        """Learn from a rollout; yields losses by name after each step of the optimiser."""
+        """Learn from a rollout; yields losses by name after each optimiser step."""
 
     def actor_body(self) -> nn.Sequential:
         """The actor's perceptron."""
@@ -59,13 +54,13 @@ class OnPolicyAgent(Agent):
 
     @torch.no_grad()
     def draw(self, observation: Tensor) -> tuple[Tensor, Tensor]:
-        """Latents, (n, action size), drawn for normalised histories, and their log densities."""
+        """Latents, (n, action size), sampled for normalised histories, and their log densities."""
         mean = self.mean(observation)
         latent = mean + self.log_deviation.exp() * torch.randn_like(mean)
         return latent, self.log_density(observation, latent)
 
     def mean(self, observation: Tensor) -> Tensor:
-        """Means of the latents, for normalised histories (..., history, size)."""
+        """Latent means for normalised histories (..., history, size)."""
         mean: Tensor = self.actor.body(observation.flatten(-2))
         return mean
 
@@ -75,7 +70,7 @@ class OnPolicyAgent(Agent):
         return (-0.5 * z.square() - self.log_deviation - 0.5 * math.log(2 * math.pi)).sum(-1)
 
     def entropy(self) -> Tensor:
-        """The entropy of a latent, in nats; it is the same everywhere."""
+        """Entropy of a latent, in nats, independent of the state."""
         return (self.log_deviation + 0.5 * math.log(2 * math.pi * math.e)).sum()
 
     def value(self, observation: Tensor) -> Tensor:
@@ -87,7 +82,7 @@ class OnPolicyAgent(Agent):
         """Loss: -surrogate + c1 (V - target)^2 - c2 entropy.
 
         Args:
-            surrogate: (B,), whose gradient is the policy's.
+            surrogate: (B,), with the policy gradient.
             value: (B,).
             target: (B,), of the value; the error is in the value's units.
         """

@@ -34,19 +34,13 @@ class PPOConfig(OnPolicyConfig):
     def __post_init__(self) -> None:
         super().__post_init__()
         at_least(self, 1, "epochs")
-        at_least(self, 2, "minibatch_size")  # whose advantages have a deviation
+        at_least(self, 2, "minibatch_size")  # so that advantages have a deviation
         if self.clip <= 0:
             raise ConfigError(f"clip: must be positive, got {self.clip}")
 
 
 class PPO(OnPolicyAgent):
-    """PPO; see the module.
-
-    Args:
-        config: settings.
-        observation_size: of an observation.
-        action_size: numbers in an action.
-    """
+    """PPO; see the module."""
 
     Config: ClassVar[type[OnPolicyConfig]] = PPOConfig
     config: PPOConfig
@@ -82,7 +76,7 @@ class PPO(OnPolicyAgent):
         advantage: Tensor,
         target: Tensor,
     ) -> Metrics:
-        """One step of the optimiser."""
+        """One optimiser step."""
         clip = self.config.clip
         advantage = (advantage - advantage.mean()) / (advantage.std(correction=0) + 1e-8)
         log_ratio = self.log_density(observation, latent) - old_log_density

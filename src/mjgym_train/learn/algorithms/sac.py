@@ -43,13 +43,7 @@ class SACConfig(OffPolicyConfig):
 
 
 class SAC(OffPolicyAgent):
-    """SAC; see the module.
-
-    Args:
-        config: settings.
-        observation_size: of an observation.
-        action_size: numbers in an action.
-    """
+    """SAC; see the module."""
 
     Config: ClassVar[type[OffPolicyConfig]] = SACConfig
     config: SACConfig
@@ -64,18 +58,18 @@ class SAC(OffPolicyAgent):
         self.target_entropy = config.target_entropy_scale * action_size
 
     def actor_body(self) -> nn.Sequential:
-        """The actor's perceptron, whose first outputs are the means."""
+        """The actor's perceptron; its first outputs are the means."""
         return self.actor.body
 
     def sample(self, observation: Tensor) -> tuple[Tensor, Tensor]:
-        """Actions drawn from the policy, and the logarithms of their densities."""
+        """Actions sampled from the policy, and their log densities."""
         noise = torch.randn(len(observation), self.action_size)
         action, log_density = self.actor(observation, noise)
         return action, log_density
 
     @torch.no_grad()
     def act(self, observation: Tensor) -> Tensor:
-        """Actions drawn from the policy."""
+        """Actions sampled from the policy."""
         return self.sample(self.encode(observation))[0]
 
     def update(self, batch: Batch) -> Metrics:

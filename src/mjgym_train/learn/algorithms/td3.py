@@ -35,13 +35,7 @@ class TD3Config(DeterministicConfig):
 
 
 class TD3(DeterministicAgent):
-    """TD3; see the module.
-
-    Args:
-        config: settings.
-        observation_size: of an observation.
-        action_size: numbers in an action.
-    """
+    """TD3; see the module."""
 
     Config: ClassVar[type[OffPolicyConfig]] = TD3Config
     config: TD3Config
@@ -52,7 +46,7 @@ class TD3(DeterministicAgent):
         self.updates: Tensor
 
     def update(self, batch: Batch) -> Metrics:
-        """One update of the critics, and of the actor where it is its turn."""
+        """One critic update and, every `policy_delay` updates, one actor update."""
         critic_loss = self.critic_loss(batch, self.target(batch))
         self.step(self.critic_optimizer, critic_loss)
         metrics = self.critic_metrics(critic_loss)
@@ -68,11 +62,11 @@ class TD3(DeterministicAgent):
         return metrics
 
     def actor_loss(self, batch: Batch, action: Tensor, value: Tensor) -> Tensor:
-        """The loss of the actor.
+        """The actor's loss.
 
         Args:
-            batch: of transitions.
-            action: of the actor for their observations.
+            batch: transitions.
+            action: of the actor, for their observations.
             value: of these actions, (1, B).
         """
         return -value.mean()

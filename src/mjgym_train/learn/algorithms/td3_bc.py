@@ -18,7 +18,7 @@ from mjgym_train.learn.buffer import Batch
 
 @dataclass(frozen=True)
 class TD3BCConfig(OfflineReplaySettings, TD3Config):
-    """Settings of TD3+BC, those of the paper where they are not TD3's."""
+    """Settings of TD3+BC; the paper's where they differ from TD3's."""
 
     critic: str = "mean"
     n_step: int = 1
@@ -32,18 +32,12 @@ class TD3BCConfig(OfflineReplaySettings, TD3Config):
 
 
 class TD3BC(TD3):
-    """TD3+BC; see the module.
-
-    Args:
-        config: settings.
-        observation_size: of an observation.
-        action_size: numbers in an action.
-    """
+    """TD3+BC; see the module."""
 
     Config: ClassVar[type[OffPolicyConfig]] = TD3BCConfig
     config: TD3BCConfig
 
     def actor_loss(self, batch: Batch, action: Tensor, value: Tensor) -> Tensor:
-        """The value less the distance from what was done."""
+        """The scaled negative value plus the squared distance to the recorded action."""
         scale = self.config.alpha / torch.clamp(value.detach().abs().mean(), min=1e-6)
         return functional.mse_loss(action, batch.action) - scale * value.mean()

@@ -96,7 +96,7 @@ def _relu_backward(dy, y, dz, db):
 
 
 class _Layer:
-    """A linear layer with what follows it, and scratch arrays for one size of batches.
+    """A linear layer with its normalisation, and scratch arrays for one batch size.
 
     Attributes:
         weight: (outputs, inputs), bias (outputs,), gain and shift (outputs,) of a normalisation.
@@ -112,13 +112,13 @@ class _Layer:
 
 
 class Perceptron:
-    """The layers of a module of `networks.perceptron`, whose parameters are these arrays.
+    """The layers of a module of `networks.perceptron`, sharing its parameters.
 
     Args:
         body: linear layers, each but the last followed by a normalisation (all or none) and a ReLU.
         parameters: of the body, in its order, sharing its memory.
         gradients: arrays of the same shapes that `backward` writes.
-        rows: size of a batch.
+        rows: batch size.
     """
 
     def __init__(
@@ -152,12 +152,12 @@ class Perceptron:
         return last.z
 
     def backward(self, d_outputs: Array, *, parameters: bool = True, inputs: bool = False) -> Any:
-        """Derivatives of a loss, from its derivative by the outputs of the last `forward`.
+        """Gradients of a loss, from its gradient by the outputs of the last `forward`.
 
         Args:
             d_outputs: (rows, outputs).
-            parameters: write those of the parameters into the gradients.
-            inputs: return that of the inputs, (rows, inputs).
+            parameters: whether to write the parameter gradients.
+            inputs: whether to return the input gradient, (rows, inputs).
         """
         last = self.layers[-1]
         dz = d_outputs

@@ -25,19 +25,19 @@ from mjgym_train.learn.fast.layers import Array, compiled
 class Loss(Protocol):
     """A critic's loss on arrays; see the module."""
 
-    clipped: float | None  # share of the last target outside the support; None without a support
+    clipped: float | None  # share of the last target outside the support, if there is one
 
     def value(self, outputs: Array) -> Array:
         """Values, (rows,)."""
 
     def value_gradient(self, outputs: Array) -> Array:
-        """Derivative of each row's value by its outputs, of the shape of the outputs."""
+        """Gradient of each row's value by its outputs, with the shape of the outputs."""
 
     def target(self, outputs: Array, rewards: Array, discount: Array) -> Array:
-        """Target of rewards (rows,) and the discounted return that the outputs predict."""
+        """Target for rewards (rows,) and the discounted return that the outputs predict."""
 
     def gradient(self, outputs: Array, target: Array) -> tuple[float, Array]:
-        """Mean loss over the rows, and its derivative by the outputs."""
+        """Mean loss over the rows, and its gradient by the outputs."""
 
 
 class Mean:
@@ -54,7 +54,7 @@ class Mean:
         return np.ones_like(outputs)
 
     def target(self, outputs: Array, rewards: Array, discount: Array) -> Array:
-        """The rewards and the discounted value."""
+        """The rewards plus the discounted value."""
         return np.asarray(rewards[:, None] + discount[:, None] * outputs)
 
     def gradient(self, outputs: Array, target: Array) -> tuple[float, Array]:
@@ -73,7 +73,7 @@ def _normalize(p, total):
 
 @compiled
 def _project(p, rewards, discount, low, high, target):
-    """Probability of moved atoms, shared by their neighbours; returns what lay outside."""
+    """Split the probability of shifted atoms between neighbours; returns the share outside."""
     rows, atoms = p.shape
     spacing = (high - low) / np.float32(atoms - 1)
     slack = np.float32(1e-3) * spacing
@@ -93,10 +93,10 @@ def _project(p, rewards, discount, low, high, target):
 
 
 class Categorical:
-    """Probabilities of evenly spaced returns, whose logits are the outputs.
+    """Probabilities of evenly spaced returns; the outputs are logits.
 
     Args:
-        critic: with the support, whose bounds move while learning.
+        critic: with the support; its bounds move during learning.
     """
 
     def __init__(self, critic: critics.Categorical) -> None:
@@ -104,7 +104,7 @@ class Categorical:
         self.clipped: float | None = 0.0
 
     def _probabilities(self, outputs: Array) -> tuple[Array, Array, Array]:
-        """Probabilities, and the logits' maximum and the logarithm of their sum, (rows,) each."""
+        """Probabilities, and the logits' maximum and log-sum-exp, (rows,) each."""
         highest = outputs.max(1)
         p = outputs - highest[:, None]
         np.exp(p, out=p)
@@ -127,7 +127,7 @@ class Categorical:
         return np.asarray(p * (self._support - (p @ self._support)[:, None]))
 
     def target(self, outputs: Array, rewards: Array, discount: Array) -> Array:
-        """Probabilities of the moved distribution, each shared by the two nearest atoms."""
+        """Probabilities of the shifted distribution, each split between the two nearest atoms."""
         low, high = (np.float32(bound) for bound in self._critic.bounds)
         target = np.empty_like(outputs)
         p = self._probabilities(outputs)[0]
@@ -145,7 +145,7 @@ class Categorical:
 
 @compiled
 def _quantile(outputs, target, levels, gradient):
-    """Sum of the losses; `target` is sorted, float64 as its squares need."""
+    """Sum of the losses; `target` is sorted and float64, since it is squared."""
     rows, size = outputs.shape
     count = target.shape[1]
     total = 0.0
@@ -194,11 +194,11 @@ class Quantile:
         return np.asarray(outputs.mean(1))
 
     def value_gradient(self, outputs: Array) -> Array:
-        """One for each quantile, divided by their number."""
+        """One divided by the number of quantiles."""
         return np.full_like(outputs, 1 / outputs.shape[1])
 
     def target(self, outputs: Array, rewards: Array, discount: Array) -> Array:
-        """The moved quantiles."""
+        """The shifted quantiles."""
         return np.asarray(rewards[:, None] + discount[:, None] * outputs)
 
     def gradient(self, outputs: Array, target: Array) -> tuple[float, Array]:
@@ -210,7 +210,7 @@ class Quantile:
 
 
 def loss_of(critic: critics.Critic) -> Loss:
-    """The loss of one of the package's critics."""
+    """The loss of a built-in critic."""
     if isinstance(critic, critics.Categorical):
         return Categorical(critic)
     return Mean() if isinstance(critic, critics.Mean) else Quantile()

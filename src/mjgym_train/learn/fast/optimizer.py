@@ -1,4 +1,4 @@
-"""AdamW (Loshchilov & Hutter, 2019) and moving target networks, each one loop over memory.
+"""AdamW (Loshchilov & Hutter, 2019) and target network updates, each one loop over memory.
 
 m += (1 - b1) (g - m),  v += (1 - b2) (g g - v)
 p = (1 - rate decay) p - rate m / (1 - b1^t) / (sqrt(v / (1 - b2^t)) + eps)
@@ -37,7 +37,7 @@ def _squares(g):
 
 
 def flatten(parameters: Iterable[nn.Parameter]) -> Tensor:
-    """Move parameters into one vector, of which they become views."""
+    """Move parameters into one vector, as views of it."""
     tensors = list(parameters)
     vector = torch.cat([tensor.detach().reshape(-1) for tensor in tensors])
     for tensor, part in zip(tensors, _parts(vector, tensors), strict=True):
@@ -56,15 +56,15 @@ def lerp(target: Array, source: Array, rate: float) -> None:
 
 
 class AdamW:
-    """The steps of one of PyTorch's AdamW optimisers, whose state these arrays are.
+    """The steps of a PyTorch AdamW optimiser, sharing its state.
 
     Args:
-        optimizer: of one group of parameters; its moments move into vectors.
-        max_norm: of the gradient, which is scaled down to it.
+        optimizer: with one parameter group; its moments become views of vectors.
+        max_norm: bound of the gradient norm; larger gradients are scaled down.
 
     Attributes:
-        parameters: all of them, a vector that the optimiser's tensors are views of.
-        gradient: of the same size.
+        parameters: all of them, a vector that backs the optimiser's tensors.
+        gradient: with the same size.
     """
 
     def __init__(self, optimizer: torch.optim.Optimizer, max_norm: float = math.inf) -> None:
@@ -77,7 +77,7 @@ class AdamW:
         for name, vector in zip(_MOMENTS, moments, strict=True):
             for tensor, part in zip(tensors, _parts(vector, tensors), strict=True):
                 state = optimizer.state[tensor]
-                if name in state:  # of a checkpoint
+                if name in state:  # from a checkpoint
                     part.copy_(state[name])
                 state[name] = part
         for tensor in tensors:
@@ -98,7 +98,7 @@ class AdamW:
         return parameters, gradients
 
     def step(self) -> None:
-        """One step down the gradient."""
+        """One gradient step."""
         if self._max_norm < math.inf:
             norm = math.sqrt(_squares(self.gradient))
             self.gradient *= np.float32(min(1.0, self._max_norm / (norm + 1e-6)))

@@ -22,11 +22,7 @@ from mjgym_train.learn.networks import LOG_STD
 
 
 class FastUpdate(ABC):
-    """The update of an agent on arrays that share its memory.
-
-    Args:
-        agent: whose networks, optimisers and settings these are.
-    """
+    """Base class of updates on arrays that share an agent's memory."""
 
     def __init__(self, agent: OffPolicyAgent) -> None:
         config = agent.config
@@ -47,7 +43,7 @@ class FastUpdate(ABC):
         self.powers = (config.discount ** np.arange(config.n_step)).astype(np.float32)
 
     def _frozen(self, body: Any) -> Perceptron:
-        """A network that is only evaluated."""
+        """A network for evaluation only."""
         parameters = [parameter.detach().numpy() for parameter in body.parameters()]
         return Perceptron(body, parameters, parameters, self.rows)
 
@@ -56,12 +52,12 @@ class FastUpdate(ABC):
         """One update; losses by name, as `OffPolicyAgent.update`."""
 
     def returns(self, batch: Batch) -> tuple[Array, Array]:
-        """Discounted sums of the rewards, and the discounts of what follows, (rows,) each."""
+        """Discounted reward sums and the discounts of the following value, (rows,) each."""
         following = self.config.discount ** batch.steps.numpy() * ~batch.terminated.numpy()
         return batch.rewards.numpy() @ self.powers, following.astype(np.float32)
 
     def lowest(self, x: Array) -> Array:
-        """Outputs of the target critic whose value is the smallest, row by row."""
+        """Outputs of the target critic with the lowest value, row by row."""
         first, *others = [critic.forward(x) for critic in self.target_critics]
         for other in others:
             first = np.where(
@@ -70,7 +66,7 @@ class FastUpdate(ABC):
         return first
 
     def learn_critics(self, observation: Array, batch: Batch, target: Array) -> Metrics:
-        """A step of all critics towards a target; their summed loss."""
+        """One step of all critics towards a target; returns their summed loss."""
         x = np.concatenate([observation, batch.action.numpy()], 1)
         total = 0.0
         for critic in self.critics:
@@ -90,11 +86,7 @@ class FastUpdate(ABC):
 
 
 class Deterministic(FastUpdate):
-    """The update of TD3, DDPG and D4PG.
-
-    Args:
-        agent: of one of these.
-    """
+    """The update of TD3, DDPG and D4PG."""
 
     agent: DeterministicAgent
 
@@ -106,7 +98,7 @@ class Deterministic(FastUpdate):
         self.target_actor = self._frozen(agent.target_actor.body)
 
     def update(self, batch: Batch) -> Metrics:
-        """One update of the critics, and of the actor and the targets where it is their turn."""
+        """One critic update and, when due, one actor and target update."""
         observation, following = _flat(batch.observation), _flat(batch.following)
         action = self.smoothed(np.tanh(self.target_actor.forward(following)))
         outputs = self.lowest(np.concatenate([following, action], 1))
@@ -120,7 +112,7 @@ class Deterministic(FastUpdate):
         return metrics
 
     def smoothed(self, action: Array) -> Array:
-        """The target's action; TD3 adds clipped noise."""
+        """The target action; TD3 adds clipped noise."""
         agent = self.agent
         if not isinstance(agent, TD3):
             return action
@@ -129,7 +121,7 @@ class Deterministic(FastUpdate):
         return np.asarray(np.clip(action + np.clip(noise, -clip, clip), -1, 1))
 
     def turn(self) -> bool:
-        """Whether the actor is updated now; TD3 delays it."""
+        """Whether to update the actor now; TD3 delays it."""
         agent = self.agent
         if not isinstance(agent, TD3):
             return True
@@ -151,11 +143,7 @@ class Deterministic(FastUpdate):
 
 
 class SoftActorCritic(FastUpdate):
-    """The update of SAC.
-
-    Args:
-        agent: of that algorithm.
-    """
+    """The update of SAC."""
 
     agent: SAC
 
@@ -187,7 +175,7 @@ class SoftActorCritic(FastUpdate):
         }
 
     def sample(self, observation: Array) -> tuple[Array, ...]:
-        """Actions, log densities, and what their derivatives need: deviation * noise, clamping.
+        """Actions, log densities and intermediates of the gradient: deviation * noise, clamping.
 
         a = tanh(u), u = mean + exp(s) n, and log pi = sum of -n^2/2 - s - log(2 pi)/2 less
         log(1 - a^2) = 2 (log 2 - u - softplus(-2 u)).
@@ -227,7 +215,7 @@ class SoftActorCritic(FastUpdate):
 
 
 def fast_update(agent: OffPolicyAgent) -> FastUpdate:
-    """The update of an agent; its parameters move into vectors."""
+    """The fast update of an agent; its parameters become views of vectors."""
     if isinstance(agent, SAC):
         return SoftActorCritic(agent)
     assert isinstance(agent, DeterministicAgent)
@@ -240,7 +228,7 @@ def _flat(observation: Tensor) -> Array:
 
 
 def _of_action(critic: Perceptron, gradient: Array, action: Array) -> Array:
-    """Derivative by the action, the last of a critic's inputs."""
+    """Gradient by the action, the last of a critic's inputs."""
     d_inputs: Array = critic.backward(gradient, parameters=False, inputs=True)
     return np.ascontiguousarray(d_inputs[:, -action.shape[1] :])
 

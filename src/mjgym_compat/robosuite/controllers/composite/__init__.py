@@ -1,4 +1,4 @@
-"""Configurations of whole robots under the names of `robosuite.controllers.composite`."""
+"""Whole-robot configurations under the names of `robosuite.controllers.composite`."""
 
 from mjgym_compat.robosuite.controllers.configurations import ALL_COMPOSITE_CONTROLLERS
 

@@ -1,4 +1,4 @@
-"""Configurations of whole robots, under the published module's name."""
+"""Whole-robot configurations under the published module's name."""
 
 from mjgym_compat.robosuite.controllers.configurations import (
     load_composite_controller_config,
