@@ -228,10 +228,10 @@ class WithEntities(_Mixin):
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
         for hook in _JOINED:
-            own = vars(cls).get(hook)
-            function = own.fget if isinstance(own, property) else own
+            override = vars(cls).get(hook)
+            function = override.fget if isinstance(override, property) else override
             code = getattr(function, "__code__", None)
-            if own is not None and (code is None or "super" not in code.co_names):
+            if override is not None and (code is None or "super" not in code.co_names):
                 raise TypeError(
                     f"{cls.__name__}.{hook} leaves out what the entities add: begin from"
                     f" super().{hook}, or define it in the class behind WithEntities"

@@ -62,13 +62,10 @@ def _random_rotation(v: SingleView, rng: Any, joint: int) -> None:
 def until_free(v: SingleView, draw: Callable[[], None], attempts: int | None = None) -> None:
     """Repeat `draw` until the scene has no contacts.
 
-    Args:
-        v: the scratch simulation that `draw` writes to.
-        draw: writes one attempt; values it does not write keep those of the rejected attempt.
-        attempts: maximum number of attempts; None for no limit.
+    Values that `draw` does not write keep those of the rejected attempt.
 
     Raises:
-        RuntimeError: every attempt had a contact.
+        RuntimeError: every attempt had a contact; with `attempts=None` there is no limit.
     """
     if not _repeat(v, draw, lambda: bool(v.ncon == 0), attempts):
         raise RuntimeError(f"no start without contacts in {attempts} attempts")
@@ -77,7 +74,6 @@ def until_free(v: SingleView, draw: Callable[[], None], attempts: int | None = N
 def _repeat(
     v: SingleView, draw: Callable[[], None], is_free: Callable[[], bool], attempts: int | None
 ) -> bool:
-    """Repeat `draw` until `is_free` holds; returns whether it did."""
     for _ in itertools.count() if attempts is None else range(attempts):
         draw()
         v.detect_contacts()

@@ -82,13 +82,7 @@ def tolerance(
 def ramp(x: Array, zero: Array, one: Array) -> Array:
     """0 up to `zero`, 1 from `one` on, and linear in between: a one-sided "linear" tolerance.
 
-    Args:
-        x: number or array of any shape.
-        zero: the largest `x` with reward 0; less than `one`.
-        one: the smallest `x` with reward 1.
-
-    Returns:
-        The reward, of the shape of `x`.
+    `x` is a number or an array of any shape, which the result has too.
 
     Raises:
         ValueError: `zero` is larger than `one`.
@@ -99,11 +93,7 @@ def ramp(x: Array, zero: Array, one: Array) -> Array:
 def small_control(control: Array) -> Array:
     """A penalty on control, in [0.8, 1]: (4 + mean of max(1 - u^2, 0) over the actuators) / 5.
 
-    Args:
-        control: controls of actuators with range [-1, 1], (..., nu).
-
-    Returns:
-        The factor, (...); 1 at zero control.
+    `control` is (..., nu), of actuators with range [-1, 1]; the factor is (...), 1 at zero control.
     """
     xp = namespace(control)
     saved = xp.maximum(1 - control * control, 0.0)  # a quadratic tolerance with margin 1

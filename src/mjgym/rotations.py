@@ -57,15 +57,7 @@ def to_local(xmat: Array, vector: Array) -> Array:
 
 
 def rows_to_local(xmat: Array, vectors: Array) -> Array:
-    """Several world vectors in the axes of one frame; faster than repeated `to_local`.
-
-    Args:
-        xmat: the frame's rotation, (..., 9).
-        vectors: in world axes, (..., n, 3).
-
-    Returns:
-        The vectors in the frame's axes, (..., n, 3).
-    """
+    """World vectors (..., n, 3) in the axes of a frame (..., 9); faster than many `to_local`."""
     frame = _square(xmat)
     if frame.dtype != vectors.dtype:  # PyTorch refuses mixed products
         xp = namespace(frame)

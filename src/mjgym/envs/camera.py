@@ -56,17 +56,8 @@ class Cameras:
     ) -> list[Any]:
         """Copies of everything that images of the current states show, for `render` to draw later.
 
-        Values that a user has written into the model are included.
-
-        Args:
-            rows: numbers of the simulations.
-            name: camera, see `Env.camera`.
-            kind: kind of the images.
-            width: in pixels.
-            height: in pixels.
-            show: words of `WORDS`; None for the environment's.
-            groups: groups to show, by kind of element; None for the environment's.
-            hidden_groups: geom groups that are left out.
+        Values that a user has written into the model are included. Arguments are those of
+        `Env.camera`.
         """
         from mjgym.rendering import Shot  # loads OpenGL
 
@@ -118,12 +109,7 @@ class Cameras:
         )
 
     def show(self, image: Image, mask: Any = None) -> Any:
-        """Images of all simulations for an observation, with leading shape lead.
-
-        Args:
-            image: the image specification.
-            mask: simulations to render; the others' images are meaningless.
-        """
+        """Images of all simulations, or of a mask, for an observation, with leading shape lead."""
         view, n = self._episodes.view, self._episodes.simulation.n
         rows = np.arange(n) if mask is None else np.flatnonzero(view.to_numpy(mask))
         images = drawn = self.draw(image, rows)

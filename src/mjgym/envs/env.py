@@ -206,12 +206,7 @@ class Env(GoalMethods, gymnasium.Env[Any, np.ndarray]):
     def shots(self, name: Any = None, **options: Any) -> list[Any]:
         """A copy of everything that an image of the current state shows, for `cameras.render`.
 
-        Args:
-            name: as in `camera`.
-            **options: as in `camera`.
-
-        Raises:
-            ValueError: as in `camera`.
+        Arguments and errors are those of `camera`.
         """
         self._check_open()
         return self.cameras.shots(ONLY, name, **options)

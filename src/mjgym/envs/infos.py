@@ -46,12 +46,7 @@ class Infos:
         return array
 
     def of_step(self, step: Step, stepped: Array | None) -> dict[str, Array]:
-        """The info of a step.
-
-        Args:
-            step: the step's results.
-            stepped: mask of those that stepped; None for all.
-        """
+        """The info of a step made by a mask of sub-environments, or by all."""
         valued = stepped
         if step.diverged is not None:
             valued = ~step.diverged if stepped is None else stepped & ~step.diverged

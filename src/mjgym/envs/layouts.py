@@ -42,10 +42,6 @@ def goals_of(options: Options, episodes: Episodes) -> Goals | None:
 def sensing_of(options: Options, episodes: Episodes) -> Sensing | None:
     """Readings of the entries that have observables; None if there are none.
 
-    Args:
-        options: the environment's options.
-        episodes: the episodes.
-
     Raises:
         ValueError: an observable does not fit; the message names the entry.
     """
@@ -64,7 +60,6 @@ def sensing_of(options: Options, episodes: Episodes) -> Sensing | None:
 
 
 def _shown(observables: Mapping[str, Observable], options: Options) -> dict[str, Observable]:
-    """The observables that an observation of this kind shows."""
     only_pictures = options.observation == "pixels"
     if "+" in options.observation:
         return dict(observables)
@@ -86,12 +81,7 @@ def _shown(observables: Mapping[str, Observable], options: Options) -> dict[str,
 
 
 def layout_of(options: Options, episodes: Episodes, sensing: Sensing | None) -> Layout:
-    """The layout of an observation.
-
-    Args:
-        options: the environment's options.
-        episodes: the episodes.
-        sensing: result of `sensing_of`.
+    """The layout of an observation, with the readings of `sensing_of`.
 
     Raises:
         ValueError: a camera is unknown; the message suggests the nearest one.

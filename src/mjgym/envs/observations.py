@@ -92,11 +92,7 @@ class Observations:
         return self.present
 
     def older_frames(self, rows: Any = ...) -> dict[str, np.ndarray]:
-        """Copies of the frames before the current one, as entries of a state.
-
-        Args:
-            rows: numbers of the simulations; `...` for a single one.
-        """
+        """Copies of the frames before the current one, as entries of a state."""
         to_numpy = self._episodes.view.to_numpy
         return {name: to_numpy(x)[rows].copy() for name, x in self._now.older.items()}
 
@@ -189,7 +185,7 @@ class Buffer:
                 self._newer[FRAMES + name] = stack[(*before, slice(1, None))]
                 self.last[FRAMES + name] = stack[(*before, slice(-1, None))]
         self._parts = [*layout.parts(frame).items()]
-        self._pictures = layout.shown_pictures(frame)
+        self._images = layout.shown_pictures(frame)
 
     def continue_from(self, before: "Buffer", mask: Any = ...) -> None:
         """Take over the older frames from the previous observations, for a mask or all."""
@@ -202,14 +198,12 @@ class Buffer:
     def write(self, entries: Arrays, draw: Callable[[Image], Array]) -> Any:
         """Write entries and images of all simulations as the last frame; returns the observation.
 
-        Args:
-            entries: by name.
-            draw: renders images that are not among the entries.
+        Images that are not among the entries come from `draw`.
         """
         for name, part in self._parts:
             part[...] = entries[name]
-        for name, picture, part in self._pictures:
-            part[...] = entries[name] if name in entries else draw(picture)
+        for name, image, part in self._images:
+            part[...] = entries[name] if name in entries else draw(image)
         return self.observation
 
 

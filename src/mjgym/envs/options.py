@@ -116,10 +116,6 @@ class Options:
 def check_reset_options(options: Any, known: tuple[str, ...] = ()) -> None:
     """Refuse unknown options of `reset`.
 
-    Args:
-        options: options passed to `reset`.
-        known: names of the valid ones.
-
     Raises:
         TypeError: not a dict.
         ValueError: one is unknown; the message suggests the nearest ones.

@@ -65,7 +65,6 @@ class OverlappedVectorEnv(GoalMethods, gymnasium.vector.VectorEnv[Any, Any, Any]
         self._adopt([VectorEnv(task, count, **arguments) for count in counts])
 
     def _adopt(self, members: list[VectorEnv]) -> None:
-        """Set up the environment from its groups."""
         self._members, first = members, members[0]
         self.task = first.task
         counts = [member.num_envs for member in members]
@@ -363,7 +362,6 @@ def _seconds(timeout: float | None) -> float | None:
 
 
 def _joined(parts: Sequence[Any]) -> Any:
-    """Observations of all groups, arrays or dicts of them."""
     if isinstance(parts[0], dict):
         return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
     return np.concatenate(list(parts))

@@ -19,12 +19,9 @@ KEY = "pixels"  # of the image in an observation; "pixels_<camera>" if there are
 
 
 def space(image: Image, lead: tuple[int, ...] = (), readings: int = 0) -> gymnasium.spaces.Box:
-    """The space of an image, or of a batch of them.
+    """The space of an image, or of a batch of shape lead.
 
-    Args:
-        image: the image.
-        lead: shape of the batch.
-        readings: number of images along a first axis; 0 for one without that axis.
+    `readings` is the number of images along a first axis; 0 for one without that axis.
     """
     lead = (*lead, readings) if readings else lead
     if image.kind == "depth":

@@ -57,7 +57,6 @@ class PlayersVectorEnv(gymnasium.vector.VectorEnv[Any, Any, Any]):
         self._adopt(on(task, num_matches, **arguments))
 
     def _adopt(self, matches: VectorEnv) -> None:
-        """Set up the environment from its matches."""
         self.matches, self.task, self.closed = matches, matches.task, False
         players = self.task.players
         self.num_players = len(players)
@@ -266,7 +265,6 @@ _OF_MATCHES = frozenset(
 
 
 def _is_of_objects(values: Any) -> bool:
-    """Whether observations are an object array."""
     return isinstance(values, np.ndarray) and values.dtype == object
 
 
@@ -277,7 +275,6 @@ def _row(observation: Any, i: int) -> Any:
 
 
 def _of_one(space: Any) -> Any:
-    """The space of one player's observation, from that of a match."""
     if isinstance(space, gymnasium.spaces.Dict):
         # An OrderedDict keeps the order of the entries; Gymnasium sorts those of a plain dict.
         return gymnasium.spaces.Dict(

@@ -29,10 +29,7 @@ class Backend:
         return [name for name in self.packages if importlib.util.find_spec(name) is None]
 
     def load(self, name: str) -> type[VectorEnv]:
-        """The class of its vector environments.
-
-        Args:
-            name: name of the backend, for the message.
+        """Import the class of its vector environments.
 
         Raises:
             ImportError: a package is not installed; the message says how to install it.

@@ -30,7 +30,7 @@ def box(low: np.ndarray, high: np.ndarray) -> gymnasium.spaces.Box:
 
 
 def check_action(action: Any, shape: tuple[int, ...], first: int = 0) -> np.ndarray:
-    """The action as an array, neither rounded nor clipped.
+    """The action as an array of the expected shape, neither rounded nor clipped.
 
     Args:
         action: one action (nu,), or one per sub-environment (n, nu).
@@ -136,8 +136,8 @@ class Layout:
         elif self.has_entries:
             spaces.update((name, box(shape)) for name, shape in self._in_dict.items())
         spaces.update(
-            (name, pixels.space(picture, lead, self._readings.get(name, 0)))
-            for name, picture in self.pictures.items()
+            (name, pixels.space(image, lead, self._readings.get(name, 0)))
+            for name, image in self.pictures.items()
         )
         if self._bare:
             (only,) = spaces.values()
@@ -145,11 +145,7 @@ class Layout:
         return gymnasium.spaces.Dict(spaces)
 
     def parts(self, observation: Any) -> dict[str, Array]:
-        """The part of an observation that belongs to each entry, in the entry's shape.
-
-        Args:
-            observation: without the axis of frames.
-        """
+        """The part of each entry, in its shape, in an observation without the axis of frames."""
         if self._flat:
             vector = observation if self._bare else observation[self._vector]
             lead = vector.shape[:-1]
@@ -164,13 +160,9 @@ class Layout:
         }
 
     def shown_pictures(self, observation: Any) -> list[tuple[str, Image, Array]]:
-        """The images by name, each with its part of an observation, for all players.
-
-        Args:
-            observation: without the axis of frames.
-        """
+        """Images by name, each with its part of an observation without the axis of frames."""
         shown = []
-        for name, picture in self.pictures.items():
+        for name, image in self.pictures.items():
             part = observation if self._bare else observation[name]
-            shown.append((name, picture, np.moveaxis(part, 1, 0) if self._players else part))
+            shown.append((name, image, np.moveaxis(part, 1, 0) if self._players else part))
         return shown

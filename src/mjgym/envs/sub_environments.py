@@ -58,12 +58,7 @@ def seed_list(seed: Any, n: int) -> list[int | None]:
 
 
 def generator_list(name: str, values: Any, n: int) -> list[np.random.Generator]:
-    """A random generator per sub-environment.
-
-    Args:
-        name: name of the argument, for messages.
-        values: a list or tuple of n generators, or one that all share.
-        n: number of sub-environments.
+    """A random generator per sub-environment, from n generators or one that all share.
 
     Raises:
         TypeError: a value is not a `numpy.random.Generator`.

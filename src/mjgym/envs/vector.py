@@ -131,7 +131,6 @@ class VectorEnv(SubEnvironments):
         self._process = os.getpid()
 
     def _simulate(self, varying: Varying | None) -> Any:
-        """The simulations of all sub-environments."""
         without_visuals = functools.partial(compile_without_visuals, self.task)
         return Batched(
             self.model,
@@ -208,7 +207,6 @@ class VectorEnv(SubEnvironments):
         self._done = self._done & ~mask
 
     def _nobody(self) -> Array:
-        """A mask that is all False."""
         return self._xp.zeros(self.num_envs, dtype=self._xp.bool)
 
     # A control step, and autoreset.
@@ -284,7 +282,6 @@ class VectorEnv(SubEnvironments):
         )
 
     def _first(self, mask: Array) -> int:
-        """The number of the first sub-environment of a mask."""
         first = int(np.flatnonzero(self._episodes.view.to_numpy(mask))[0])
         return first + self._episodes.first_number
 
@@ -306,12 +303,7 @@ class VectorEnv(SubEnvironments):
         self._done = self._done | bad
 
     def _finish(self, step: Step, begun: Array | None) -> Result:
-        """The result of a step.
-
-        Args:
-            step: the episodes' results.
-            begun: mask of those that began an episode instead of stepping; None if there are none.
-        """
+        """The result of a step, in which the episodes of `begun` began instead of stepping."""
         infos, diverged, flag = self._infos, step.diverged, self._xp.bool
         rewards = infos.each(step.reward, infos.precision)
         terminations = infos.each(step.terminated, flag)
@@ -398,16 +390,12 @@ class VectorEnv(SubEnvironments):
         ids: Ids = None,
         **options: Any,
     ) -> np.ndarray:
-        """Images of the current states of some sub-environments, at any time.
+        """Images of the current states of some sub-environments, (len(ids), ...), at any time.
 
         Args:
             name: as in `Env.camera`.
             ids: numbers of sub-environments; None for all.
-            **options: `kind`, `width`, `height`, `show`, `groups` and `hidden_groups`, as in
-                `Env.camera`.
-
-        Returns:
-            The images, (len(ids), ...).
+            **options: as in `Env.camera`.
 
         Raises:
             ValueError: the camera, kind or sub-environment is unknown, or a size is not positive.
@@ -418,13 +406,7 @@ class VectorEnv(SubEnvironments):
     def shots(self, name: Any = None, *, ids: Ids = None, **options: Any) -> list[Any]:
         """Copies of everything that images of the current states show, for `cameras.render`.
 
-        Args:
-            name: as in `camera`.
-            ids: as in `camera`.
-            **options: as in `camera`.
-
-        Raises:
-            ValueError: as in `camera`.
+        Arguments and errors are those of `camera`.
         """
         self._check_open()
         with self.enter():
@@ -437,11 +419,8 @@ class VectorEnv(SubEnvironments):
 
         The entries are those of `Env.get_state` with a leading axis.
 
-        Args:
-            ids: numbers of sub-environments; None for all.
-
         Raises:
-            ValueError: a number is out of range.
+            ValueError: a number in `ids` is out of range.
         """
         self._check_open()
         rows = self._rows(ids)

@@ -186,12 +186,7 @@ class Episodes:
         self._show = show
 
     def read_through(self, sensing: Sensing, draw: Draw) -> None:
-        """Let observations show readings instead of the task's entries.
-
-        Args:
-            sensing: readings of all simulations.
-            draw: renders the images that it reads.
-        """
+        """Let observations show readings instead of the task's entries, with images from `draw`."""
         sensing.bind(self.view)
         self.sensing, self._draw_image = sensing, draw
 
@@ -339,7 +334,6 @@ class Episodes:
             self._take_over(self.task.before_step(self.view, action), where)
 
     def _redraw_forces(self, draws: Draws, where: Array | None) -> None:
-        """Redraw the applied forces that vary within an episode."""
         n = self.simulation.n
         going = np.ones(n, dtype=bool) if where is None else self.by_row(where)
         rows = draws.redraw(self.by_row(self.steps) * self.task.control_timestep, going)
@@ -380,7 +374,6 @@ class Episodes:
     def _with_bad_rewards(
         self, reward: Array, diverged: Array | None, where: Array | None
     ) -> Array | None:
-        """Add simulations with a reward that is not finite to the diverged ones."""
         xp = self.view.xp
         rewards = xp.asarray(reward)
         if isinstance(rewards, np.ndarray) and all_finite(rewards):  # a device is not waited for
@@ -392,7 +385,6 @@ class Episodes:
         return bad if diverged is None else diverged | bad
 
     def _step_under(self, law: CompiledLaw, where: Array | None) -> None:
-        """Run the physics of a control step under a compiled law."""
         control, memory = law.begin(self.view)
         forces = self._forces_always
         self.simulation.step_under(control, memory, self.substeps, where, forces=forces)
@@ -431,14 +423,7 @@ class Episodes:
             }
 
     def _step_part(self, part: Part, stops: list[int], action: Array, where: Array | None) -> None:
-        """Run the physics of a control step for simulations that step together.
-
-        Args:
-            part: the simulations.
-            stops: physics steps to pause after, including the last one.
-            action: their actions.
-            where: mask of those that step; None for all.
-        """
+        """Run a part's physics of a control step, pausing after the physics steps in `stops`."""
         task, view, sensing = self.task, part.view, self.sensing
         done = 0
         for stop in stops:
@@ -462,7 +447,6 @@ class Episodes:
             self.simulation.write(self.view.owned(fields), where)
 
     def _remember(self, entries: Arrays, where: Array | None, view: View | None = None) -> None:
-        """Update memory entries of the simulations that step."""
         view = view or self.view
         old = view.memory
         new = {k: self._in_precision(v, old[k]) for k, v in view.owned(entries).items()}
@@ -485,7 +469,6 @@ class Episodes:
         return where_rows(where, new, old)
 
     def _each(self, values: Any) -> Array:
-        """A flag per simulation, bool of shape lead."""
         xp = self.view.xp
         return xp.broadcast_to(xp.asarray(values), self.view.lead)
 

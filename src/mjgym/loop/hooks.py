@@ -131,7 +131,6 @@ def _of(name: str) -> str:
 
 
 def _shape(value: Any) -> tuple[int, ...] | None:
-    """The shape of an array or a number; None for anything else."""
     if isinstance(value, int | float):
         return ()
     shape = getattr(value, "shape", None)
@@ -218,7 +217,7 @@ def run_hooks(task: Task, view: View, action: Array) -> dict[str, Any]:
 
 
 def bind_and_validate(task: Task, view: View, nu: int, actions: int) -> dict[str, Any]:
-    """Run every hook once, and refuse results of the wrong kind or shape.
+    """Run every hook once, refuse results of the wrong kind or shape, and return them by hook.
 
     A batch computes only arrays that have been accessed before. The view gets the memory.
 
@@ -227,9 +226,6 @@ def bind_and_validate(task: Task, view: View, nu: int, actions: int) -> dict[str
         view: view of simulations after `forward`.
         nu: number of actuators.
         actions: number of action dimensions.
-
-    Returns:
-        The results by hook.
 
     Raises:
         TypeError: a result is of the wrong kind.
@@ -260,7 +256,7 @@ def _note(task: Task, hook: str, view: View) -> str:
 
 
 def probe(task: Task) -> None:
-    """Refuse a task whose hooks do not keep simulations apart.
+    """Refuse a task with hooks that mix simulations.
 
     Hooks run once, on read-only copies of the model's defaults, as many as no axis of the model is
     long: a hook that indexes from the left returns a wrong shape, even if it would not in a batch

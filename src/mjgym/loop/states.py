@@ -23,9 +23,7 @@ def in_simulation(name: str) -> bool:
 def identity(spec: Any, n: int | None = None) -> dict[str, np.ndarray]:
     """The state's entry that names the id, as UTF-8 bytes; {} without a specification.
 
-    Args:
-        spec: Gymnasium's specification of the environment, or None.
-        n: number of states; None for no leading axis.
+    With n, it has a leading axis of n states.
     """
     if spec is None:
         return {}

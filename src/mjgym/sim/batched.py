@@ -111,10 +111,10 @@ class BatchedView(View):
         return Named(fetch)
 
 
-def _part(values: Array, prefix: str, own: Any, shape: tuple[int, ...]) -> Array:
+def _part(values: Array, prefix: str, element: Any, shape: tuple[int, ...]) -> Array:
     """An element's rows of a per-simulation field, (n, *shape)."""
     first = {"dof_": "dofadr", "": "qposadr"}.get(prefix)
-    start = int(own.id if first is None else getattr(own, first)[0])
+    start = int(element.id if first is None else getattr(element, first)[0])
     count = 1 if first is None else shape[0]
     return values[:, start : start + count].reshape(len(values), *shape)
 
@@ -367,7 +367,6 @@ class Batched:
             self._other = concurrent.futures.ThreadPoolExecutor(count - 1, "mjgym-shard")
 
     def _join(self) -> None:
-        """Release the shards and the compiled batch."""
         if self._compiled is not None:
             self._compiled.close()
             self._compiled = None
@@ -406,9 +405,9 @@ class Batched:
 
     def set_state(self, state: Mapping[str, np.ndarray], rows: np.ndarray) -> None:
         """Write entries of `get_state`, and compute everything that depends on them."""
-        kept = {name: values[rows] for name, values in self._state.items() if name not in state}
+        others = {name: values[rows] for name, values in self._state.items() if name not in state}
         self._clear(rows)
-        for name, value in {**kept, **state}.items():
+        for name, value in {**others, **state}.items():
             if name in self._state:
                 self._state[name][rows] = value
             elif name in self.episode_fields:
@@ -440,7 +439,6 @@ class Batched:
         return np.arange(self.n) if where is None else np.flatnonzero(where)
 
     def _clear(self, ids: np.ndarray) -> None:
-        """Clear warnings and warm starts of some simulations."""
         self.batch.forget(ids)
         for shard in self._shards:
             shard.forget(ids)

@@ -99,7 +99,6 @@ def _corners(model: mujoco.MjModel, body: int, geoms: np.ndarray) -> tuple[np.nd
 
 
 def _matrices(quaternions: np.ndarray) -> np.ndarray:
-    """Unit quaternions as rotation matrices, (..., 4) to (..., 3, 3)."""
     w, x, y, z = np.moveaxis(quaternions, -1, 0)
     rows = [
         [w * w + x * x - y * y - z * z, 2 * (x * y - w * z), 2 * (x * z + w * y)],

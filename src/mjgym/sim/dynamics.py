@@ -92,14 +92,11 @@ def point_jacobian(cdof: Array, offset: Array, mask: np.ndarray | None = None) -
 
 
 def point_velocity(cvel: Array, offset: Array) -> Array:
-    """The velocity of a point of a body and the body's angular velocity, in world axes.
+    """The velocity (m/s) and angular velocity (rad/s) of a body's point, (..., 6), world axes.
 
     Args:
         cvel: spatial velocity of the body, (..., 6).
         offset: the point's position minus the `subtree_com` of its tree's root, (..., 3), m.
-
-    Returns:
-        (..., 6): m/s and rad/s.
     """
     turning = cvel[..., 0:3]
     moving = cvel[..., 3:6] + cross(turning, offset)

@@ -84,13 +84,9 @@ def set_field(model: mujoco.MjModel, name: str, value: Any) -> None:
 
 
 def set_constants(model: mujoco.MjModel, scratch: mujoco.MjData) -> None:
-    """Recompute a model's derived fields as the compiler does, except the statistics (`stat`).
+    """Recompute a model's derived fields as the compiler does; overwrites its MjData `scratch`.
 
-    A batch holds one `stat` for all simulations.
-
-    Args:
-        model: a model with fields that have been written.
-        scratch: its MjData, which is overwritten.
+    The statistics (`stat`) are kept: a batch holds them once for all simulations.
     """
     names = [f"stat.{name}" for name in dir(model.stat) if not name.startswith("_")]
     statistics = {name: np.array(get_field(model, name)) for name in names}

@@ -73,7 +73,6 @@ class Scratches:
         take(scratch, i)
 
     def _write_beside(self, ids: Sequence[int], start: Start, take: Copy, count: int) -> None:
-        """Write starts in `count` threads including the calling one."""
         while len(self._all) < count:
             self._all.append(Single(copy.copy(self._model), self._varies))
         if self._pool is None:

@@ -129,7 +129,6 @@ class Shard:
                 whole.outputs[name][rows] = values
 
     def _copy_fields(self, ids: np.ndarray) -> None:
-        """Copy model fields of some simulations, by their numbers in the shard."""
         for name, own in self._own_fields.items():
             values = self._fields[name][ids + self.rows.start]
             if is_of_geoms(name):

@@ -71,9 +71,8 @@ class Simulation(Part, Protocol):
     def forward(self, *, contacts: bool = True) -> None:
         """Compute everything that depends on the states, with the actuators switched off.
 
-        Args:
-            contacts: whether contacts are included. A simulation keeps memory for the most contacts
-                that it has had, so False avoids allocating it.
+        A simulation keeps memory for the most contacts that it has had; `contacts=False` computes
+        none.
         """
 
     def reset(self, start: Start, where: Array | None = None) -> None:
@@ -125,12 +124,7 @@ class Simulation(Part, Protocol):
     ) -> None:
         """`step` with the law passed to `takes` before and after each physics step.
 
-        Args:
-            control: (*lead, nu); the law overwrites its part.
-            memory: the law's memory, (n, k), updated in place.
-            n: number of steps.
-            where: mask of those that step; None for all.
-            forces: whether to compute forces and accelerations of the new state.
+        The law overwrites its part of `control`, and updates its memory, (n, k), in place.
         """
 
     def update_forces(self, where: Array | None = None) -> None:

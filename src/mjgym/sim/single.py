@@ -128,11 +128,9 @@ class SingleView(View):
 
     @contextlib.contextmanager
     def contacts_of(self, bodies: Iterable[int]) -> Iterator[None]:
-        """A context in which only contacts of moving bodies are detected.
+        """A context in which only contacts of some bodies and their descendants are detected.
 
-        Args:
-            bodies: ids of the moving bodies, descendants included; the caller holds all others in
-                place.
+        The caller holds all other bodies in place.
         """
         key = tuple(bodies)
         if key not in self._filters:
@@ -150,10 +148,8 @@ class SingleView(View):
     def step(self, n: int = 1, *, follow: bool = True) -> None:
         """Advance by n physics steps, from the results of the last `forward` or `step`.
 
-        Args:
-            n: number of steps.
-            follow: whether to recompute what depends on positions and velocities afterwards; if
-                False, call `forward`.
+        `follow=False` skips recomputing what depends on positions and velocities: call `forward`
+        then.
         """
         self.__dict__["longest"] = max(self.longest, n)
         _step(self._model, self._data, n, _splits(self._model), follow)
@@ -237,11 +233,7 @@ class Single:
         self._ctrl = self.view.ctrl
 
     def restore_defaults(self, values: Mapping[str, np.ndarray] | None = None) -> None:
-        """Restore the model's defaults, without computing anything from them.
-
-        Args:
-            values: values of the user's variations, see `mjgym.variation.varying`.
-        """
+        """Restore the model's defaults with values of the user's variations; computes nothing."""
         for name, value in self._defaults.items():
             set_field(self.model, name, value)
         if values and self.varying is not None:

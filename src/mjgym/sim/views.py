@@ -225,15 +225,10 @@ class View:
     def take(self, field: str, names: Iterable[str]) -> Array:
         """Numbers of named elements in a field, in the order of the names.
 
-        Args:
-            field: as for `rows`.
-            names: names of the elements.
+        Arguments and errors are those of `rows`.
 
         Returns:
             (..., k), or e.g. (..., k, 3) if the field has several numbers per element.
-
-        Raises:
-            KeyError: as for `rows`.
         """
         values = getattr(self, field)
         return taken(values, self.rows(field, names), len(self.lead) - values.ndim)

@@ -17,16 +17,12 @@ def steps_in(time_limit: float, control_timestep: float) -> int | None:
     """Control steps until a time limit (s); None if it is infinite."""
     if time_limit == float("inf"):
         return None
-    # The first step whose time reaches the limit; rounding must not add one.
+    # Rounding must not add a step.
     return math.ceil(time_limit / control_timestep - WHOLE)
 
 
 def check_fields(cls: type[Any], values: Mapping[str, Any]) -> None:
-    """Refuse invalid values of fields.
-
-    Args:
-        cls: the task's class.
-        values: values of some fields, by name.
+    """Refuse invalid values of a task's fields.
 
     Raises:
         TypeError: a value is not of the field's type; the message names it and the valid types.
@@ -79,7 +75,6 @@ def _fits(value: Any, annotated: Any) -> bool:
 
 
 def _words(annotated: Any) -> str:
-    """The values that a field takes, in words."""
     origin, arguments = typing.get_origin(annotated), typing.get_args(annotated)
     if annotated in _WORDS:
         return _WORDS[annotated]

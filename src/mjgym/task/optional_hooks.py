@@ -63,9 +63,6 @@ class OptionalHooks(Fields):
 
         With `control_every_substep`, a simulation on the CPU then makes all physics steps of a
         control step in one call. The function equals the hooks, or differs by rounding only.
-
-        Args:
-            model: the compiled model.
         """
         return "the task has no compiled law"
 

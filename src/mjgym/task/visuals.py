@@ -40,7 +40,6 @@ def compile_without_visuals(task: Task, model: mujoco.MjModel) -> tuple[mujoco.M
 
 
 def _same(one: Any, other: Any) -> bool:
-    """Whether all numbers of two models, or of their options, are equal."""
     return all(np.array_equal(value, getattr(other, name)) for name, value in numbers(one))
 
 

@@ -28,10 +28,7 @@ def refusal() -> str:
 
 
 def loaded(load: Callable[[], T]) -> T | str:
-    """Import a module that numba compiles on import.
-
-    Args:
-        load: imports and returns it; always the same function.
+    """Import a module that numba compiles on import; `load` is always the same function.
 
     Returns:
         The module, or the reason why it cannot be compiled, e.g. because numba's cache is damaged

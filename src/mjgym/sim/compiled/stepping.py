@@ -108,18 +108,18 @@ def _step(rows, model, datas, law, memory, controls, n, forces, functions, kept)
             copy_bytes(settings[k], varied[k] + i * widths[k], widths[k])
         if state.size:
             _take_over(i, model, data, state, known, begun, functions)
-        table, own = fields[i].ctypes.data, memory[i].ctypes.data
+        table, entries = fields[i].ctypes.data, memory[i].ctypes.data
         copy_bytes(fields[i, _CTRL], controls[i].ctypes.data, 8 * controls.shape[1])
         fine = True
         for step in range(n):
-            if not succeeds(function, (0, table, numbers, integers, own, work, blas_functions)):
+            if not succeeds(function, (0, table, numbers, integers, entries, work, blas_functions)):
                 fine = False
                 break
             call(functions[STEP2], (model, data))
             call(functions[STEP1], (model, data))
             if forces and step == n - 1:
                 call(functions[FORWARD_SKIP], (model, data, np.int32(_VELOCITIES), np.int32(0)))
-            if not succeeds(function, (1, table, numbers, integers, own, work, blas_functions)):
+            if not succeeds(function, (1, table, numbers, integers, entries, work, blas_functions)):
                 fine = False
                 break
         if not fine:  # a divergence, as with controls that are not finite
@@ -182,11 +182,7 @@ class CompiledSingle:
     def advance(self, control: np.ndarray, memory: np.ndarray, n: int, *, forces: bool) -> None:
         """Make n physics steps from computed positions and velocities, as `Simulation.step`.
 
-        Args:
-            control: (nu,).
-            memory: the law's memory, (1, k), updated in place.
-            n: number of steps.
-            forces: whether to compute forces of the new state.
+        `control` is (nu,); the law's memory, (1, k), is updated in place.
         """
         with quiet():
             _step(
@@ -268,12 +264,8 @@ class CompiledBatch:
     ) -> None:
         """Make n physics steps in some simulations, as `Simulation.step`.
 
-        Args:
-            ids: numbers of the simulations.
-            controls: of all simulations, (n, nu).
-            memory: the law's memory of all simulations, (n, k), updated in place.
-            n: number of steps.
-            forces: whether to compute forces of the new states.
+        `controls` (n, nu) and the law's memory (n, k), updated in place, are those of all
+        simulations.
         """
         begun = ids[self._begun[ids]]
         if begun.size:

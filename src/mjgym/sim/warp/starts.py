@@ -44,12 +44,7 @@ class Starts:
         self._ahead: dict[int, _Drawn] = {}
 
     def take(self, ids: list[int], start: Start, copy: Copy) -> list[dict[str, np.ndarray]]:
-        """The next starts of some simulations; then draws the following ones ahead.
-
-        Args:
-            ids: numbers of the simulations, ascending.
-            start: writes a start.
-            copy: copies it.
+        """The next starts of some simulations, ids ascending; then draws the following ones ahead.
 
         Raises:
             Exception: raised by `start`.

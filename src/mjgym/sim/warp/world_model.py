@@ -151,11 +151,7 @@ class WorldModel:
         return None if held is None else held.read()
 
     def write(self, rows: torch.Tensor, values: Mapping[str, np.ndarray]) -> None:
-        """Write fields of some worlds.
-
-        Args:
-            rows: numbers of the worlds.
-            values: by name, with a leading axis of rows.
+        """Write fields of some worlds, by name, with a leading axis of rows.
 
         Raises:
             NotImplementedError: a sensor reads a site of which the size varies.
@@ -218,11 +214,7 @@ def _witness(model: mujoco.MjModel, varies: tuple[str, ...]) -> mujoco.MjModel:
 
 
 def put(model: mujoco.MjModel, sizes: dict[str, int]) -> Any:
-    """The engine's model.
-
-    Args:
-        model: the compiled model.
-        sizes: length of the axis of worlds, by the fields that have one.
+    """The engine's model; `sizes` is the length of the axis of worlds, by the fields that have one.
 
     Raises:
         NotImplementedError: the engine lacks something that the model needs.

@@ -64,7 +64,6 @@ class Pictures:
     def _context(
         self, camera: int, width: int, height: int, kind: str, hidden_groups: tuple[int, ...]
     ) -> tuple[Any, Any]:
-        """A render context for one camera, and an array for its images."""
         n = self._worlds.nworld
         context = mujoco_warp.create_render_context(
             self._scene,

@@ -107,10 +107,7 @@ class _Live(Named):
 
 
 def _place(source: Any, kind: str, attribute: str, part: np.ndarray) -> tuple[str, int]:
-    """The field that contains an element's attribute, and the index of its first number.
-
-    The part's address in the memory of the whole tells it.
-    """
+    """The field that contains an element's attribute, and the index of its first number."""
     address = part.__array_interface__["data"][0]
     for prefix in ("", *KINDS[kind].prefixes):
         whole = getattr(source, prefix + attribute, None)

@@ -174,11 +174,9 @@ class Worlds:
             mujoco_warp.step(self._engine, self._worlds)
 
     def _follow_states(self) -> None:
-        """Compute positions, velocities and their sensors."""
         mujoco_warp.step1(self._engine, self._worlds)
 
     def _compute(self, actuation: bool) -> None:
-        """Compute everything that depends on the states."""
         flags = self._engine.opt.disableflags
         if not actuation:
             self._engine.opt.disableflags = flags | ACTUATION_OFF
@@ -268,7 +266,6 @@ class Worlds:
         work(self, ...)
 
     def _restart_diverged(self, where: torch.Tensor | None) -> None:
-        """Note worlds that are no longer finite, and reset them to the model's defaults."""
         bad = ~_tame(self._state["qpos"])
         for values in (self._state.get("qvel"), self._forces.get("qacc")):
             if values is not None:
@@ -322,11 +319,7 @@ class Worlds:
         return {**self.get_state(rows), **self._read_fields(derived, self._places(rows))}
 
     def pictures(self, scene: mujoco.MjModel, *, shadows: bool) -> Pictures:
-        """Cameras of the worlds, on the device.
-
-        Args:
-            scene: the model with its textures.
-            shadows: whether lights cast shadows.
+        """Cameras of the worlds on the device, for the model with its textures.
 
         Raises:
             NotImplementedError: episodes vary something that images would not show; the message
@@ -390,7 +383,6 @@ class Worlds:
         return fields
 
     def _copy_start(self, scratch: Single) -> dict[str, np.ndarray]:
-        """Copies of a start's state and model fields."""
         state = {name: np.array(getattr(scratch.data, name)) for name in self._state}
         return {**state, **self._copy_fields(scratch)}
 
@@ -438,7 +430,6 @@ class Worlds:
         self._bad[places] = False
 
     def _forward(self, ids: np.ndarray, *, actuation: bool) -> None:
-        """Compute everything that depends on the states of some simulations."""
         where = None
         if len(ids) < self.n:
             where = torch.zeros(self.n, dtype=torch.bool, device=self.device.torch)
@@ -449,7 +440,6 @@ class Worlds:
 
 
 def _still_geoms(model: mujoco.MjModel) -> np.ndarray:
-    """Ids of the geoms that neither a joint nor a mocap body moves."""
     body = model.geom_bodyid
     fixed = (model.body_weldid[body] == 0) & (model.body_mocapid[model.body_rootid[body]] == -1)
     return np.flatnonzero(fixed)
@@ -460,7 +450,6 @@ def _stacked(rows: list[dict[str, np.ndarray]]) -> dict[str, np.ndarray]:
 
 
 def _spread(mask: torch.Tensor, values: torch.Tensor) -> torch.Tensor:
-    """A mask of worlds, shaped to broadcast with their values."""
     return mask.reshape(-1, *[1] * (values.ndim - 1))
 
 
