@@ -162,7 +162,7 @@ class Entity(Written):
         """
         body = scene.body(self.body) if self.body else scene.worldbody
         if body is None:
-            known = [body.name for body in scene.bodies if body.name]
+            known = [other.name for other in scene.bodies if other.name]
             hint = or_else(self.body, known)
             raise ValueError(f"entity {self.name!r}: the scene has no body {self.body!r}{hint}")
         place = body.add_frame(pos=self.pos, quat=self.quat)
@@ -170,7 +170,7 @@ class Entity(Written):
 
 
 @dataclass(frozen=True, eq=False)
-class _Own(observe.Quantity):
+class _Prefixed(observe.Quantity):
     """An entity's quantity, under the scene's names."""
 
     of: observe.Quantity
@@ -192,7 +192,7 @@ def _of_scene(observable: Observable, prefix: str) -> Observable:
         named = isinstance(source.camera, str)
         source = replace(source, camera=f"{prefix}{source.camera}") if named else source
         return replace(observable, source=source)
-    return replace(observable, source=_Own(source, prefix))
+    return replace(observable, source=_Prefixed(source, prefix))
 
 
 # A mixin: the task class comes after it in the bases.

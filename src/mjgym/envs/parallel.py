@@ -150,9 +150,9 @@ class ParallelEnv(pettingzoo.ParallelEnv):  # type: ignore[misc]
         return {agent: observations[i] for i, agent in enumerate(self.possible_agents)}
 
     def _infos(self, info: dict[str, Any]) -> dict[str, dict[str, Any]]:
-        told = {name: values for name, values in info.items() if not name.startswith("_")}
+        known = {name: values for name, values in info.items() if not name.startswith("_")}
         return {
-            agent: {name: values[i].item() for name, values in told.items() if info[f"_{name}"][i]}
+            agent: {name: values[i].item() for name, values in known.items() if info[f"_{name}"][i]}
             for i, agent in enumerate(self.possible_agents)
         }
 

@@ -145,37 +145,37 @@ class PlayersVectorEnv(gymnasium.vector.VectorEnv[Any, Any, Any]):
         return namespace(values).repeat(values, self.num_players, axis=0)
 
     def _info(self, info: dict[str, Any]) -> dict[str, Any]:
-        told = self._told(info)
+        by_player = self._by_player(info)
         for name, values in self._who.items():
-            told[name], told[f"_{name}"] = copied(values), copied(self._everyone)
-        return told
+            by_player[name], by_player[f"_{name}"] = copied(values), copied(self._everyone)
+        return by_player
 
-    def _told(self, info: dict[str, Any]) -> dict[str, Any]:
-        told: dict[str, Any] = {}
+    def _by_player(self, info: dict[str, Any]) -> dict[str, Any]:
+        by_player: dict[str, Any] = {}
         for name, values in info.items():
             if name == "final_info":
-                told[name] = self._info_of_ended(values, info[f"_{name}"])
+                by_player[name] = self._info_of_ended(values, info[f"_{name}"])
             elif name == "final_obs" and not _is_of_objects(values):
-                told[name] = self._rows(values)
+                by_player[name] = self._rows(values)
             elif name == "final_obs":
                 rows = [
                     None if value is None else _row(value, i)
                     for value in values
                     for i in range(self.num_players)
                 ]
-                told[name] = np.full(self.num_envs, None, dtype=object)
-                told[name][:] = rows
+                by_player[name] = np.full(self.num_envs, None, dtype=object)
+                by_player[name][:] = rows
             elif values.shape[1:2] == (self.num_players,) and not name.startswith(VARIATION):
-                told[name] = self._rows(values)
+                by_player[name] = self._rows(values)
             else:
-                told[name] = self._each(values)
-        return told
+                by_player[name] = self._each(values)
+        return by_player
 
     def _info_of_ended(self, info: dict[str, Any], ended: Array) -> dict[str, Any]:
-        told, mask = self._told(info), self._each(ended)
+        by_player, mask = self._by_player(info), self._each(ended)
         for name, values in self._who.items():
-            told[name], told[f"_{name}"] = zero_unless(mask, values), copied(mask)
-        return told
+            by_player[name], by_player[f"_{name}"] = zero_unless(mask, values), copied(mask)
+        return by_player
 
     # Properties of matches, by player.
 

@@ -127,7 +127,7 @@ class VectorEnv(SubEnvironments):
         self.single_observation_space = layout.space()
         self.observation_space = layout.space((num_envs,))
 
-        self._done: Array = self._nobody()
+        self._done: Array = self._empty_mask()
         self._process = os.getpid()
 
     def _simulate(self, varying: Varying | None) -> Any:
@@ -196,7 +196,7 @@ class VectorEnv(SubEnvironments):
             for i in range(self.num_envs) if mask is None else np.flatnonzero(mask).tolist():
                 if (value := seeds[i]) is not None:
                     self._seed(i, value)
-            begun = ~self._nobody() if mask is None else self._episodes.view.from_numpy(mask)
+            begun = ~self._empty_mask() if mask is None else self._episodes.view.from_numpy(mask)
             self._begin(begun, by_reset=True)
             result = self._observation(), self._infos.of_variation(begun)
             observation, info = self.to_output(result)
@@ -206,7 +206,7 @@ class VectorEnv(SubEnvironments):
         self._episodes.reset(mask if any_true(~mask) else None, by_reset=by_reset)
         self._done = self._done & ~mask
 
-    def _nobody(self) -> Array:
+    def _empty_mask(self) -> Array:
         return self._xp.zeros(self.num_envs, dtype=self._xp.bool)
 
     # A control step, and autoreset.
@@ -287,14 +287,14 @@ class VectorEnv(SubEnvironments):
 
     def _begin_all(self) -> Result:
         """The result of a step in which all sub-environments begin an episode."""
-        bad, everyone = self._observations.show(), ~self._nobody()
+        bad, everyone = self._observations.show(), ~self._empty_mask()
         rewards = self._xp.zeros(self._episodes.rewards.shape, dtype=self._infos.precision)
         info: dict[str, Any] = {}
         if bad is not None:
             self._end_at_once(bad)
             info.update(diverged=copied(bad), _diverged=copied(bad))
         info.update(self._infos.of_variation(everyone))
-        return self._observation(), rewards, self._nobody(), copied(self._done), info
+        return self._observation(), rewards, self._empty_mask(), copied(self._done), info
 
     def _end_at_once(self, bad: Array) -> None:
         """End episodes with a start that is not finite in the step that begins them."""

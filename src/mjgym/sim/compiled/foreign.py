@@ -99,7 +99,7 @@ def copy_bytes(typing: Any, target: Any, source: Any, count: Any) -> Any:
     return types.void(types.int64, types.int64, types.int64), generate
 
 
-def _found(folders: tuple[Path, ...], pattern: str, names: tuple[str, ...]) -> np.ndarray | None:
+def _lookup(folders: tuple[Path, ...], pattern: str, names: tuple[str, ...]) -> np.ndarray | None:
     """Addresses of functions in the first library that has them all, or None."""
     for path in (path for folder in folders for path in sorted(folder.glob(pattern))):
         try:
@@ -115,7 +115,7 @@ def _found(folders: tuple[Path, ...], pattern: str, names: tuple[str, ...]) -> n
 def engine() -> np.ndarray | None:
     """Addresses of the engine's functions, indexed by STEP1, STEP2, ...; None if not found."""
     pattern = "mujoco.dll" if os.name == "nt" else "libmujoco.*"
-    return _found((Path(mujoco.__file__).parent,), pattern, _ENGINE)
+    return _lookup((Path(mujoco.__file__).parent,), pattern, _ENGINE)
 
 
 @functools.cache
@@ -126,4 +126,4 @@ def blas() -> np.ndarray | None:
     """
     package = Path(np.__file__).parent
     folders = (package.parent / "numpy.libs", package / ".dylibs")
-    return _found(folders, "*openblas64*", _BLAS)
+    return _lookup(folders, "*openblas64*", _BLAS)

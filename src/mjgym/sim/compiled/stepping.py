@@ -150,7 +150,7 @@ def _places(datas: Sequence[mujoco.MjData]) -> tuple[np.ndarray, np.ndarray, np.
     )
 
 
-def _given(law: CompiledLaw, work: np.ndarray) -> tuple[int, ...]:
+def _law_addresses(law: CompiledLaw, work: np.ndarray) -> tuple[int, ...]:
     """Addresses of a law and of its arguments besides fields and memory."""
     arrays = law.numbers, law.integers, work, blas()
     return (law.address, *(_address(x) for x in arrays if x is not None))
@@ -177,7 +177,7 @@ class CompiledSingle:
         self._model = model._address
         self._data = _places([data])
         self._work = np.zeros(law.work)
-        self._law = _given(law, self._work)
+        self._law = _law_addresses(law, self._work)
 
     def advance(self, control: np.ndarray, memory: np.ndarray, n: int, *, forces: bool) -> None:
         """Make n physics steps from computed positions and velocities, as `Simulation.step`.
@@ -275,7 +275,7 @@ class CompiledBatch:
 
         def work(k: int) -> None:
             outputs = self._sources, self._targets, self._sizes
-            law = _given(self._law, self._work[k])
+            law = _law_addresses(self._law, self._work[k])
             kept = (
                 self._state, self._known, self._begun, outputs, self.diverged, self._varied,
                 self._settings[k], self._widths,

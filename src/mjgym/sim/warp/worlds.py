@@ -266,10 +266,10 @@ class Worlds:
         work(self, ...)
 
     def _restart_diverged(self, where: torch.Tensor | None) -> None:
-        bad = ~_tame(self._state["qpos"])
+        bad = ~_bounded(self._state["qpos"])
         for values in (self._state.get("qvel"), self._forces.get("qacc")):
             if values is not None:
-                bad |= ~_tame(values)
+                bad |= ~_bounded(values)
         if where is not None:
             bad &= where
         self._bad |= bad
@@ -453,6 +453,6 @@ def _spread(mask: torch.Tensor, values: torch.Tensor) -> torch.Tensor:
     return mask.reshape(-1, *[1] * (values.ndim - 1))
 
 
-def _tame(values: torch.Tensor) -> torch.Tensor:
+def _bounded(values: torch.Tensor) -> torch.Tensor:
     """A mask of the worlds with finite values that are not huge."""
     return (values.abs() <= _HUGE).all(dim=-1)
