@@ -9,20 +9,20 @@ import numpy as np
 
 Model: TypeAlias = mujoco.MjModel
 
-# Bounds of the actions of actuators that have no control range, as in the published suite.
+# Action bounds of actuators without a control range, as in the published suite.
 UNLIMITED = 1e10
 
 
 @dataclass(frozen=True)
 class Action:
-    """One number of an action.
+    """One dimension of an action.
 
     Args:
-        name: of the number, e.g. the actuator's.
-        low: its lower bound.
-        high: its upper bound.
-        unit: "1" for none.
-        gear: by which an actuator scales what it exerts; 1 where there is no one actuator.
+        name: e.g. the actuator's.
+        low: lower bound.
+        high: upper bound.
+        unit: "1" if dimensionless.
+        gear: the actuator's gear; 1 if there is no single actuator.
         source: what it acts on, e.g. "joint knee".
         meaning: one phrase, e.g. "target position of joint knee".
     """
@@ -37,15 +37,15 @@ class Action:
 
 
 def bounds(actions: Sequence[Action]) -> tuple[np.ndarray, np.ndarray]:
-    """Lower and upper bounds, float64, one for each number."""
+    """Lower and upper bounds, float64, one per dimension."""
     return np.array([a.low for a in actions]), np.array([a.high for a in actions])
 
 
 def controls(model: Model) -> tuple[Action, ...]:
-    """The actuators' controls, in the model's order.
+    """The actuators' controls, in model order.
 
-    For motors the unit is that of what they exert for a control of 1 and a gear of 1, for servos
-    that of the target.
+    A motor's unit is that of its force or torque at control 1 and gear 1, a servo's that of its
+    target.
     """
     limited = model.actuator_ctrllimited.astype(bool)
     lows = np.where(limited, model.actuator_ctrlrange[:, 0], -UNLIMITED).tolist()
@@ -60,7 +60,7 @@ def _control(model: Model, i: int, low: float, high: float) -> Action:
     if bias[1] == -gain != 0:
         unit, meaning = ("m", "rad")[not linear], f"target position of {acts}"
     elif bias[1] < 0 and gain:
-        # A servo behind a scale: it holds still where gain u + b0 + b1 q = 0.
+        # A scaled servo: it rests where gain u + b0 + b1 q = 0.
         ends = sorted((gain * u + bias[0]) / -bias[1] for u in (low, high))
         scale = ("rad", "m")[linear]
         unit = "1"
@@ -74,7 +74,7 @@ def _control(model: Model, i: int, low: float, high: float) -> Action:
 
 
 def _target(model: Model, actuator: int) -> tuple[str, str, bool]:
-    """Kind and name of what an actuator acts on, and whether it moves along a line."""
+    """Kind and name of an actuator's target, and whether it moves along a line."""
     transmission = mujoco.mjtTrn
     kind = int(model.actuator_trntype[actuator])
     target = int(model.actuator_trnid[actuator, 0])

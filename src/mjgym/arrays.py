@@ -1,4 +1,4 @@
-"""The array library of an array; tasks run on any that follows the array API standard."""
+"""Array-library helpers; tasks run on any library that follows the array API standard."""
 
 import math
 from collections.abc import Sequence
@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 
 Array = Any
-"""An array of any library that follows the array API standard, or a number."""
+"""An array from any library that follows the array API standard, or a number."""
 
 
 def namespace(*arrays: Array) -> Any:
-    """The module whose functions work on the arrays: NumPy for NumPy's and for numbers."""
+    """The array library of the arguments; NumPy for numbers."""
     for x in arrays:
         if isinstance(x, np.ndarray):
             return np
@@ -24,20 +24,20 @@ def namespace(*arrays: Array) -> Any:
 
 
 def shape(x: Array) -> tuple[int, ...]:
-    """The shape of an array, wherever it is, or of what NumPy takes for one."""
+    """The shape of an array on any device, or of anything NumPy converts to one."""
     return tuple(x.shape) if hasattr(x, "shape") else np.shape(x)
 
 
-# NumPy's own reductions and methods take half the time of its functions, or less.
+# NumPy's methods and ufunc reductions take at most half the time of its functions.
 
 
 def reshaped(x: Array, shape: tuple[int, ...]) -> Array:
-    """The numbers of an array in another shape."""
+    """The array in another shape."""
     return x.reshape(shape) if isinstance(x, np.ndarray) else namespace(x).reshape(x, shape)
 
 
 def columns(x: Array, places: Sequence[int] | np.ndarray, axis: int = -1) -> Array:
-    """Some of the numbers along the last axis, or another one, in the order of their places."""
+    """The entries at some indices along an axis, the last one by default."""
     if isinstance(x, np.ndarray):
         return x.take(places, axis=axis)
     xp = namespace(x)
@@ -45,7 +45,7 @@ def columns(x: Array, places: Sequence[int] | np.ndarray, axis: int = -1) -> Arr
 
 
 def alongside(constant: np.ndarray, x: Array) -> Array:
-    """A constant array of NumPy in the library of another array, on its device."""
+    """A NumPy constant in the library of another array, on its device."""
     if isinstance(x, np.ndarray | np.generic | float):
         return constant
     return namespace(x).asarray(constant, device=x.device)
@@ -63,42 +63,42 @@ def copied(x: Array) -> Array:
     return namespace(x).asarray(x, copy=True)
 
 
-FEW = 24  # numbers, up to which a list of them is looked through sooner than an array
+FEW = 24  # up to this many numbers, a list is faster to check than an array
 
 
 def all_finite(x: np.ndarray) -> bool:
-    """Whether every number of an array of NumPy is finite."""
-    # A product is the cheapest way to meet many. Either may overflow, and says nothing then.
+    """Whether every number of a NumPy array is finite."""
+    # A product is the fastest test for many numbers; either measure may overflow.
     few = x.ndim == 1 and x.size <= FEW
     measure = math.hypot(*x.tolist()) if few else np.vdot(x, x)
     return math.isfinite(measure) or bool(np.isfinite(x).all())
 
 
-# Masks of rows: bool, of the shape with which arrays of a row each begin.
+# Row masks: bool, of the leading shape of the arrays that they apply to.
 
 
 def where_rows(mask: Array, one: Array, other: Array) -> Array:
-    """Rows of one array where a mask says so, and of another of the same shape elsewhere."""
+    """Rows of `one` where the mask is True, and of `other`, of the same shape, elsewhere."""
     spread = reshaped(mask, (*mask.shape, *[1] * (other.ndim - mask.ndim)))
     return namespace(mask).where(spread, one, other)
 
 
 def zero_unless(mask: Array, values: Array) -> Array:
-    """Rows of an array where a mask says so, and zeros elsewhere."""
+    """The array with zeros in all rows where the mask is False."""
     if isinstance(values, np.ndarray):
-        found = np.zeros_like(values)
-        found[mask] = values[mask]
-        return found
+        masked = np.zeros_like(values)
+        masked[mask] = values[mask]
+        return masked
     return where_rows(mask, values, namespace(values).zeros_like(values))
 
 
 def any_true(mask: Array) -> bool:
-    """Whether a mask holds for any row; a device is waited for."""
+    """Whether any entry of a mask is True; waits for a device."""
     return bool(np.count_nonzero(mask) if isinstance(mask, np.ndarray) else mask.any())
 
 
 def known_empty(mask: Array) -> bool:
-    """Whether a mask is known to hold for no row; a device is not waited for, nor asked."""
+    """Whether a mask is known to be all False, without waiting for a device."""
     return isinstance(mask, np.ndarray) and np.count_nonzero(mask) == 0
 
 
@@ -111,10 +111,10 @@ def total(x: Array) -> Array:
 
 
 def largest(x: Array) -> Array:
-    """The largest along the last axis."""
+    """The maximum along the last axis."""
     return np.maximum.reduce(x, -1) if isinstance(x, np.ndarray) else namespace(x).max(x, axis=-1)
 
 
 def smallest(x: Array) -> Array:
-    """The smallest along the last axis."""
+    """The minimum along the last axis."""
     return np.minimum.reduce(x, -1) if isinstance(x, np.ndarray) else namespace(x).min(x, axis=-1)

@@ -1,4 +1,4 @@
-"""Entities: things with a model, observables and callbacks of their own, for any task."""
+"""Entities: objects with their own model, observables and hooks, which any task can add."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -22,28 +22,28 @@ _ELEMENTS = frozenset(
 
 
 class EntityView:
-    """The view that an entity's hooks get: elements and memory by the entity's own names.
+    """The view that an entity's hooks get: elements and memory under the entity's local names.
 
     `v.joint("cap")` of the entity "left" is the scene's `left/cap`. With an empty name,
-    `v.body("")` is the entity's frame and `v.joint("")` its free joint, where it has one.
-    Everything else is the task's view: `v.lead`, `v.xp`, `v.time`, and whole fields, which are
-    those of the whole scene.
+    `v.body("")` is the entity's frame and `v.joint("")` its free joint, if it has one.
+    Everything else comes from the task's view: `v.lead`, `v.xp`, `v.time`, and whole fields, which
+    cover the whole scene.
 
     Args:
-        view: of the scene.
-        prefix: of the entity's names there.
+        view: view of the scene.
+        prefix: prefix of the entity's names in the scene.
     """
 
     def __init__(self, view: View, prefix: str) -> None:
         self.__dict__.update(_view=view, _prefix=prefix)
 
     def __getattr__(self, name: str) -> Any:
-        found = getattr(self._view, name)
+        attribute = getattr(self._view, name)
         if name not in _ELEMENTS:
-            return found
+            return attribute
 
-        def element(own: str) -> Named:
-            named: Named = found(self._prefix + own)
+        def element(local: str) -> Named:
+            named: Named = attribute(self._prefix + local)
             return named
 
         return element
@@ -53,22 +53,22 @@ class EntityView:
 
     @property
     def memory(self) -> Arrays:
-        """The entity's own entries of the memory."""
+        """The entity's entries of the memory."""
         start = len(self._prefix)
         memory = self._view.memory.items()
         return {name[start:]: value for name, value in memory if name.startswith(self._prefix)}
 
     def names(self, kind: str) -> tuple[str, ...]:
-        """The names of the entity's elements of a kind, in id order."""
+        """Names of the entity's elements of a kind, in id order."""
         start, names = len(self._prefix), self._view.names(kind)
         return tuple(name[start:] for name in names if name.startswith(self._prefix))
 
     def rows(self, field: str, names: Iterable[str]) -> Any:
-        """As `View.rows`, of the entity's own elements."""
+        """As `View.rows`, for the entity's elements."""
         return self._view.rows(field, self._scene_names(names))
 
     def take(self, field: str, names: Iterable[str]) -> Array:
-        """As `View.take`, of the entity's own elements."""
+        """As `View.take`, for the entity's elements."""
         return self._view.take(field, self._scene_names(names))
 
     def _scene_names(self, names: Iterable[str]) -> tuple[str, ...]:
@@ -77,17 +77,18 @@ class EntityView:
 
 @dataclass(frozen=True, kw_only=True)
 class Entity(Written):
-    """A thing in a scene: its model, how it starts, what it remembers and shows.
+    """An object in a scene: its model, initial state, memory and observations.
 
-    An entity is a frozen dataclass without state, as a task is; a subclass adds fields and hooks.
-    Hooks get an `EntityView`, in which all names are the entity's own, and follow the rules of the
-    task's hooks of the same names, so the same code serves one simulation, a batch and any array
+    An entity is a frozen dataclass without state, like a task; a subclass adds fields and hooks.
+    Hooks get an `EntityView`, in which names are local to the entity, and follow the rules of the
+    task hooks of the same names, so the same code serves one simulation, a batch and any array
     library. A task attaches entities with `WithEntities`.
 
     Args:
-        name: in the scene; the entity's elements, memory and entries begin with it and a slash.
-        body: of the scene, that it is fixed to; empty for the world.
-        pos: of its frame in that body, m.
+        name: name in the scene; the entity's elements, memory and entries are prefixed by it and a
+            slash.
+        body: body of the scene that it is attached to; empty for the world.
+        pos: position of its frame in that body, m.
         quat: orientation of its frame in that body.
     """
 
@@ -97,71 +98,71 @@ class Entity(Written):
     quat: tuple[float, float, float, float] = (1.0, 0.0, 0.0, 0.0)
 
     free: ClassVar[bool] = False
-    """Whether it moves freely, on a free joint of its own."""
+    """Whether it has a free joint."""
 
     @property
     def varies(self) -> tuple[str, ...]:
-        """Fields of MjModel that its `initialize` writes to."""
+        """Fields of MjModel that `initialize` writes to."""
         return ()
 
     @property
     def observables(self) -> Mapping[str, Observable]:
-        """Delays, noise and the like of its entries, by name, and entries with their own source."""
+        """Observables by entry: delays, noise and the like, and entries with their own source."""
         return {}
 
     def model(self) -> mjcf.Spec:
-        """Its model, in its own frame; it depends on the fields alone."""
+        """The model in the entity's frame; depends on the fields only."""
         raise NotImplementedError(f"{type(self).__name__} must define model()")
 
     def initialize(self, v: Any, rng: Any) -> None:
-        """Write its start, after the task has written its own."""
+        """Write the initial state, after the task's `initialize`."""
 
     def memory(self, v: Any) -> Arrays:
-        """Its memory at the start of an episode: arrays whose shapes begin with `v.lead`."""
+        """Memory at the start of an episode: arrays of leading shape `v.lead`."""
         return {}
 
     def before_step(self, v: Any) -> Arrays:
-        """Entries of its memory before a control step."""
+        """Memory entries to set before a control step."""
         return {}
 
     def substep(self, v: Any) -> Arrays:
-        """Entries of its memory after a physics step."""
+        """Memory entries to set after a physics step."""
         return {}
 
     def update(self, v: Any) -> Arrays:
-        """Entries of its memory after a control step, behind the reward."""
+        """Memory entries to set after a control step, once the reward is computed."""
         return {}
 
     def observation(self, v: Any) -> Arrays:
-        """Its entries of the observation."""
+        """The entity's entries of the observation."""
         return {}
 
     def labels(self, v: Any) -> dict[str, Signal]:
-        """Names and units of its entries that cannot be derived; see `Task.labels`."""
+        """Names and units of entries that cannot be derived; see `Task.labels`."""
         return {}
 
     def colours(self, v: Any) -> Arrays:
-        """Colours that show its state, (..., 4) each, by "geom <name>" or "site <name>"."""
+        """Colours that show the state, (..., 4) each, by "geom <name>" or "site <name>"."""
         return {}
 
     @property
     def prefix(self) -> str:
-        """Prefix of all its names in the scene."""
+        """Prefix of the entity's names in the scene."""
         return f"{self.name}/"
 
     def view(self, v: View) -> Any:
-        """The view of its own hooks, for a task that asks it something: `left.pressed(...)`."""
+        """The view for the entity's hooks, so that a task can call `left.pressed(left.view(v))`."""
         return EntityView(v, self.prefix)
 
     def attach(self, scene: mjcf.Spec) -> None:
-        """Add it to a scene.
+        """Add the entity to a scene.
 
         Raises:
-            ValueError: the scene has no such body, or something of the entity's name.
+            ValueError: the scene lacks the body, or already uses the entity's name.
         """
         body = scene.body(self.body) if self.body else scene.worldbody
         if body is None:
-            known = [found.name for found in scene.bodies if found.name]
+            known = [other.name for other in scene.bodies if other.name]
             hint = or_else(self.body, known)
             raise ValueError(f"entity {self.name!r}: the scene has no body {self.body!r}{hint}")
         place = body.add_frame(pos=self.pos, quat=self.quat)
@@ -169,8 +170,8 @@ class Entity(Written):
 
 
 @dataclass(frozen=True, eq=False)
-class _Own(observe.Quantity):
-    """A quantity of an entity, by the scene's names."""
+class _Prefixed(observe.Quantity):
+    """An entity's quantity, under the scene's names."""
 
     of: observe.Quantity
     prefix: str
@@ -183,24 +184,24 @@ class _Own(observe.Quantity):
 
 
 def _of_scene(observable: Observable, prefix: str) -> Observable:
-    """An observable of an entity, by the scene's names."""
+    """An entity's observable, under the scene's names."""
     source = observable.source
     if source is None:
         return observable
     if isinstance(source, observe.Image):
-        own = isinstance(source.camera, str)
-        source = replace(source, camera=f"{prefix}{source.camera}") if own else source
+        named = isinstance(source.camera, str)
+        source = replace(source, camera=f"{prefix}{source.camera}") if named else source
         return replace(observable, source=source)
-    return replace(observable, source=_Own(source, prefix))
+    return replace(observable, source=_Prefixed(source, prefix))
 
 
-# A mixin: a task's own bases and fields come behind it.
+# A mixin: the task class comes after it in the bases.
 if TYPE_CHECKING:
     _Mixin = Task
 else:
     _Mixin = object
 
-# The hooks that join the entities' part to the task's own.
+# Hooks that combine the task's part with the entities'.
 _JOINED = (
     "varies", "observables", "model", "initialize", "memory", "before_step", "substep", "update",
     "observation", "labels", "colours",
@@ -209,17 +210,17 @@ _JOINED = (
 
 @dataclass(frozen=True, kw_only=True)
 class WithEntities(_Mixin):
-    """A task with entities in its scene: `class Press(WithEntities, Lift)`.
+    """A mixin that adds entities to a task's scene: `class Press(WithEntities, Lift)`.
 
-    It goes in front of the task that it adds to. The entities join the scene behind all else, start
-    after it and are observed behind its entries; nothing else of the task changes. A subclass may
-    pay for them in `terms`: the memory of an entity is in `v.memory`, under its names in the scene.
+    It comes before the task class in the bases. Entities are added to the scene, initialized and
+    observed after everything of the task, which is otherwise unchanged. A subclass may reward them
+    in `terms`: an entity's memory is in `v.memory`, under its names in the scene.
 
     Args:
-        entities: in the order of their entries.
+        entities: in the order of their observation entries.
 
     Raises:
-        TypeError: a subclass overrides a hook that joins the entities' part, and leaves that out.
+        TypeError: a subclass overrides a combining hook without calling `super()`.
     """
 
     entities: tuple[Entity, ...] = ()
@@ -227,28 +228,28 @@ class WithEntities(_Mixin):
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
         for hook in _JOINED:
-            own = vars(cls).get(hook)
-            function = own.fget if isinstance(own, property) else own
+            override = vars(cls).get(hook)
+            function = override.fget if isinstance(override, property) else override
             code = getattr(function, "__code__", None)
-            if own is not None and (code is None or "super" not in code.co_names):
+            if override is not None and (code is None or "super" not in code.co_names):
                 raise TypeError(
                     f"{cls.__name__}.{hook} leaves out what the entities add: begin from"
                     f" super().{hook}, or define it in the class behind WithEntities"
                 )
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "entities", tuple(self.entities))  # JSON has made a list of it
+        object.__setattr__(self, "entities", tuple(self.entities))  # JSON gives a list
         getattr(super(), "__post_init__", lambda: None)()
 
     @property
     def varies(self) -> tuple[str, ...]:
-        """The task's and the entities'."""
-        own = (field for entity in self.entities for field in entity.varies)
-        return tuple(dict.fromkeys((*super().varies, *own)))
+        """Fields of the task and of the entities."""
+        fields = (field for entity in self.entities for field in entity.varies)
+        return tuple(dict.fromkeys((*super().varies, *fields)))
 
     @property
     def observables(self) -> Mapping[str, Observable]:
-        """The task's and the entities'."""
+        """Observables of the task and of the entities."""
         joined = dict(super().observables)
         for entity in self.entities:
             for name, observable in entity.observables.items():
@@ -263,17 +264,17 @@ class WithEntities(_Mixin):
         return scene
 
     def initialize(self, v: Any, rng: Any) -> None:
-        """Start the task, then each entity."""
+        """Initialize the task, then each entity."""
         super().initialize(v, rng)
         for entity in self.entities:
             entity.initialize(entity.view(v), rng)
 
     def memory(self, v: View) -> Arrays:
-        """The task's memory and the entities'."""
+        """Memory of the task and of the entities."""
         return super().memory(v) | self._of_each("memory", v)
 
     def before_step(self, v: View, action: Array) -> Arrays:
-        """The task's part, and the entities' memory."""
+        """The task's entries, and the entities' memory."""
         return super().before_step(v, action) | self._of_each("before_step", v)
 
     def substep(self, v: View) -> Arrays:
@@ -285,7 +286,7 @@ class WithEntities(_Mixin):
         return super().update(v) | self._of_each("update", v)
 
     def observation(self, v: View) -> Arrays:
-        """The task's entries, then the entities', alike for all players."""
+        """The task's entries, then the entities', the same for all players."""
         entries = self._of_each("observation", v)
         if self.players:
             xp, lead = v.xp, len(v.lead)
@@ -296,18 +297,18 @@ class WithEntities(_Mixin):
         return super().observation(v) | entries
 
     def labels(self, v: View) -> dict[str, Signal]:
-        """The task's labels and the entities', whose docstrings tell what their entries mean."""
+        """Labels of the task and of the entities, with meanings from the entities' docstrings."""
         joined = super().labels(v)
         for entity in self.entities:
-            own, stated = entity.view(v), entity.labels(entity.view(v))
-            for name, meaning in meanings(type(entity), entity.observation(own)).items():
+            view, stated = entity.view(v), entity.labels(entity.view(v))
+            for name, meaning in meanings(type(entity), entity.observation(view)).items():
                 signal = stated.pop(name, Signal())
                 joined[entity.prefix + name] = replace(signal, meaning=signal.meaning or meaning)
             joined |= {entity.prefix + name: signal for name, signal in stated.items()}
         return joined
 
     def colours(self, v: View) -> Arrays:
-        """The task's colours and the entities'."""
+        """Colours of the task and of the entities."""
         joined = super().colours(v)
         for entity in self.entities:
             for element, colour in entity.colours(entity.view(v)).items():

@@ -35,9 +35,9 @@ NO_LIMIT = math.inf  # steps of an episode
 
 _OPTIONS = tuple(f.name for f in dataclasses.fields(Options))
 _VECTOR_OPTIONS = ("num_envs", "max_episode_steps", "autoreset_mode")
-# Of Gymnasium's own; they are taken by make() before they get here.
+# make() consumes these itself.
 _GYMNASIUM = ("max_episode_steps", "disable_env_checker")
-# What make and make_vec take besides the fields of a task, which must therefore not be named so.
+# Arguments of make and make_vec; fields of a task must not share their names.
 _TAKEN = {
     "task_class",
     *_OPTIONS,
@@ -48,8 +48,7 @@ _TAKEN = {
     *inspect.signature(gymnasium.make_vec).parameters,
 } - {"kwargs"}
 
-
-# Names of robosuite and dm_control for what is called otherwise here.
+# Names in robosuite and dm_control for arguments named differently here.
 _ELSEWHERE = dict.fromkeys(
     ("horizon", "episode_length"), "; the control steps of an episode are max_episode_steps"
 )
@@ -63,16 +62,16 @@ def make_env(task_class: str, **kwargs: Any) -> Env:
         **kwargs: fields of the class and keyword arguments of `Env`.
 
     Raises:
-        TypeError: an argument is unknown; the message names the nearest ones.
-        ValueError: `time_limit` is longer than the registered limit, which `gymnasium.make` keeps.
+        TypeError: an argument is unknown; the message suggests the nearest ones.
+        ValueError: `time_limit` exceeds the registered limit, which `gymnasium.make` enforces.
     """
     cls = _load(task_class)
     fields, options = _split(cls, kwargs, _OPTIONS, _GYMNASIUM)
     task = cls(**fields).as_one_agent()
-    own = _own_limit(task)
-    if own is None:
+    limits = _own_limit(task)
+    if limits is None:
         return Env(task, **options)
-    steps, registered = own
+    steps, registered = limits
     longest = max(registered)
     if steps > longest:
         raise ValueError(
@@ -84,38 +83,37 @@ def make_env(task_class: str, **kwargs: Any) -> Env:
 
 
 def _own_limit(task: Task) -> tuple[float, set[float]] | None:
-    """The user's limit in control steps, or None for the registered one; and the registered ones.
+    """The user's `time_limit` in steps and the registered limits; None if a registered one holds.
 
-    A `time_limit` is in seconds, and also applies to longer control steps. With shorter control
-    steps the registered limit applies: `gymnasium.make` wraps every environment in it, and
-    `gymnasium.make_vec` fills it in if no `max_episode_steps` is given.
+    With shorter control steps the registered limit applies: `gymnasium.make` wraps every
+    environment in it, and `gymnasium.make_vec` fills it in when `max_episode_steps` is missing.
     """
-    made = [r.task_class(**r.fields) for r in _contract.registrations.values()
-            if r.task_class is type(task)]  # fmt: skip
-    if not made:
+    others = [r.task_class(**r.fields) for r in _contract.registrations.values()
+              if r.task_class is type(task)]  # fmt: skip
+    if not others:
         return None
-    steps, *registered = (t.episode_steps() or NO_LIMIT for t in (task, *made))
-    shorter_steps = steps > max(registered) and any(o.time_limit == task.time_limit for o in made)
+    steps, *registered = (t.episode_steps() or NO_LIMIT for t in (task, *others))
+    shorter_steps = steps > max(registered) and any(o.time_limit == task.time_limit for o in others)
     return None if steps in registered or shorter_steps else (steps, set(registered))
 
 
 def make_vector_env(
     task_class: str, **kwargs: Any
 ) -> VectorEnv | PlayersVectorEnv | OverlappedVectorEnv:
-    """Vector entry point of every id: a batch of environments, or of matches of players.
+    """Vector entry point of every id: a batch of environments, or of matches between players.
 
     Args:
         task_class: "module:Class".
         **kwargs: fields of the class and keyword arguments of `VectorEnv`. As in `gymnasium.make`,
-            a `max_episode_steps` of None is the registered limit, and -1 is none. With a
-            `time_limit` of the user's own, the first of the two ends an episode. `backend` is
-            one of `mjgym.envs.simulation_backends`: "mujoco" or "warp". `overlap` makes an
-            `OverlappedVectorEnv` of so many groups.
+            a `max_episode_steps` of None is the registered limit, and -1 means no limit. With a
+            custom `time_limit`, the earlier of the two ends an episode. `backend` names one of
+            `mjgym.envs.simulation_backends`. `overlap` is the number of groups of an
+            `OverlappedVectorEnv`.
 
     Raises:
-        TypeError: an argument is unknown; the message names the nearest ones.
-        ValueError: there is no such backend; the message names those that there are.
-        ImportError: the backend is not installed; the message says how to.
+        TypeError: an argument is unknown; the message suggests the nearest ones.
+        ValueError: the backend is unknown; the message lists the known ones.
+        ImportError: the backend is not installed; the message says how to install it.
     """
     cls = _load(task_class)
     backend = kwargs.pop("backend", DEFAULT)
@@ -132,42 +130,42 @@ def make_vector_env(
         whole_number("max_episode_steps", limit)
     if limit is None:
         limit = task.episode_steps()
-    own = _own_limit(task)
-    if own is not None and limit is not None:
-        steps, registered = own
-        given = NO_LIMIT if limit == -1 or limit in registered else limit
-        limit = -1 if min(given, steps) == NO_LIMIT else min(given, steps)
+    limits = _own_limit(task)
+    if limits is not None and limit is not None:
+        steps, registered = limits
+        stated = NO_LIMIT if limit == -1 or limit in registered else limit
+        limit = -1 if min(stated, steps) == NO_LIMIT else min(stated, steps)
     options["max_episode_steps"] = None if limit == -1 else limit
-    made = BACKENDS[backend].load(backend)
+    vector_class = BACKENDS[backend].load(backend)
     if options.get("overlap", 1) != 1:
         if task.players:
             raise ValueError("overlap: matches of several players step together")
         return OverlappedVectorEnv(task, **options)
     options.pop("overlap", None)
     if task.players:
-        return PlayersVectorEnv(task, options.pop("num_envs", 1), on=made, **options)
-    return made(task, **options)
+        return PlayersVectorEnv(task, options.pop("num_envs", 1), on=vector_class, **options)
+    return vector_class(task, **options)
 
 
 def one_agent(id: str, **kwargs: Any) -> dict[str, Any]:
     """Keyword arguments of `make_vec` for a batch of single-agent environments.
 
-    For a task with players, they include the form with one agent.
+    For a task with players, they select its single-agent form.
 
     Raises:
-        gymnasium.error.NameNotFound: there is no such id; the message names the nearest ones.
+        gymnasium.error.NameNotFound: the id is unknown; the message suggests the nearest ones.
     """
     registered = registration(id)
     names = {f.name for f in dataclasses.fields(registered.task_class)}
-    given = {name: value for name, value in kwargs.items() if name in names}
-    task = registered.task_class(**{**registered.fields, **given})
+    fields = {name: value for name, value in kwargs.items() if name in names}
+    task = registered.task_class(**{**registered.fields, **fields})
     alone = task.as_one_agent()
     changed = {n: getattr(alone, n) for n in names if getattr(alone, n) != getattr(task, n)}
     return {**kwargs, **changed}
 
 
 def on_mujoco(kwargs: dict[str, Any]) -> dict[str, Any]:
-    """Keyword arguments of `make_vec` without those that belong to another backend."""
+    """Keyword arguments of `make_vec` without those of other backends."""
     others = arguments_of_others(DEFAULT)
     return {name: v for name, v in kwargs.items() if name not in {"backend", *others}}
 
@@ -176,45 +174,45 @@ def parallel_env(id: str, **kwargs: Any) -> "ParallelEnv":
     """One match of a task with players, as a PettingZoo `ParallelEnv`.
 
     Args:
-        id: of the task.
+        id: id of the task.
         **kwargs: fields of its class, `max_episode_steps` (the registered limit by default) and
             keyword arguments of `Env`.
 
     Raises:
-        gymnasium.error.NameNotFound: there is no such id; the message names the nearest ones.
+        gymnasium.error.NameNotFound: the id is unknown; the message suggests the nearest ones.
         ImportError: PettingZoo is not installed.
-        TypeError: an argument is unknown; the message names the nearest ones.
+        TypeError: an argument is unknown; the message suggests the nearest ones.
         ValueError: the task has no players.
     """
     from mjgym.envs.parallel import ParallelEnv
 
     registered = registration(id)
-    given = {**registered.fields, **registered.options, **kwargs}
-    fields, options = _split(registered.task_class, given, (*_OPTIONS, "max_episode_steps"), ())
+    arguments = {**registered.fields, **registered.options, **kwargs}
+    fields, options = _split(registered.task_class, arguments, (*_OPTIONS, "max_episode_steps"), ())
     task = registered.task_class(**fields)
     return ParallelEnv(task, id, **{"max_episode_steps": task.episode_steps(), **options})
 
 
 def _load(task_class: str) -> type[Task]:
-    found = code_references.load(task_class)
-    if not (inspect.isclass(found) and issubclass(found, Task)):
+    cls = code_references.load(task_class)
+    if not (inspect.isclass(cls) and issubclass(cls, Task)):
         raise TypeError(f"{task_class} is not a Task")
-    return found
+    return cls
 
 
 def _split(
     cls: type[Task], kwargs: dict[str, Any], known: tuple[str, ...], elsewhere: tuple[str, ...]
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    kwargs, of_parts = cls.adopt(revived(kwargs))  # of a specification that has been JSON
+    kwargs, of_parts = cls.adopt(revived(kwargs))  # from a JSON specification
     fields = [f.name for f in dataclasses.fields(cls)]
     valid = [*fields, *known]
     for name in kwargs:
         if name not in valid:
             hint = _ELSEWHERE.get(name) or or_else(name, [*valid, *of_parts, *elsewhere])
-            # Python's own words, which Gymnasium and TorchRL look for in the message.
+            # Gymnasium and TorchRL look for Python's wording.
             raise TypeError(f"{cls.__name__} got an unexpected keyword argument {name!r}{hint}")
     values = {k: v for k, v in kwargs.items() if k in fields}
-    check_fields(cls, values)  # before the class computes with them
+    check_fields(cls, values)
     return values, {k: v for k, v in kwargs.items() if k not in fields}
 
 
@@ -222,11 +220,11 @@ def ids(*, namespace: str | None = None, tag: str | Iterable[str] | None = None)
     """Registered ids, sorted.
 
     Args:
-        namespace: only ids of this namespace, e.g. "dmc".
-        tag: only ids that have this tag, or all of these tags.
+        namespace: only ids in this namespace, e.g. "dmc".
+        tag: only ids with this tag, or with all of these tags.
 
     Raises:
-        ValueError: no id has such a tag or namespace; the message names the nearest ones.
+        ValueError: no id has such a tag or namespace; the message suggests the nearest ones.
     """
     wanted = {tag} if isinstance(tag, str) else set(tag or ())
     _known("tag", wanted, {t for r in _contract.registrations.values() for t in r.tags})
@@ -248,7 +246,7 @@ def registration(id: str) -> Registration:
     """The registration of an id.
 
     Raises:
-        gymnasium.error.NameNotFound: there is no such id; the message names the nearest ones.
+        gymnasium.error.NameNotFound: the id is unknown; the message suggests the nearest ones.
     """
     if id not in _contract.registrations:
         hint = did_you_mean(id, _contract.registrations)
@@ -273,7 +271,7 @@ def _register_with_gymnasium(registration: Registration) -> None:
         entry_point="mjgym.registry:make_env",
         vector_entry_point="mjgym.registry:make_vector_env",
         max_episode_steps=cls(**registration.fields).episode_steps(),
-        # The suite's tests run Gymnasium's checker on every id; the passive one only costs time.
+        # Tests run Gymnasium's checker on every id; the passive one only costs time.
         disable_env_checker=True,
         kwargs={
             "task_class": f"{cls.__module__}:{cls.__qualname__}",
@@ -284,7 +282,7 @@ def _register_with_gymnasium(registration: Registration) -> None:
 
 
 def _import_tasks() -> None:
-    """Import every module below mjgym.tasks: a new file there is a new set of ids."""
+    """Import every module below mjgym.tasks, which registers its ids."""
     import mjgym.tasks
 
     for module in pkgutil.walk_packages(mjgym.tasks.__path__, "mjgym.tasks."):
@@ -296,5 +294,5 @@ for _registration in _contract.registrations.values():
     _register_with_gymnasium(_registration)
 _contract.on_register.append(_register_with_gymnasium)
 
-# What Gymnasium reads of an entry point, to offer "rgb_array_list" and the like.
+# Gymnasium reads this from an entry point, to offer "rgb_array_list" and the like.
 setattr(make_env, "metadata", Env.metadata)  # noqa: B010  (a function has no such attribute)

@@ -11,22 +11,22 @@ from mjgym.rotations import about_z
 from mjgym.sim.single import SingleView
 
 Box = tuple[Sequence[float], Sequence[float]]
-"""Lower and upper corner of a box that positions are drawn from, (3,) m each."""
+"""Lower and upper corner of a box, (3,) m each."""
 
 _FREE, _BALL, _SLIDE, _HINGE = range(4)  # mjtJoint
 
 
 def unit_vector(rng: Any, size: int) -> np.ndarray:
-    """A direction drawn uniformly from the sphere in `size` dimensions, (size,).
+    """A direction uniform on the unit sphere in `size` dimensions, (size,).
 
-    With `size=4` it is a quaternion drawn uniformly from all rotations.
+    With `size=4` it is a quaternion of a uniform rotation.
     """
     vector = rng.normal(size=size)
     return np.asarray(vector / np.linalg.norm(vector))
 
 
 def random_joints(v: SingleView, rng: Any) -> None:
-    """Draw the position of every joint, in the order of the model.
+    """Draw the position of every joint, in model order.
 
     Limited hinges and slides are uniform in their range, unlimited hinges in (-pi, pi), balls are
     uniform rotations (limited ones rotate about a uniform axis by up to their limit). Unlimited
@@ -37,7 +37,7 @@ def random_joints(v: SingleView, rng: Any) -> None:
     drawn = (kinds == _HINGE) | ((kinds == _SLIDE) & limited)
     low, high = np.where(limited[:, None], v.jnt_range, (-np.pi, np.pi)).T
     first = 0
-    for rotation in [*np.flatnonzero(kinds <= _BALL), len(kinds)]:  # and what lies between them
+    for rotation in [*np.flatnonzero(kinds <= _BALL), len(kinds)]:  # and the scalars in between
         scalars = first + np.flatnonzero(drawn[first:rotation])
         v.qpos[v.jnt_qposadr[scalars]] = rng.uniform(low[scalars], high[scalars])
         if rotation < len(kinds):
@@ -60,15 +60,12 @@ def _random_rotation(v: SingleView, rng: Any, joint: int) -> None:
 
 
 def until_free(v: SingleView, draw: Callable[[], None], attempts: int | None = None) -> None:
-    """Repeat `draw` until nothing in the scene touches anything.
+    """Repeat `draw` until the scene has no contacts.
 
-    Args:
-        v: the scratch simulation that `draw` writes to.
-        draw: writes one attempt; values it does not write keep those of the rejected attempt.
-        attempts: the largest number of attempts; None for no limit.
+    Values that `draw` does not write keep those of the rejected attempt.
 
     Raises:
-        RuntimeError: every attempt had a contact.
+        RuntimeError: every attempt had a contact; with `attempts=None` there is no limit.
     """
     if not _repeat(v, draw, lambda: bool(v.ncon == 0), attempts):
         raise RuntimeError(f"no start without contacts in {attempts} attempts")
@@ -77,7 +74,6 @@ def until_free(v: SingleView, draw: Callable[[], None], attempts: int | None = N
 def _repeat(
     v: SingleView, draw: Callable[[], None], is_free: Callable[[], bool], attempts: int | None
 ) -> bool:
-    """Repeat `draw` until the scene `is_free`; returns whether it succeeded."""
     for _ in itertools.count() if attempts is None else range(attempts):
         draw()
         v.detect_contacts()
@@ -95,12 +91,12 @@ def random_pose(rng: Any, box: Box) -> tuple[np.ndarray, np.ndarray]:
 def put(v: SingleView, body: str, pos: Any, quat: Any = None) -> None:
     """Set the pose of a body of the world, at rest.
 
-    This writes the free joint's qpos or, for a fixed body, `body_pos` and `body_quat`, which the
-    task must list in `varies`.
+    Writes the free joint's qpos or, for a fixed body, `body_pos` and `body_quat`, which the task
+    must list in `varies`.
 
     Args:
         v: the scratch simulation.
-        body: its name.
+        body: name of the body.
         pos: world position, (3,) m.
         quat: world orientation, (4,), normalised here; None keeps the current one.
 
@@ -137,28 +133,28 @@ def place_bodies(
     """Place bodies of the world one after the other, uniformly in a box, without contacts.
 
     Each body gets a uniform position and a uniform angle about the vertical, and is redrawn while
-    it touches something. Bodies that are not placed yet are ignored.
+    it is in contact. Bodies that are not placed yet are ignored.
 
     Args:
         v: the scratch simulation.
         rng: the generator.
-        bodies: their names; see `put` for how they are moved.
-        box: where their frames may be.
-        turned: draw the angle about the vertical; otherwise keep it at 0.
-        attempts: the largest number of attempts per body.
+        bodies: their names; `put` moves them.
+        box: bounds of their positions.
+        turned: whether to draw the angle about the vertical; otherwise it is 0.
+        attempts: maximum number of attempts per body.
         ignored: names of bodies of the world that may be touched.
-        called: the name of the bodies in an error; empty for their own names.
+        called: names of the bodies in error messages; empty for the model's.
 
     Raises:
-        RuntimeError: a body touched something in every attempt; the message names it.
+        RuntimeError: a body had a contact in every attempt; the message names it.
     """
     for i, body in enumerate(bodies):
         placed, unseen = v.body(body).id, [v.body(name).id for name in (*bodies[i + 1 :], *ignored)]
         draw = functools.partial(_put_anywhere, v, rng, body, box, turned)
         is_free = functools.partial(_is_free, v, placed, unseen)
         with v.contacts_of([placed]):
-            found = _repeat(v, draw, is_free, attempts)
-        if not found:
+            free = _repeat(v, draw, is_free, attempts)
+        if not free:
             name = called[i] if called else body
             raise RuntimeError(f"no place for {name!r} without contacts in {attempts} attempts")
 
@@ -169,9 +165,9 @@ def _put_anywhere(v: SingleView, rng: Any, body: str, box: Box, turned: bool) ->
 
 
 def _is_free(v: SingleView, body: int, unseen: Sequence[int]) -> bool:
-    """Whether a body of the world, with all that is on it, touches nothing but the `unseen`."""
+    """Whether a body of the world, with its descendants, touches nothing but the `unseen`."""
     contact = v.contact
-    # Pairs of bodies of the world; geoms with a margin are listed before they touch.
+    # Pairs of root bodies; geoms with a margin are listed before they touch.
     pairs = v.body_rootid[v.geom_bodyid[contact.geom]][contact.dist <= 0]
     touching = pairs[(pairs == body).any(axis=-1)]
     return bool(np.isin(touching, unseen).any(axis=-1).all())
@@ -185,17 +181,17 @@ def settle(
     acceleration: float = 1e-2,
     time_limit: float = 2.0,
 ) -> None:
-    """Simulate until some joints have come to rest, with all other joints fixed.
+    """Simulate until some joints are at rest, with all other joints fixed.
 
-    After each physics step the other joints are reset; bodies they carry do not collide with each
-    other meanwhile. At the end the clock is reset. Joints that have not come to rest within the
-    time limit stay as they are.
+    The other joints are reset after each physics step; bodies they carry do not collide with each
+    other meanwhile. The clock is reset at the end. Joints that are not at rest by the time limit
+    stay where they are.
 
     Args:
         v: the scratch simulation.
         joints: names of the moving joints.
-        speed: m/s and rad/s; at rest, all velocities are below it.
-        acceleration: m/s^2 and rad/s^2; at rest, all accelerations are below it.
+        speed: limit of all velocities at rest, m/s and rad/s.
+        acceleration: limit of all accelerations at rest, m/s^2 and rad/s^2.
         time_limit: simulated time, s.
     """
     positions, velocities = v.rows("qpos", joints), v.rows("qvel", joints)

@@ -26,7 +26,7 @@ Sigmoid = Literal[
 SIGMOIDS: tuple[str, ...] = get_args(Sigmoid)
 _NUMBER_TYPES = frozenset((float, int, np.float64))
 _NUMPY = (np.ndarray, np.generic)
-REACH_ZERO = ("cosine", "linear", "quadratic")  # these are 0 beyond some distance
+REACH_ZERO = ("cosine", "linear", "quadratic")  # exactly 0 beyond some distance
 
 
 def tolerance(
@@ -38,18 +38,18 @@ def tolerance(
 ) -> Array:
     """1 where `x` lies within `bounds`, falling to `value_at_margin` at distance `margin` outside.
 
-    Numbers and zero-dimensional arrays use plain arithmetic, ten times faster than arrays and with
-    bit-identical results.
+    Numbers and zero-dimensional arrays use plain arithmetic, ten times faster than arrays and
+    bit-identical.
 
     Args:
-        x: the quantity, a number or an array of any shape.
-        bounds: lower and upper end of the interval of reward 1, both included; infinite ends are
-            allowed, and so are arrays that broadcast with `x`.
+        x: number or array of any shape.
+        bounds: lower and upper end of the interval of reward 1, both included; may be infinite, or
+            arrays that broadcast with `x`.
         margin: distance from the interval at which the reward is `value_at_margin`; with 0, the
-            reward outside of the interval is 0. A number, or an array that broadcasts with `x`.
+            reward outside the interval is 0. A number, or an array that broadcasts with `x`.
         sigmoid: the shape of the fall.
-        value_at_margin: the reward at distance `margin`: within (0, 1), and 0 is allowed too for
-            the shapes that reach zero ("cosine", "linear", "quadratic").
+        value_at_margin: the reward at distance `margin`, in (0, 1); 0 is also allowed for the
+            shapes that reach zero ("cosine", "linear", "quadratic").
 
     Returns:
         The reward, of the shape of `x`. NaN counts as outside: it gives 0 with a margin of 0 and
@@ -57,7 +57,7 @@ def tolerance(
 
     Raises:
         ValueError: `bounds` are out of order, `margin` is negative, or, with a positive margin,
-            `sigmoid` is unknown or `value_at_margin` is out of its range.
+            `sigmoid` is unknown or `value_at_margin` is out of range.
     """
     lower, upper = bounds
     if not (_is_array(x) or _is_array(margin) or _is_array(lower) or _is_array(upper)):
@@ -66,7 +66,6 @@ def tolerance(
         )
     xp = namespace(x, lower, upper, margin)
     out_of_order, negative, flat = lower > upper, margin < 0, margin == 0
-    # One number stands for all elements; only arrays need a reduction.
     if xp.any(out_of_order) if _is_array(out_of_order) else out_of_order:
         raise ValueError(f"bounds: the lower end must not exceed the upper one, got {bounds}")
     if xp.any(negative) if _is_array(negative) else negative:
@@ -75,21 +74,15 @@ def tolerance(
     if xp.all(flat) if _is_array(flat) else flat:
         return xp.astype(inside, xp.float64)
     scale = _scale(sigmoid, value_at_margin)
-    # Not below 0: what a shape would be inside of the bounds may be undefined.
+    # Clipped at 0: a shape may be undefined inside the bounds.
     distance = xp.maximum(xp.maximum(lower - x, x - upper), 0.0) / margin
     return xp.where(inside, 1.0, _SHAPES[sigmoid](xp, distance * scale))
 
 
 def ramp(x: Array, zero: Array, one: Array) -> Array:
-    """0 up to `zero`, linear between, and 1 from `one` on: a one-sided "linear" tolerance.
+    """0 up to `zero`, 1 from `one` on, and linear in between: a one-sided "linear" tolerance.
 
-    Args:
-        x: the quantity, a number or an array of any shape.
-        zero: the largest `x` with reward 0; less than `one`.
-        one: the smallest `x` with reward 1.
-
-    Returns:
-        The reward, of the shape of `x`.
+    `x` is a number or an array of any shape, which the result has too.
 
     Raises:
         ValueError: `zero` is larger than `one`.
@@ -100,11 +93,7 @@ def ramp(x: Array, zero: Array, one: Array) -> Array:
 def small_control(control: Array) -> Array:
     """A penalty on control, in [0.8, 1]: (4 + mean of max(1 - u^2, 0) over the actuators) / 5.
 
-    Args:
-        control: controls of actuators with the range [-1, 1], (..., nu).
-
-    Returns:
-        The factor, (...); 1 at zero control.
+    `control` is (..., nu), of actuators with range [-1, 1]; the factor is (...), 1 at zero control.
     """
     xp = namespace(control)
     saved = xp.maximum(1 - control * control, 0.0)  # a quadratic tolerance with margin 1
@@ -140,8 +129,7 @@ def _of_number(
 class _NUMBERS:
     """The functions that the sigmoids use, for one number.
 
-    Transcendental functions are NumPy's own, so that one number and an array of numbers round
-    alike.
+    Transcendental functions are NumPy's, so that one number and an array round alike.
     """
 
     exp = np.exp
@@ -154,9 +142,8 @@ class _NUMBERS:
         return a if condition else b
 
 
-# The shapes as functions of y = k d, where d is the distance from the bounds in margins and k the
-# scale at which the value at d = 1 is the wanted one. Products, not powers: they round alike
-# everywhere.
+# Shapes as functions of y = k d, where d is the distance from the bounds in margins and k scales
+# the value at d = 1. Products, not powers: they round alike everywhere.
 _SHAPES: dict[str, Any] = {
     "gaussian": lambda xp, y: xp.exp(-0.5 * (y * y)),
     "hyperbolic": lambda xp, y: 1 / xp.cosh(y),

@@ -1,9 +1,8 @@
 """Vectors, rotation matrices and quaternions on arrays of any leading shape.
 
 Vectors are (..., 3), matrices (..., 9) row by row as the engine stores them, quaternions (..., 4)
-with the scalar first. Everything is elementwise arithmetic, short sums, and products of matrices
-that are a call of the library's own BLAS for each, so one simulation and a batch of them give the
-same bits.
+with the scalar first. Everything is elementwise arithmetic, short sums, and matrix products that
+call BLAS once per matrix, so one simulation and a batch give the same bits.
 """
 
 import math
@@ -17,22 +16,22 @@ from mjgym.arrays import Array, columns, namespace, reshaped
 # vertical as seen from the body.
 XX, XY, XZ, YX, YY, YZ, ZX, ZY, ZZ = range(9)
 Z_ROW = slice(6, 9)
-_YZX = np.array([1, 2, 0])  # of a vector
-_AHEAD, _BACK = np.array([ZY, XZ, YX]), np.array([YZ, ZX, XY])  # of a turn's antisymmetric part
+_YZX = np.array([1, 2, 0])
+_AHEAD, _BACK = np.array([ZY, XZ, YX]), np.array([YZ, ZX, XY])  # antisymmetric part of a rotation
 
 
 def norm(x: Array) -> Array:
     """Euclidean norm along the last axis: (..., n) to (...), for short vectors.
 
-    The squares are summed from first to last, so that a batch and a single vector, for which plain
-    arithmetic is ten times faster, give bit-identical results.
+    Squares are summed from first to last, so that a batch and a single vector, for which plain
+    arithmetic is ten times faster, give the same bits.
     """
     squared = squared_norm(x)
     return math.sqrt(squared) if isinstance(squared, float) else namespace(x).sqrt(squared)
 
 
 def unit(x: Array) -> Array:
-    """Vectors of length 1 along the last axis, (..., n) for (..., n)."""
+    """Vectors scaled to length 1 along the last axis, (..., n)."""
     return x / namespace(x).asarray(norm(x))[..., None]
 
 
@@ -49,15 +48,7 @@ def squared_norm(x: Array) -> Array:
 
 
 def to_local(xmat: Array, vector: Array) -> Array:
-    """A world vector in the axes of a frame: the transpose of the frame's matrix times the vector.
-
-    Args:
-        xmat: the frame's rotation, (..., 9).
-        vector: in world axes, (..., 3).
-
-    Returns:
-        The vector in the frame's axes, (..., 3).
-    """
+    """A world vector (..., 3) in the axes of a frame with rotation (..., 9)."""
     return (
         xmat[..., 0:3] * vector[..., 0:1]
         + xmat[..., 3:6] * vector[..., 1:2]
@@ -66,17 +57,9 @@ def to_local(xmat: Array, vector: Array) -> Array:
 
 
 def rows_to_local(xmat: Array, vectors: Array) -> Array:
-    """Several world vectors in the axes of one frame; faster than `to_local` of each.
-
-    Args:
-        xmat: the frame's rotation, (..., 9).
-        vectors: in world axes, (..., n, 3).
-
-    Returns:
-        The vectors in the frame's axes, (..., n, 3).
-    """
+    """World vectors (..., n, 3) in the axes of a frame (..., 9); faster than many `to_local`."""
     frame = _square(xmat)
-    if frame.dtype != vectors.dtype:  # whose product PyTorch refuses
+    if frame.dtype != vectors.dtype:  # PyTorch refuses mixed products
         xp = namespace(frame)
         dtype = xp.result_type(frame, vectors)
         frame, vectors = xp.astype(frame, dtype), xp.astype(vectors, dtype)
@@ -84,7 +67,7 @@ def rows_to_local(xmat: Array, vectors: Array) -> Array:
 
 
 def to_world(xmat: Array, vector: Array) -> Array:
-    """A frame's vector in world axes: the frame's matrix times the vector, (..., 9), (..., 3)."""
+    """A vector (..., 3) of a frame with rotation (..., 9) in world axes."""
     return (
         xmat[..., 0::3] * vector[..., 0:1]
         + xmat[..., 1::3] * vector[..., 1:2]
@@ -93,7 +76,7 @@ def to_world(xmat: Array, vector: Array) -> Array:
 
 
 def compose(a: Array, b: Array) -> Array:
-    """The matrix of the rotation b followed by a, both about fixed axes: (..., 9) each."""
+    """The matrix of the rotation b followed by a, both about fixed axes, (..., 9) each."""
     return _row_by_row(_square(a) @ _square(b))
 
 
@@ -111,9 +94,8 @@ def transposed(xmat: Array) -> Array:
 
 
 def cross(a: Array, b: Array) -> Array:
-    """The vector product, (..., 3) each."""
-    # Its z, x and y; each number is the engine's own difference of two products.
-    turned = a * _yzx(b) - _yzx(a) * b
+    """The cross product, (..., 3) each."""
+    turned = a * _yzx(b) - _yzx(a) * b  # z, x and y
     return _yzx(turned)
 
 
@@ -131,7 +113,7 @@ def from_rotation_vector(vector: Array) -> Array:
     squared = x * x + y * y + z * z
     turns = squared > 0
     half = xp.sqrt(squared) / 2
-    # sin(h) / (2 h), and its limit where there is no turn.
+    # sin(h) / (2 h), and its limit at h = 0.
     share = xp.where(turns, xp.sin(half) / xp.where(turns, 2 * half, 1.0), 0.5)
     w, x, y, z = xp.cos(half), share * x, share * y, share * z
     entries = [
@@ -143,9 +125,9 @@ def from_rotation_vector(vector: Array) -> Array:
 
 
 def to_rotation_vector(xmat: Array) -> Array:
-    """The axis of a rotation (..., 9) times its angle in [0, pi] rad, (..., 3), by its quaternion.
+    """Axis times angle in [0, pi] rad of a rotation, (..., 9) to (..., 3), by its quaternion.
 
-    It is accurate near 0 and near pi, too.
+    Accurate near 0 and near pi, too.
     """
     xp = namespace(xmat)
     w, v = _scaled_quaternion(xmat)
@@ -167,9 +149,9 @@ def to_quaternion(xmat: Array) -> Array:
 
 
 def _scaled_quaternion(xmat: Array) -> tuple[Array, Array]:
-    """A quaternion times some number: w, (..., 1), and x, y, z as those of w >= 0, (..., 3).
+    """An unnormalised quaternion: w (..., 1), and x, y, z (..., 3) with the sign that makes w >= 0.
 
-    Of the four ways to a quaternion, the one that divides by its largest part is taken.
+    Of the four conversions, the one that divides by the largest component is taken.
     """
     xp = namespace(xmat)
     m = [xmat[..., i : i + 1] for i in range(9)]
@@ -180,7 +162,7 @@ def _scaled_quaternion(xmat: Array) -> tuple[Array, Array]:
         1 + m[XX] - m[YY] - m[ZZ],
         1 - m[XX] + m[YY] - m[ZZ],
         1 - m[XX] - m[YY] + m[ZZ],
-    ]  # four times the square of each part, in the order w, x, y, z
+    ]  # four times the square of w, x, y, z
     ways = [
         [squares[0], a, b, c],
         [a, squares[1], d, e],
@@ -192,15 +174,14 @@ def _scaled_quaternion(xmat: Array) -> tuple[Array, Array]:
         better = square > largest
         best = xp.where(better, xp.concat(way, axis=-1), best)
         largest = xp.where(better, square, largest)
-    # Four times the largest part and the quaternion; its own length takes out the factor.
     w, v = best[..., 0:1], best[..., 1:4]
     return w, xp.where(w < 0, -v, v)
 
 
 def rotation_error(xmat: Array, wanted: Array) -> Array:
-    """Axis times sine of the angle from one rotation to another, (..., 9) each, (..., 3) in rad.
+    """Axis times sine of the angle from one rotation to another, (..., 9) each, to (..., 3) in rad.
 
-    Half the sum of the vector products of the axes x, y, z of the two frames: Luh, Walker and Paul,
+    Half the sum of the cross products of the axes x, y, z of the two frames: Luh, Walker and Paul,
     "Resolved-acceleration control of mechanical manipulators" (1980).
     """
     between = _row_by_row(_square(wanted) @ _square(xmat).mT)
@@ -229,14 +210,14 @@ def conjugate(a: Array) -> Array:
 
 
 def about(axis: Array, angle: Array) -> Array:
-    """The quaternion of a turn about a unit vector (..., 3) by an angle (...) in rad, (..., 4)."""
+    """The quaternion (..., 4) of a rotation about a unit vector (..., 3) by angles (...) in rad."""
     xp = namespace(axis, angle)
     half = (angle / 2)[..., None]
     return xp.concat([xp.cos(half), xp.sin(half) * axis], axis=-1)
 
 
 def quaternion_from_rotation_vector(vector: Array) -> Array:
-    """The quaternion (..., 4) of a turn about a vector (..., 3) by its length in rad."""
+    """The quaternion (..., 4) of a rotation about a vector (..., 3) by its length in rad."""
     xp = namespace(vector)
     half = xp.linalg.vector_norm(vector, axis=-1, keepdims=True) / 2
     share = half / math.pi
@@ -247,7 +228,7 @@ def quaternion_from_rotation_vector(vector: Array) -> Array:
 def quaternion_to_rotation_vector(a: Array) -> Array:
     """Axis times angle in [0, pi] rad of each unit quaternion, (..., 4) to (..., 3)."""
     xp = namespace(a)
-    a = xp.where(a[..., :1] < 0, -a, a)  # the same rotation, the short way round
+    a = xp.where(a[..., :1] < 0, -a, a)  # the shorter way round
     sine = xp.linalg.vector_norm(a[..., 1:], axis=-1, keepdims=True)
     turns = sine > 0
     angle = 2 * xp.atan2(sine, a[..., :1])
@@ -255,5 +236,5 @@ def quaternion_to_rotation_vector(a: Array) -> Array:
 
 
 def smallest_angle(angle: Array, symmetry: float) -> Array:
-    """The equivalent angle of least size under a rotational symmetry, both in rad."""
+    """The equivalent angle of least magnitude under a rotational symmetry, both in rad."""
     return (angle + symmetry / 2) % symmetry - symmetry / 2

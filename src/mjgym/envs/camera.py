@@ -1,4 +1,4 @@
-"""Pictures of episodes at present, for `Env` and `VectorEnv`."""
+"""Images of the current states, for `Env` and `VectorEnv`."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -13,16 +13,16 @@ from mjgym.observables import Image
 
 
 class Cameras:
-    """Pictures of the present states of simulations; the first one opens OpenGL.
+    """Renders the current states of simulations; the first image opens OpenGL.
 
     Args:
-        episodes: that are shown.
-        options: of `render()`, for what a call leaves open.
-        processes: that may draw, see `mjgym.rendering.Renderer`.
+        episodes: the episodes.
+        options: defaults for a call's arguments.
+        processes: maximum number of rendering processes, see `mjgym.rendering.Renderer`.
 
     Attributes:
-        default: the camera that a call without a name takes: name, index, or a viewpoint.
-        overlay: what a call shows beside the shapes that names nothing.
+        default: the default camera: name, index, or a viewpoint.
+        overlay: the default visual options.
     """
 
     def __init__(self, episodes: Episodes, options: Options, processes: int = 1) -> None:
@@ -39,7 +39,7 @@ class Cameras:
         self.overlay = Overlay.of(options.show, options.groups)
 
     def take(self, rows: np.ndarray, name: Any = None, **options: Any) -> np.ndarray:
-        """Images of the given simulations, (len(rows), height, width, ...); see `Env.camera`."""
+        """Images of some simulations, (len(rows), height, width, ...); see `Env.camera`."""
         return np.stack(self.render(self.shots(rows, name, **options)))
 
     def shots(
@@ -54,21 +54,12 @@ class Cameras:
         groups: Any = None,
         hidden_groups: tuple[int, ...] = (),
     ) -> list[Any]:
-        """Copies of what pictures of the present states show, for `render` to draw at any time.
+        """Copies of everything that images of the current states show, for `render` to draw later.
 
-        What a user has written into the model since then shows too.
-
-        Args:
-            rows: of the simulations.
-            name: see `Env.camera`, as of the other arguments.
-            kind: of the pictures.
-            width: in pixels.
-            height: in pixels.
-            show: words of `WORDS`; None for the environment's.
-            groups: that are shown, by kind of element; None for the environment's.
-            hidden_groups: of geoms that are left out.
+        Values that a user has written into the model are included. Arguments are those of
+        `Env.camera`.
         """
-        from mjgym.rendering import Shot  # not before something is to be drawn
+        from mjgym.rendering import Shot  # loads OpenGL
 
         options, overlay = self._options, self.overlay
         if show is not None or groups is not None:
@@ -94,18 +85,18 @@ class Cameras:
         ]
 
     def render(self, shots: Sequence[Any]) -> list[np.ndarray]:
-        """Draw what `shots` gives: many at once are shared among the processor's cores."""
+        """Render the result of `shots`, in parallel if there are many."""
         from mjgym.rendering import Renderer
 
         if self._renderer is None:
             task, model = self._episodes.task, self._episodes.simulation.model
             quality = self._options.render_quality
             self._renderer = Renderer(task.model, model, quality, self._processes)
-        pictures: list[np.ndarray] = self._renderer.render_all(shots)
-        return pictures
+        images: list[np.ndarray] = self._renderer.render_all(shots)
+        return images
 
     def draw(self, image: Image, rows: np.ndarray) -> np.ndarray:
-        """Images of the simulations in `rows` for their observations."""
+        """Images of some simulations for their observations."""
         return self.take(
             rows,
             image.camera,
@@ -118,22 +109,17 @@ class Cameras:
         )
 
     def show(self, image: Image, mask: Any = None) -> Any:
-        """Pictures of all simulations as an observation asks for them, of shape lead and more.
-
-        Args:
-            image: what an observation asks for.
-            mask: of the simulations that are drawn; the others' pictures then have no meaning.
-        """
+        """Images of all simulations, or of a mask, for an observation, with leading shape lead."""
         view, n = self._episodes.view, self._episodes.simulation.n
         rows = np.arange(n) if mask is None else np.flatnonzero(view.to_numpy(mask))
-        pictures = drawn = self.draw(image, rows)
+        images = drawn = self.draw(image, rows)
         if mask is not None:
-            pictures = np.zeros((n, *drawn.shape[1:]), drawn.dtype)
-            pictures[rows] = drawn
-        return pictures.reshape(*view.lead, *drawn.shape[1:])
+            images = np.zeros((n, *drawn.shape[1:]), drawn.dtype)
+            images[rows] = drawn
+        return images.reshape(*view.lead, *drawn.shape[1:])
 
     def rewards(self, rows: np.ndarray) -> Any:
-        """Rewards that the colours of bodies show, (len(rows),); None for the model's own."""
+        """Rewards that body colours visualize, (len(rows),); None for the model's colours."""
         if not self._options.visualize_reward:
             return None
         episodes = self._episodes
@@ -144,12 +130,12 @@ class Cameras:
         return np.where(np.isnan(last), present[rows], last)
 
     def colours(self, rows: np.ndarray) -> Mapping[str, np.ndarray]:
-        """The colours that show the episodes' states, by element, (len(rows), 4) each."""
+        """Colours that show the episodes' states, by element, (len(rows), 4) each."""
         colours = self._episodes.task.colours(self._episodes.view)
         return {name: self._episodes.by_row(colour)[rows] for name, colour in colours.items()}
 
     def close(self) -> None:
-        """Let go of OpenGL; more than once is fine."""
+        """Release OpenGL; may be called more than once."""
         if self._renderer is not None:
             self._renderer.close()
             self._renderer = None

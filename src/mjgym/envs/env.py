@@ -1,4 +1,4 @@
-"""One environment: a task on one simulation."""
+"""A single environment: a task on one simulation."""
 
 from typing import Any
 
@@ -21,14 +21,14 @@ from mjgym.task import Arrays, Task, registrations
 from mjgym.task.models import compile_model
 from mjgym.util.cores import allowed_cores
 
-_FLAGS = np.array(False), np.array(True)  # copies of them are made in less time than arrays
+_FLAGS = np.array(False), np.array(True)  # copying is faster than creating arrays
 
 
 class Env(GoalMethods, gymnasium.Env[Any, np.ndarray]):
     """A `gymnasium.Env` that runs a task.
 
     Args:
-        task: what to run.
+        task: the task.
         max_episode_steps: see the attribute; Gymnasium's wrapper is `TimeLimit`.
         **options: the fields of `mjgym.envs.options.Options`.
 
@@ -39,10 +39,10 @@ class Env(GoalMethods, gymnasium.Env[Any, np.ndarray]):
         physics_timestep: seconds.
         control_timestep: seconds between two actions.
         max_episode_steps: control steps after which an episode is truncated; None for no limit but
-            that of a wrapper.
-        frame_stack: frames of an observation, see `mjgym.envs.options.Options`.
-        cameras: pictures of the present state, see `mjgym.envs.camera.Cameras`.
-        closed: whether `close` has been called; what needs the simulation is refused then.
+            a wrapper's.
+        frame_stack: frames per observation, see `mjgym.envs.options.Options`.
+        cameras: renders the current state, see `mjgym.envs.camera.Cameras`.
+        closed: whether `close` has been called; methods that need the simulation then raise.
     """
 
     metadata = {"render_modes": ["human", "rgb_array"]}  # noqa: RUF012  (as Gymnasium declares it)
@@ -82,13 +82,13 @@ class Env(GoalMethods, gymnasium.Env[Any, np.ndarray]):
     ) -> tuple[Any, dict[str, Any]]:
         """Start an episode; see `gymnasium.Env.reset`. There are no options.
 
-        `info` holds `variation/<key>`, the values that the keys of `vary` have been given.
+        `info` holds `variation/<key>`, the values drawn for the keys of `vary`.
 
         Raises:
             gymnasium.error.ClosedEnvironmentError: the environment has been closed.
             ValueError: `options` has an entry.
-            DivergenceError: the episode cannot begin: its observation is not finite, even when the
-                start is drawn again (with `on_divergence="raise"` it is not).
+            DivergenceError: the first observation is not finite, even after several draws of the
+                start (a single one with `on_divergence="raise"`).
         """
         self._check_open()
         check_reset_options(options)
@@ -105,9 +105,9 @@ class Env(GoalMethods, gymnasium.Env[Any, np.ndarray]):
     def step(self, action: np.ndarray) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         """Advance by one control step; see `gymnasium.Env.step`.
 
-        `info` holds `terms/<name>` (the reward's factors), `diverged`, and, for a task with a
-        goal, `success` (now) and `success_once` (so far in this episode), each with the dtype and
-        the shape () that clients ask for who join infos.
+        `info` holds `terms/<name>` (the reward's factors), `diverged`, and, for a task with a goal,
+        `success` (now) and `success_once` (so far in this episode), as arrays of shape () with
+        fixed dtypes, for clients that stack infos.
 
         Raises:
             gymnasium.error.ClosedEnvironmentError: the environment has been closed.
@@ -137,12 +137,12 @@ class Env(GoalMethods, gymnasium.Env[Any, np.ndarray]):
 
     @property
     def uncompiled(self) -> str:
-        """The reason why control runs on arrays; empty where a compiled law does."""
+        """The reason why control runs on arrays; empty with a compiled law."""
         return self._episodes.uncompiled
 
     @property
     def entry_shapes(self) -> dict[str, tuple[int, ...]]:
-        """Shapes of the observation's entries as the task gives them; () is [1] in a dict."""
+        """Shapes of the observation's entries as the task returns them; () is [1] in a dict."""
         return dict(self._observations.layout.shapes)
 
     @property
@@ -152,13 +152,13 @@ class Env(GoalMethods, gymnasium.Env[Any, np.ndarray]):
         return self._episodes.simulation.sample
 
     def render(self) -> Any:
-        """A picture from the camera that the environment was made with, see `render_mode`.
+        """An image from the environment's camera, see `render_mode`.
 
         Returns:
             uint8 (height, width, 3) with "rgb_array"; None with "human", which shows a window.
 
         Raises:
-            RenderingError: no OpenGL works here; the message says what to install.
+            RenderingError: OpenGL does not work; the message says what to install.
         """
         if self.render_mode is None:
             gymnasium.logger.warn(
@@ -186,39 +186,33 @@ class Env(GoalMethods, gymnasium.Env[Any, np.ndarray]):
         return None
 
     def camera(self, name: Any = None, **options: Any) -> np.ndarray:
-        """A picture of the present state, at any time.
+        """An image of the current state, at any time.
 
         Args:
-            name: of the camera, its index, -1 for the free camera, a `mjgym.Viewpoint` or an
+            name: camera name or index, -1 for the free camera, a `mjgym.Viewpoint` or an
                 `MjvCamera`; None for the environment's.
             **options: `kind`: "rgb", uint8 (height, width, 3); "depth", float32 (height, width) in
                 metres; "segmentation", int32 (height, width, 2), id and type of the object in each
                 pixel. `width`, `height` in pixels, `show` (words such as "joints", "contacts") and
                 `groups` (e.g. {"geom": (0, 1, 2, 3)}), by default the environment's; see
-                `mjgym.envs.overlays.Overlay.of`. `hidden_groups`: groups of geoms that are left
-                out.
+                `mjgym.envs.overlays.Overlay.of`. `hidden_groups`: geom groups that are left out.
 
         Raises:
-            ValueError: there is no such camera, kind, word or group, or a size is not positive.
-            RenderingError: no OpenGL works here; the message says what to install.
+            ValueError: the camera, kind, word or group is unknown, or a size is not positive.
+            RenderingError: OpenGL does not work; the message says what to install.
         """
         return self.cameras.render(self.shots(name, **options))[0]
 
     def shots(self, name: Any = None, **options: Any) -> list[Any]:
-        """A copy of what a picture of the present state shows, for `cameras.render` to draw later.
+        """A copy of everything that an image of the current state shows, for `cameras.render`.
 
-        Args:
-            name: as of `camera`.
-            **options: likewise.
-
-        Raises:
-            ValueError: as `camera`.
+        Arguments and errors are those of `camera`.
         """
         self._check_open()
         return self.cameras.shots(ONLY, name, **options)
 
     def close(self) -> None:
-        """Let go of what draws and end the episode; more than once is fine."""
+        """Release rendering resources and end the episode; may be called more than once."""
         self.closed = True
         self._episodes.end()
         self.cameras.close()
@@ -233,11 +227,11 @@ class Env(GoalMethods, gymnasium.Env[Any, np.ndarray]):
             )
 
     def get_state(self) -> dict[str, np.ndarray]:
-        """Everything that the episode's future depends on, as copies by name.
+        """Copies, by name, of everything that the episode's future depends on.
 
         The entries are those of `Episodes.get_state`; with `frame_stack` the frames before the
-        present one, `frames.<name>`; and `id`, the letters of the environment's id. The step count
-        of Gymnasium's `TimeLimit` wrapper is the wrapper's own.
+        current one, `frames.<name>`; and `id`, the bytes of the environment's id. The step count of
+        Gymnasium's `TimeLimit` wrapper is not included.
         """
         self._check_open()
         state = {name: value[0] for name, value in self._episodes.get_state(ONLY).items()}
@@ -246,8 +240,7 @@ class Env(GoalMethods, gymnasium.Env[Any, np.ndarray]):
     def set_state(self, state: dict[str, Any]) -> Any:
         """Write a state, or some entries of one, and return the observation there.
 
-        The episode goes on from there: with a whole state, bit for bit as it would have where the
-        state was taken.
+        The episode continues from there; from a whole state, bit for bit as where it was taken.
 
         Raises:
             ValueError: an entry is unknown, of a wrong shape or not finite, or the state is of
@@ -258,14 +251,14 @@ class Env(GoalMethods, gymnasium.Env[Any, np.ndarray]):
         return copy_observation(self._observations.resume(checked))
 
     def observe(self) -> Arrays:
-        """The observation's entries by name as the simulator has them, in double precision."""
+        """The observation's entries by name, in double precision."""
         return self.view.owned(self._episodes.observe())
 
     def describe(self) -> dict[str, Any]:
-        """Describe the environment as data for JSON; see `mjgym.describe.description`.
+        """Describe the environment as JSON data; see `mjgym.describe.description`.
 
-        `observation` and `action` hold a row for each number, with name, unit and source; `terms`
-        the reward's; `arguments` the task's fields; `file` and `line` where it is written.
+        `observation` and `action` hold a row per number, with name, unit and source; `terms` the
+        reward's factors; `arguments` the task's fields; `file` and `line` the task's source.
         """
         sensing = self._episodes.sensing
         layout = self._observations.layout
@@ -276,15 +269,15 @@ class Env(GoalMethods, gymnasium.Env[Any, np.ndarray]):
         return {"id": id, **described}
 
     def __getstate__(self) -> dict[str, Any]:
-        """For pickle and deepcopy: what the environment is made from, and its state."""
-        kept = ("_np_random_seed", "spec", "render_mode")
+        """For pickle and deepcopy: constructor arguments and state."""
+        names = ("_np_random_seed", "spec", "render_mode")
         return {
             "task": self.task,
             "options": {"max_episode_steps": self.max_episode_steps, **vars(self._options)},
             "state": self.get_state(),
             "started": bool(self._episodes.started),
             "last": self._observations.present,
-            "attributes": {name: getattr(self, name) for name in kept},
+            "attributes": {name: getattr(self, name) for name in names},
         }
 
     def __setstate__(self, pickled: dict[str, Any]) -> None:

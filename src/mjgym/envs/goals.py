@@ -1,4 +1,4 @@
-"""The methods of Gymnasium-Robotics' `GoalEnv`, of single and of vector environments."""
+"""Gymnasium-Robotics' `GoalEnv` methods, for single and vector environments."""
 
 from collections.abc import Callable
 from typing import Any, ClassVar
@@ -12,9 +12,9 @@ from mjgym.task.goal_entries import DESIRED
 
 
 class GoalMethods:
-    """Rewards and ends that follow from goals alone, by pure functions of any leading shape.
+    """Reward and end of episodes computed from goals, by pure functions of any leading shape.
 
-    Only environments with `observation="goal"` have these methods: clients take one that has
+    Only environments with `observation="goal"` have these methods: clients take an environment with
     `compute_reward` for a goal environment.
     """
 
@@ -24,10 +24,10 @@ class GoalMethods:
 
     @property
     def compute_reward(self) -> Callable[[Any, Any, Any], Any]:
-        """The reward of goals that are achieved and desired, and the info of their steps.
+        """Function that computes the reward of achieved and desired goals, and their steps' info.
 
-        Called with `achieved_goal` (..., k), `desired_goal` (..., k) and `info`, it gives a float
-        for two vectors, else (...): what a step gives, to the bit.
+        Called with `achieved_goal` (..., k), `desired_goal` (..., k) and `info`, it returns a float
+        for two vectors, else (...), equal to a step's reward to the bit.
 
         Raises:
             AttributeError: the environment was not made with `observation="goal"`.
@@ -49,13 +49,13 @@ class GoalMethods:
 
     @property
     def compute_terminated(self) -> Callable[[Any, Any, Any], Any]:
-        """Whether goals end an episode: they never do. Called as `compute_reward`."""
+        """Function that returns False: goals never end an episode."""
         self._goal_task("compute_terminated")
         return _nowhere
 
     @property
     def compute_truncated(self) -> Callable[[Any, Any, Any], Any]:
-        """Whether goals cut an episode off: they never do. Called as `compute_reward`."""
+        """Function that returns False: goals never truncate an episode."""
         self._goal_task("compute_truncated")
         return _nowhere
 

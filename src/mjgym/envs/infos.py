@@ -1,7 +1,8 @@
-"""The `info` of many episodes, in the form in which Gymnasium joins those of sub-environments.
+"""The `info` of many episodes, in Gymnasium's vector form.
 
-An entry holds one value for each sub-environment, and `_<entry>` is the mask of those that have it.
-What nobody has is left out, unless a device would have to be waited for to know.
+An entry holds one value per sub-environment, and `_<entry>` is the mask of those that have it.
+Entries that no sub-environment has are left out, unless knowing that would mean to wait for a
+device.
 """
 
 from typing import Any
@@ -11,18 +12,18 @@ import numpy as np
 from mjgym.arrays import Array, copied, known_empty, zero_unless
 from mjgym.loop.episode import Episodes, Step
 
-# How keys begin; all values are plain numbers or arrays of them.
+# Prefixes of keys.
 TERMS, VARIATION = "terms/", "variation/"
 
 
 class Infos:
-    """The info of n episodes, in arrays of their view's library.
+    """The info of n episodes, in their view's array library.
 
     Args:
-        episodes: of many simulations.
+        episodes: episodes of a batch.
 
     Attributes:
-        precision: dtype of rewards and terms, the library's own: float64 in NumPy.
+        precision: dtype of rewards and terms, the library's default: float64 in NumPy.
     """
 
     def __init__(self, episodes: Episodes) -> None:
@@ -33,8 +34,8 @@ class Infos:
         self._everyone = self._xp.ones(self._n, dtype=self._xp.bool)
 
     def each(self, values: Any, dtype: Any) -> Array:
-        """A new array of one value for each sub-environment."""
-        if values is False:  # as flags of most steps are
+        """A new array with one value per sub-environment."""
+        if values is False:  # the most common flag
             return self._xp.zeros(self._n, dtype=dtype)
         if isinstance(values, np.ndarray) and values.ndim:
             return values.astype(dtype)
@@ -45,12 +46,7 @@ class Infos:
         return array
 
     def of_step(self, step: Step, stepped: Array | None) -> dict[str, Array]:
-        """The info of a step.
-
-        Args:
-            step: what it gave.
-            stepped: who made it, None for all; they have a reward where the simulation is finite.
-        """
+        """The info of a step made by a mask of sub-environments, or by all."""
         valued = stepped
         if step.diverged is not None:
             valued = ~step.diverged if stepped is None else stepped & ~step.diverged
@@ -75,13 +71,13 @@ class Infos:
         return info
 
     def _of_divergence(self, step: Step, stepped: Array | None) -> Array:
-        """Those of whom `diverged` is said: who stepped, and whose start is not finite."""
+        """The mask of `diverged`: those that stepped, or began with a start that is not finite."""
         if stepped is None or step.diverged is None:
             return copied(self._everyone if stepped is None else stepped)
         return stepped | step.diverged
 
     def of_variation(self, begun: Array) -> dict[str, np.ndarray]:
-        """Values of the variations of the episodes that begin, a mask (n,): NumPy's arrays."""
+        """Values of the user's variations in the episodes that begin, a mask (n,), in NumPy."""
         info: dict[str, Any] = {}
         values_of = self._episodes.variation()
         mask = self._episodes.view.to_numpy(begun) if values_of else None
@@ -93,7 +89,7 @@ class Infos:
 
 
 def only(info: dict[str, Array], mask: Array) -> dict[str, Array]:
-    """The part of a vector info that belongs to the sub-environments of a mask."""
+    """The part of a vector info for a mask of sub-environments."""
     part: dict[str, Array] = {}
     for name, values in info.items():
         if name.startswith("_"):
@@ -106,7 +102,7 @@ def only(info: dict[str, Array], mask: Array) -> dict[str, Array]:
 
 
 def known(info: dict[str, Any]) -> dict[str, Any]:
-    """An info without the entries that nobody has, as far as that is known by now."""
+    """An info without entries that are known to belong to no sub-environment."""
     return {
         name: known(values) if isinstance(values, dict) else values
         for name, values in info.items()

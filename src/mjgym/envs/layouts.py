@@ -16,10 +16,10 @@ from mjgym.util.suggestions import or_else
 
 
 def goals_of(options: Options, episodes: Episodes) -> Goals | None:
-    """The goals that an observation shows; None if it shows none.
+    """The goals that an observation shows, or None.
 
     Raises:
-        ValueError: it is to show them, and the task has none, or hides an entry that is not there.
+        ValueError: the task has no goals, or hides an entry that does not exist.
     """
     task = episodes.task
     if options.observation != "goal":
@@ -40,11 +40,7 @@ def goals_of(options: Options, episodes: Episodes) -> Goals | None:
 
 
 def sensing_of(options: Options, episodes: Episodes) -> Sensing | None:
-    """Readings of the entries that are not observed as they are; None if all are.
-
-    Args:
-        options: say what an observation shows.
-        episodes: that are observed.
+    """Readings of the entries that have observables; None if there are none.
 
     Raises:
         ValueError: an observable does not fit; the message names the entry.
@@ -52,7 +48,7 @@ def sensing_of(options: Options, episodes: Episodes) -> Sensing | None:
     simulation, task = episodes.simulation, episodes.task
     entries = task.observation(simulation.sample)
     observables = merge(entries, task.observables, options.observables)
-    for name, observable in observables.items():  # a wrong picture is refused by its own name
+    for name, observable in observables.items():  # errors name the entry
         if isinstance(observable.source, Image):
             pixels.check(f"observables: {name!r}", observable.source, simulation.model)
     shown = _shown(observables, options)
@@ -64,11 +60,6 @@ def sensing_of(options: Options, episodes: Episodes) -> Sensing | None:
 
 
 def _shown(observables: Mapping[str, Observable], options: Options) -> dict[str, Observable]:
-    """The observables that an observation of this kind shows.
-
-    Raises:
-        ValueError: it cannot show one that the user has given.
-    """
     only_pictures = options.observation == "pixels"
     if "+" in options.observation:
         return dict(observables)
@@ -90,15 +81,10 @@ def _shown(observables: Mapping[str, Observable], options: Options) -> dict[str,
 
 
 def layout_of(options: Options, episodes: Episodes, sensing: Sensing | None) -> Layout:
-    """The layout of an observation.
-
-    Args:
-        options: say what it shows.
-        episodes: that are observed.
-        sensing: of `sensing_of`.
+    """The layout of an observation, with the readings of `sensing_of`.
 
     Raises:
-        ValueError: there is no such picture; the message names the nearest camera.
+        ValueError: a camera is unknown; the message suggests the nearest one.
     """
     simulation, mode, dtype = episodes.simulation, options.observation, options.dtype
     players, frames = episodes.task.players, options.frame_stack
@@ -113,9 +99,9 @@ def layout_of(options: Options, episodes: Episodes, sensing: Sensing | None) -> 
         pictures = options.pictures(simulation.model)
         return Layout(entries, mode, dtype, pictures, players=players, frames=frames, goals=goals)
     images = sensing.images
-    own = {} if images and options.pixels is None else options.pictures(simulation.model)
+    plain = {} if images and options.pixels is None else options.pictures(simulation.model)
     read = {name: image for name, (image, _) in images.items()}
     readings = {name: count for name, (_, count) in images.items()}
     left_out = {*images, *hidden}
     entries = {name: np.zeros(s) for name, s in sensing.shapes.items() if name not in left_out}
-    return Layout(entries, mode, dtype, {**own, **read}, readings, players, frames, goals)
+    return Layout(entries, mode, dtype, {**plain, **read}, readings, players, frames, goals)

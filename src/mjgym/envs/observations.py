@@ -1,6 +1,6 @@
-"""The present observations of episodes, and functions on observations.
+"""The current observations of episodes, and functions on observations.
 
-An observation is an array or a dict of them, of one simulation or of many.
+An observation is an array or a dict of arrays, of one simulation or of many.
 """
 
 import functools
@@ -22,17 +22,17 @@ from mjgym.task import Arrays
 
 
 class Observations:
-    """The present observation of episodes, and the one before it.
+    """The current observation of episodes, and the previous one.
 
-    Of a stack of frames, an episode's first one stands for those before it.
+    At an episode's start, its first frame fills a whole stack.
 
     Args:
-        episodes: that are observed.
-        options: say what an observation shows.
-        cameras: draw its pictures.
+        episodes: the episodes.
+        options: the environment's options.
+        cameras: renders images.
 
     Attributes:
-        layout: what an observation is made of.
+        layout: layout of the observation.
     """
 
     def __init__(self, episodes: Episodes, options: Options, cameras: Cameras) -> None:
@@ -45,7 +45,7 @@ class Observations:
         self.layout = layout_of(options, episodes, sensing)
         self._episodes = episodes
         self._cameras = cameras
-        # They take turns: arrays of their own in every step take as long as to fill them.
+        # Two buffers take turns: allocating arrays takes as long as filling them.
         self._now, self._before = self._buffer(), self._buffer()
         self._lead = episodes.view.lead
         first = self.present
@@ -57,11 +57,11 @@ class Observations:
 
     @property
     def present(self) -> Any:
-        """The last result of `observe`; the next but one overwrites it, a user gets a copy."""
+        """The last result of `observe`; the next but one overwrites it, so copy it for users."""
         return self._now.observation
 
     def observe(self) -> Any:
-        """Observe the present states."""
+        """Observe the current states."""
         self._now, self._before = self._before, self._now
         if self._now.older:
             self._now.continue_from(self._before)
@@ -74,8 +74,8 @@ class Observations:
         """Observe states that have just been written.
 
         Args:
-            state: what was written. Where it has no older frames, the present one stands for them.
-            rows: of the simulations that it was written to; `...` for the only one.
+            state: the written entries. Without older frames, the current frame fills the stack.
+            rows: numbers of the simulations; `...` for a single one.
 
         Returns:
             The observations of all simulations.
@@ -92,24 +92,20 @@ class Observations:
         return self.present
 
     def older_frames(self, rows: Any = ...) -> dict[str, np.ndarray]:
-        """Copies of the frames before the present one, as entries of a state.
-
-        Args:
-            rows: of simulations; `...` for the only one.
-        """
+        """Copies of the frames before the current one, as entries of a state."""
         to_numpy = self._episodes.view.to_numpy
         return {name: to_numpy(x)[rows].copy() for name, x in self._now.older.items()}
 
     def show(self, mask: Any = None) -> Any:
-        """Observe the present states of all simulations, or of a mask; what others show stays.
+        """Observe the current states of all simulations, or of a mask; others are kept.
 
         Returns:
-            Those whose observation is not finite, bool of shape lead; None where it is known that
-            there are none. Of a mask they go on to show what they did.
+            Those with an observation that is not finite, bool of shape lead; None if it is known
+            that there are none. Within a mask, they keep their previous observation.
         """
         if mask is None or mask.ndim == 0:
             shown = self.observe()
-            if self._is_vector and all_finite(shown):  # as in most steps, without more calls
+            if self._is_vector and all_finite(shown):  # the most common case
                 return None
             return not_finite(shown, self._lead)
         some = self._observe_some(mask)
@@ -120,20 +116,20 @@ class Observations:
         return bad
 
     def _observe_some(self, mask: Any) -> Any:
-        """The observation of those of a mask; what it holds of the others has no meaning."""
+        """The observations of a mask; those of others are meaningless."""
         some = self._some.write(self._entries(), lambda image: self._cameras.show(image, mask))
         self._some.repeat()
         return some
 
     @functools.cached_property
     def _some(self) -> "Buffer":
-        """Observations of episodes that begin in the step that ends the one before."""
+        """Buffer for episodes that begin in the step that ends the previous one."""
         return self._buffer()
 
     def take_back(self, mask: Any = ...) -> None:
-        """Show again, for the simulations of a mask or for all, what was before `observe`.
+        """Restore the observation before `observe`, for a mask of simulations or all.
 
-        Of a stack of frames, that is the last one from before, a second time.
+        In a stack of frames, the previous frame is repeated.
         """
         if self._now.older:
             self._now.continue_from(self._before, mask)
@@ -142,7 +138,7 @@ class Observations:
             replace(self.present, mask, self._before.observation)
 
     def restore(self, observation: Any) -> None:
-        """Show what was `present` elsewhere."""
+        """Set the current observation."""
         replace(self.present, ..., observation)
 
     def _entries(self) -> Arrays:
@@ -150,17 +146,17 @@ class Observations:
 
 
 class Buffer:
-    """An observation of one simulation or of many that is written again and again.
+    """An observation of one simulation or many that is overwritten in each step.
 
     Args:
-        layout: of the observation.
-        lead: shape of the view whose entries are written.
-        xp: namespace of their library.
+        layout: layout of the observation.
+        lead: leading shape of the view.
+        xp: array library of the view.
 
     Attributes:
-        observation: an array, or a dict of them.
-        older: of a stack, the frames before the last one, by their names in a state.
-        last: of a stack, the last frame by the same names, with the axis of frames.
+        observation: an array, or a dict of arrays.
+        older: the frames of a stack before the last one, by their names in a state.
+        last: the last frame of a stack by the same names, with the axis of frames.
     """
 
     def __init__(self, layout: Layout, lead: tuple[int, ...] = (), xp: Any = np) -> None:
@@ -175,7 +171,7 @@ class Buffer:
         )
         self.older: dict[str, Array] = {}
         self.last: dict[str, Array] = {}
-        self._newer: dict[str, Array] = {}  # the frames behind the first one
+        self._newer: dict[str, Array] = {}  # the frames after the first one
         frame = self.observation
         if layout.frames is not None:
             several = isinstance(frame, dict)
@@ -189,48 +185,46 @@ class Buffer:
                 self._newer[FRAMES + name] = stack[(*before, slice(1, None))]
                 self.last[FRAMES + name] = stack[(*before, slice(-1, None))]
         self._parts = [*layout.parts(frame).items()]
-        self._pictures = layout.shown_pictures(frame)
+        self._images = layout.shown_pictures(frame)
 
     def continue_from(self, before: "Buffer", mask: Any = ...) -> None:
-        """Take over the older frames from the observations before, of a mask or of all."""
+        """Take over the older frames from the previous observations, for a mask or all."""
         replace(self.older, mask, before._newer)
 
     def repeat(self, mask: Any = ...) -> None:
-        """Let the last frame stand for the older ones, of a mask or of all."""
+        """Fill the older frames with the last one, for a mask or all."""
         replace(self.older, mask, self.last)
 
     def write(self, entries: Arrays, draw: Callable[[Image], Array]) -> Any:
-        """The observation, with the entries and pictures of all simulations as its last frame.
+        """Write entries and images of all simulations as the last frame; returns the observation.
 
-        Args:
-            entries: by name.
-            draw: gives the pictures that are not among them.
+        Images that are not among the entries come from `draw`.
         """
         for name, part in self._parts:
             part[...] = entries[name]
-        for name, picture, part in self._pictures:
-            part[...] = entries[name] if name in entries else draw(picture)
+        for name, image, part in self._images:
+            part[...] = entries[name] if name in entries else draw(image)
         return self.observation
 
 
 def is_finite(observation: Any) -> bool:
-    """Whether all numbers of one observation of NumPy are finite."""
+    """Whether all numbers of a NumPy observation are finite."""
     if isinstance(observation, dict):
         return all(map(is_finite, observation.values()))
     return observation.dtype.kind != "f" or all_finite(observation)
 
 
 def not_finite(observation: Any, lead: tuple[int, ...]) -> Any:
-    """A mask of the observations that hold a number that is not finite, of shape lead.
+    """A mask of the observations that are not finite, of shape lead.
 
-    None where it is known that none does; what a device holds is not waited for.
+    None if it is known that all are finite; a device is not waited for.
     """
     bad = None
     for part in observation.values() if isinstance(observation, dict) else (observation,):
         if isinstance(part, np.ndarray) and is_finite(part):
             continue
         xp = namespace(part)
-        if not xp.isdtype(part.dtype, "real floating"):  # a picture's
+        if not xp.isdtype(part.dtype, "real floating"):  # an image
             continue
         rows = ~xp.all(xp.isfinite(xp.reshape(part, (*lead, -1))), axis=-1)
         bad = rows if bad is None else bad | rows
@@ -238,21 +232,20 @@ def not_finite(observation: Any, lead: tuple[int, ...]) -> Any:
 
 
 def copy_observation(observation: Any) -> Any:
-    """A copy of an observation in either mode."""
+    """A copy of an observation."""
     if isinstance(observation, dict):
         return {name: copied(value) for name, value in observation.items()}
-    # The common case without a call in between.
     return observation.copy() if isinstance(observation, np.ndarray) else copied(observation)
 
 
 def replace(observation: Any, rows: Any, source: Any) -> None:
-    """Overwrite the rows of a mask, `...` for all, with those of another batch of observations."""
+    """Overwrite the rows of a mask, or all with `...`, from another batch of observations."""
     if isinstance(observation, dict):
         for name, values in observation.items():
             replace(values, rows, source[name])
     elif rows is ... or isinstance(observation, np.ndarray):
         observation[rows] = source[rows]
-    else:  # a device would have to be waited for to know the rows
+    else:  # indexing by mask would wait for the device
         observation[...] = where_rows(rows, source, observation)
 
 
@@ -264,7 +257,7 @@ def row(observation: Any, i: int) -> Any:
 
 
 def rows_of(observation: Any, mask: np.ndarray) -> np.ndarray:
-    """Copies of the observations of a mask one by one, (n,) of objects; None of the others."""
+    """Copies of masked observations as an object array (n,), None elsewhere."""
     rows = np.full(len(mask), None, dtype=object)
     for i in np.flatnonzero(mask).tolist():
         rows[i] = row(observation, i)
@@ -272,7 +265,7 @@ def rows_of(observation: Any, mask: np.ndarray) -> np.ndarray:
 
 
 def take(observation: Any, rows: np.ndarray) -> Any:
-    """Copies of the observations of the sub-environments in `rows`."""
+    """Copies of the observations of some sub-environments."""
     if isinstance(observation, dict):
         return {name: value[rows] for name, value in observation.items()}
     return observation[rows]

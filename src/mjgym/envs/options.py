@@ -20,7 +20,7 @@ ON_DIVERGENCE = ("truncate", "raise")
 RENDER_MODES = (None, "rgb_array", "human")
 RENDER_QUALITIES = ("reference", "fast")
 VARY_EVERY = ("episode", "reset", "never")
-RESET_MASK = "reset_mask"  # the option of `reset` that batches take
+RESET_MASK = "reset_mask"  # option of a batch's `reset`
 
 
 @dataclass(frozen=True)
@@ -29,32 +29,32 @@ class Options:
 
     Args:
         observation: "flat" (one vector, the entries in the task's order), "dict", "pixels",
-            "flat+pixels", "dict+pixels", or of a `GoalTask` "goal" (`observation`, `achieved_goal`
-            and `desired_goal`, with the goal's reward).
-        dtype: of the entries, "float32" or "float64" (the simulator's own precision).
-        pixels: what the pictures of an observation show: `camera` (name, index, -1 for the free
-            camera, or a sequence of them), `width`, `height`, `kind` ("rgb" or "depth").
-        frame_stack: how many of the last observations of an episode one shows, along a new first
-            axis, the present one last; None for the present one without that axis. Before an
-            episode's first step all are its first, as in Gymnasium's `FrameStackObservation`.
-        on_divergence: "truncate" ends an episode whose simulation is no longer finite with the last
-            finite observation, reward 0 and `info["diverged"]`; "raise" raises `DivergenceError`.
+            "flat+pixels", "dict+pixels", or, for a `GoalTask`, "goal" (`observation`,
+            `achieved_goal` and `desired_goal`, with the goal's reward).
+        dtype: dtype of the entries, "float32" or "float64" (the simulator's precision).
+        pixels: images in the observation: `camera` (name, index, -1 for the free camera, or a
+            sequence of them), `width`, `height`, `kind` ("rgb" or "depth").
+        frame_stack: number of stacked observations, along a new first axis, the current one last;
+            None for no such axis. The first observation of an episode fills the stack, as in
+            Gymnasium's `FrameStackObservation`.
+        on_divergence: "truncate" ends an episode that is no longer finite with the last finite
+            observation, reward 0 and `info["diverged"]`; "raise" raises `DivergenceError`.
         render_mode: None, "rgb_array" or "human".
-        camera: of `render()`: name, index, -1 for the free camera, or None for the task's
+        camera: camera of `render()`: name, index, -1 for the free camera, or None for the task's
             viewpoint.
-        width: of `render()`, in pixels.
-        height: of `render()`, in pixels.
+        width: width of `render()`, in pixels.
+        height: height of `render()`, in pixels.
         render_quality: "reference" (the published look) or "fast" (no shadows or reflections).
-        show: elements that `render()` shows beside the shapes, e.g. ("joints", "contacts"); see
-            `mjgym.envs.overlays.Overlay.of`. Pictures of an observation never have them.
-        groups: groups of elements that `render()` shows, e.g. {"geom": (0, 1, 2, 3)}; likewise.
-        visualize_reward: let the colours of the bodies follow the reward.
-        observables: how entries of the observation are read (`mjgym.Observable`), and entries of
-            one's own (`mjgym.observe`), by name.
-        vary: numbers of the model that vary (distributions of `mjgym.variation`), by field and
-            name, e.g. "body_mass[torso]"; see `mjgym.variation.varying.Varying`.
-        vary_every: "episode" draws them for each episode, "reset" only for those that a call of
-            `reset` starts and not an autoreset, "never" once, for the first episode.
+        show: extra elements that `render()` shows, e.g. ("joints", "contacts"); see
+            `mjgym.envs.overlays.Overlay.of`. Images in observations never have them.
+        groups: groups of elements that `render()` shows, e.g. {"geom": (0, 1, 2, 3)}.
+        visualize_reward: whether body colours follow the reward.
+        observables: how entries of the observation are read (`mjgym.Observable`), and additional
+            entries (`mjgym.observe`), by name.
+        vary: model fields that vary (distributions of `mjgym.variation`), by field and name, e.g.
+            "body_mass[torso]"; see `mjgym.variation.varying.Varying`.
+        vary_every: "episode" draws them for each episode, "reset" only for those that the user's
+            `reset` starts, "never" once, for the first episode.
 
     Raises:
         ValueError: a value is unknown; the message names the argument and the valid ones.
@@ -101,28 +101,24 @@ class Options:
         Overlay.of(self.show, self.groups)
 
     def pictures(self, model: mujoco.MjModel) -> dict[str, Image]:
-        """The pictures of an observation, checked against the model's cameras."""
+        """The images of an observation, checked against the model's cameras."""
         return pixels.parse(self.pixels, model) if "pixels" in self.observation else {}
 
     def varying(self, model: mujoco.MjModel) -> Varying | None:
-        """The user's variations of a model, besides the task's own; None if there are none."""
+        """The user's variations of a model; None if there are none."""
         return None if self.vary is None else Varying(self.vary, model)
 
     def draws(self, varying: Varying | None, n: int) -> Draws | None:
-        """The varied numbers of n simulations; None if nothing varies."""
+        """The varied values of n simulations; None if nothing varies."""
         return None if varying is None else Draws(varying, self.vary_every, n)
 
 
 def check_reset_options(options: Any, known: tuple[str, ...] = ()) -> None:
-    """Refuse options of `reset` that would be without effect.
-
-    Args:
-        options: as given to `reset`.
-        known: names of those that there are.
+    """Refuse unknown options of `reset`.
 
     Raises:
-        TypeError: they are no dict.
-        ValueError: one is unknown; the message names the nearest ones.
+        TypeError: not a dict.
+        ValueError: one is unknown; the message suggests the nearest ones.
     """
     if options is None:
         return

@@ -1,4 +1,4 @@
-"""A batch in groups that step in the background, so that a policy acts while physics runs."""
+"""A batch in groups that step in the background while a policy computes actions."""
 
 import threading
 from collections import deque
@@ -18,14 +18,14 @@ from mjgym.envs.vector import Result, VectorEnv
 from mjgym.loop.states import check_state
 from mjgym.task import Task
 
-ENV_ID = "env_id"  # of an info: the numbers of the sub-environments that it is of
+ENV_ID = "env_id"  # key of an info: the numbers of its sub-environments
 
 
 class OverlappedVectorEnv(GoalMethods, gymnasium.vector.VectorEnv[Any, Any, Any]):
-    """Groups of sub-environments of one vector environment, which one thread steps by turns.
+    """Groups of sub-environments that one background thread steps in turn.
 
-    `send` gives a group its actions and returns at once; `recv` waits for the group that was sent
-    to first. While a policy acts for one group, the others step:
+    `send` passes actions to a group and returns at once; `recv` waits for the group that was sent
+    actions first. While a policy acts for one group, the others step:
 
         observations, info = envs.reset(seed=0)
         for ids in envs.groups:
@@ -38,23 +38,23 @@ class OverlappedVectorEnv(GoalMethods, gymnasium.vector.VectorEnv[Any, Any, Any]
     groups and waits for them; `step_async` and `step_wait` are its halves.
 
     Args:
-        task: what to run.
+        task: the task.
         num_envs: number of sub-environments.
-        overlap: number of groups, as alike in size as can be.
-        **arguments: of each group's `VectorEnv`.
+        overlap: number of groups, of nearly equal sizes.
+        **arguments: arguments of each group's `VectorEnv`.
 
     Attributes:
-        groups: the numbers of each group's sub-environments.
-        task: what is run.
+        groups: numbers of each group's sub-environments.
+        task: the task.
 
     Raises:
-        ValueError: there are more groups than sub-environments, or less than two.
+        ValueError: `overlap` is less than two or more than `num_envs`.
     """
 
     def __init__(
         self, task: Task, num_envs: int = 2, *, overlap: int = 2, **arguments: Any
     ) -> None:
-        self.closed = True  # until there is something to close
+        self.closed = True  # until construction succeeds
         whole = isinstance(overlap, int) and not isinstance(overlap, bool)
         if not (whole and 2 <= overlap <= num_envs):
             raise ValueError(
@@ -65,7 +65,6 @@ class OverlappedVectorEnv(GoalMethods, gymnasium.vector.VectorEnv[Any, Any, Any]
         self._adopt([VectorEnv(task, count, **arguments) for count in counts])
 
     def _adopt(self, members: list[VectorEnv]) -> None:
-        """Become the groups that these are."""
         self._members, first = members, members[0]
         self.task = first.task
         counts = [member.num_envs for member in members]
@@ -91,7 +90,7 @@ class OverlappedVectorEnv(GoalMethods, gymnasium.vector.VectorEnv[Any, Any, Any]
     ) -> tuple[Any, dict[str, Any]]:
         """Start episodes in all sub-environments, or in some; see `VectorEnv.reset`.
 
-        Groups that have been sent actions finish their steps first; nobody receives those.
+        Groups that are stepping finish first, and their results are dropped.
         """
         self._members[0].check_usable()
         seeds = seed_list(seed, self.num_envs)
@@ -99,31 +98,30 @@ class OverlappedVectorEnv(GoalMethods, gymnasium.vector.VectorEnv[Any, Any, Any]
         self._finish()
         parts = []
         for ids, member in zip(self.groups, self._members, strict=True):
-            own = [seeds[i] for i in ids]
+            group_seeds = None if seed is None else [seeds[i] for i in ids]
             if mask is None:
-                parts.append(member.reset(seed=None if seed is None else own))
+                parts.append(member.reset(seed=group_seeds))
             elif mask[ids].any():
-                some = {RESET_MASK: mask[ids]}
-                parts.append(member.reset(seed=None if seed is None else own, options=some))
+                parts.append(member.reset(seed=group_seeds, options={RESET_MASK: mask[ids]}))
             else:
                 parts.append((member.present(), {}))
         return _joined([o for o, _ in parts]), self._joined_infos([i for _, i in parts])
 
-    # One group after the other.
+    # Single groups.
 
     def send(self, actions: Any, ids: Ids = None) -> None:
-        """Let a group, or all of them, make a control step in the background.
+        """Step a group, or all of them, in the background.
 
         Args:
-            actions: (len(ids), number of actions); the caller may write to them afterwards.
-            ids: of a group, as `groups` and `info["env_id"]` have them; None for all groups.
+            actions: (len(ids), number of actions); copied.
+            ids: numbers of a group's sub-environments, as in `groups` and `info["env_id"]`; None
+                for all groups.
 
         Raises:
-            ValueError: they are not the numbers of a group, or the actions have a wrong shape or
-                one is not finite.
+            ValueError: `ids` is not a group, or actions have a wrong shape or are not finite.
             gymnasium.error.ResetNeeded: a sub-environment has no episode.
-            RuntimeError: the group has been sent actions whose results nobody has received, or this
-                process is a fork of the one with the thread.
+            RuntimeError: the group's previous results have not been received, or this process is a
+                fork of the one with the thread.
         """
         self._members[0].check_usable()
         if ids is None:
@@ -133,25 +131,25 @@ class OverlappedVectorEnv(GoalMethods, gymnasium.vector.VectorEnv[Any, Any, Any]
         if any(k == waiting for waiting, _ in self._sent):
             raise RuntimeError(f"group {k} is stepping; recv() its results first")
         member = self._members[k]
-        given = member.checked_actions(actions, (member.num_envs, *self._action_shape)).copy()
+        checked = member.checked_actions(actions, (member.num_envs, *self._action_shape)).copy()
         member.check_ready()
-        self._sent.append((k, self._worker.submit(member.step, given)))
+        self._sent.append((k, self._worker.submit(member.step, checked)))
 
     def recv(self, timeout: float | None = None) -> Result:
         """Wait for the results of the group that was sent actions first.
 
         Args:
-            timeout: s to wait for; None or infinity for as long as it takes.
+            timeout: seconds to wait; None or infinity for no limit.
 
         Returns:
-            What `VectorEnv.step` returns of the group, with `info["env_id"]`, its numbers.
+            The results of the group's `VectorEnv.step`, with its numbers in `info["env_id"]`.
 
         Raises:
             RuntimeError: no group has been sent actions, or this process is a fork of the one with
                 the thread.
             TimeoutError: the group is not done; it can be received later.
-            ValueError: the timeout is no number, or negative.
-            Exception: what `VectorEnv.step` raises.
+            ValueError: the timeout is not a number, or negative.
+            Exception: raised by `VectorEnv.step`.
         """
         self._members[0].check_usable()
         wait = _seconds(timeout)
@@ -171,54 +169,54 @@ class OverlappedVectorEnv(GoalMethods, gymnasium.vector.VectorEnv[Any, Any, Any]
         return result
 
     def _group(self, ids: Any) -> int:
-        given = np.asarray(ids)
-        for k, own in enumerate(self.groups):
-            if np.array_equal(own, given):
+        numbers = np.asarray(ids)
+        for k, group in enumerate(self.groups):
+            if np.array_equal(group, numbers):
                 return k
-        spans = ", ".join(f"{own[0]} to {own[-1]}" for own in self.groups)
+        spans = ", ".join(f"{group[0]} to {group[-1]}" for group in self.groups)
         raise ValueError(f"ids: not those of a group; the groups are {spans}")
 
-    # All at once.
+    # All groups.
 
     @property
     def _action_shape(self) -> tuple[int, ...]:
         return tuple(self.single_action_space.shape or ())
 
     def step_async(self, actions: Any) -> None:
-        """Let all groups make a control step in the background.
+        """Step all groups in the background.
 
         Raises:
-            ValueError: the actions have a wrong shape or one is not finite; nothing is stepped.
+            ValueError: actions have a wrong shape or are not finite; nothing is stepped.
             gymnasium.error.ResetNeeded: a sub-environment has no episode; nothing is stepped.
-            RuntimeError: a group has been sent actions whose results nobody has received, or this
-                process is a fork of the one with the thread.
+            RuntimeError: a group's previous results have not been received, or this process is a
+                fork of the one with the thread.
         """
         self._members[0].check_usable()
         if self._sent:
             raise RuntimeError(f"group {self._sent[0][0]} is stepping; receive its results first")
         member = self._members[0]
-        given = member.checked_actions(actions, (self.num_envs, *self._action_shape))
+        checked = member.checked_actions(actions, (self.num_envs, *self._action_shape))
         for each in self._members:
             each.check_ready()
         for ids in self.groups:
-            self.send(given[ids], ids)
+            self.send(checked[ids], ids)
 
     def step_wait(self, timeout: float | None = None) -> Result:
-        """Wait for what `step_async` began; see `VectorEnv.step`.
+        """Wait for the results of `step_async`; see `VectorEnv.step`.
 
         Raises:
-            RuntimeError: no step has been begun, or this process is a fork of the one with the
-                thread.
-            TimeoutError: it is not done; it can be waited for again.
-            ValueError: the timeout is no number, or negative.
-            Exception: what `VectorEnv.step` raises.
+            RuntimeError: `step_async` has not been called, or this process is a fork of the one
+                with the thread.
+            TimeoutError: the step is not done; it can be waited for again.
+            ValueError: the timeout is not a number, or negative.
+            Exception: raised by `VectorEnv.step`.
         """
         self._members[0].check_usable()
         wait = _seconds(timeout)
         if len(self._sent) < len(self.groups):
             raise RuntimeError("step_wait: call step_async() first")
         try:
-            self._sent[-1][1].exception(wait)  # the groups step in their order
+            self._sent[-1][1].exception(wait)  # groups step in order
         except NotDone:
             raise TimeoutError(f"the step is not done after {timeout} s") from None
         parts: list[Result] = []
@@ -247,7 +245,7 @@ class OverlappedVectorEnv(GoalMethods, gymnasium.vector.VectorEnv[Any, Any, Any]
         return self.step_wait()
 
     def _joined_infos(self, infos: Sequence[dict[str, Any]]) -> dict[str, Any]:
-        """One info of all groups; masks tell what a group does not have."""
+        """One info of all groups; masks mark missing values."""
         names = dict.fromkeys(name for info in infos for name in info)
         joined: dict[str, Any] = {}
         for name in names:
@@ -265,7 +263,7 @@ class OverlappedVectorEnv(GoalMethods, gymnasium.vector.VectorEnv[Any, Any, Any]
             )
         return joined
 
-    # What is of each sub-environment.
+    # Per sub-environment.
 
     def get_state(self) -> dict[str, np.ndarray]:
         """Everything that the futures of all episodes depend on; see `VectorEnv.get_state`."""
@@ -274,7 +272,7 @@ class OverlappedVectorEnv(GoalMethods, gymnasium.vector.VectorEnv[Any, Any, Any]
         return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
 
     def set_state(self, state: dict[str, Any]) -> Any:
-        """Write what `get_state` gives, or some of its entries; see `VectorEnv.set_state`."""
+        """Write a result of `get_state`, or some of its entries; see `VectorEnv.set_state`."""
         self._finish()
         checked = check_state(state, self.get_state(), np.arange(self.num_envs))
         parts = []
@@ -295,36 +293,36 @@ class OverlappedVectorEnv(GoalMethods, gymnasium.vector.VectorEnv[Any, Any, Any]
     def set_attr(self, name: str, values: Any) -> None:
         """Set an attribute of each sub-environment; see `VectorEnv.set_attr`."""
         self._finish()
-        if name == "np_random":  # all others are refused by the first group
+        if name == "np_random":  # the first group refuses all others
             values = generator_list(name, values, self.num_envs)
         for ids, member in zip(self.groups, self._members, strict=True):
             member.set_attr(name, [values[i] for i in ids] if name == "np_random" else values)
 
     def render(self) -> tuple[np.ndarray, ...] | None:
-        """A picture of each sub-environment; see `VectorEnv.render`."""
+        """An image of each sub-environment; see `VectorEnv.render`."""
         self._finish()
         parts = [member.render() for member in self._members]
         return None if parts[0] is None else tuple(x for part in parts if part for x in part)
 
     def close_extras(self, **kwargs: Any) -> None:
-        """Let the groups finish, and let go of them."""
-        if "_worker" in vars(self):  # not where the constructor has raised
+        """Wait for the groups and close them."""
+        if "_worker" in vars(self):  # unless the constructor has raised
             self._worker.shutdown()
             self._sent.clear()
             for member in self._members:
                 member.close()
 
     def _finish(self) -> None:
-        """Wait for all groups; nobody receives what they have been sent."""
+        """Wait for all groups and drop their results."""
         self._check_open()
         if self._sent:
-            self._members[0].check_usable()  # in a fork they would never be done
+            self._members[0].check_usable()  # in a fork they would never finish
         while self._sent:
             self._sent.popleft()[1].exception()
 
     @property
     def spec(self) -> Any:
-        """The specification that Gymnasium made them from; None without one. Groups share it."""
+        """Gymnasium's specification, shared by the groups, or None."""
         return self._members[0].spec
 
     @spec.setter
@@ -336,7 +334,7 @@ class OverlappedVectorEnv(GoalMethods, gymnasium.vector.VectorEnv[Any, Any, Any]
         """For pickle and deepcopy: the groups.
 
         Raises:
-            RuntimeError: one has been sent actions whose results nobody has received.
+            RuntimeError: a group is stepping.
         """
         self._check_open()
         if self._sent:
@@ -355,11 +353,7 @@ class OverlappedVectorEnv(GoalMethods, gymnasium.vector.VectorEnv[Any, Any, Any]
 
 
 def _seconds(timeout: float | None) -> float | None:
-    """A time to wait for; None for ever, as for longer than a thread can wait.
-
-    Raises:
-        ValueError: it is no number, or negative.
-    """
+    """A timeout in seconds; None for no limit, or one longer than a thread can wait."""
     if timeout is None:
         return None
     if not (isinstance(timeout, int | float | np.number) and timeout >= 0):
@@ -368,7 +362,6 @@ def _seconds(timeout: float | None) -> float | None:
 
 
 def _joined(parts: Sequence[Any]) -> Any:
-    """Observations of all groups, arrays or dicts of them."""
     if isinstance(parts[0], dict):
         return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
     return np.concatenate(list(parts))

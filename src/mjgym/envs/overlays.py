@@ -1,4 +1,4 @@
-"""Elements that pictures and viewers show beside the shapes: joints, contacts, forces, frames."""
+"""Extra elements that images and viewers show: joints, contacts, forces, frames."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -9,7 +9,7 @@ import mujoco
 from mjgym.util.suggestions import or_else
 
 GROUPED = ("geom", "site", "joint", "tendon", "actuator", "flex", "skin")
-"""Kinds of elements that have groups, numbered from 0 to 5; 0 to 2 are shown."""
+"""Element kinds with groups, numbered from 0 to 5; 0 to 2 are shown by default."""
 
 _GROUPS = 6
 _VIS = mujoco.mjtVisFlag
@@ -63,11 +63,11 @@ _LABELS = {
     "force_labels": mujoco.mjtLabel.mjLABEL_CONTACTFORCE,
 }
 WORDS = tuple(dict.fromkeys((*_FLAGS, *_FRAMES, *_LABELS)))
-"""The words that `show` takes."""
+"""Valid words of `show`."""
 
-# Words that show the elements of all groups, of their kind.
+# Words that show elements of all groups.
 _OF_KIND = {f"{kind}s": kind for kind in ("geom", "site", "joint", "tendon", "actuator")}
-# Flags, frames and labels of what follows from forces and collisions, beyond kinematics.
+# Flags and labels that need forces and collisions, not just kinematics.
 _OF_FORCES = {
     _VIS.mjVIS_CONTACTPOINT,
     _VIS.mjVIS_CONTACTFORCE,
@@ -86,7 +86,7 @@ _CONTACT_LABELS = {
 
 
 def _plain() -> tuple[int, ...]:
-    """The engine's default flags without rays of range finders, as published."""
+    """The engine's default flags without rangefinder rays, as published."""
     flags = [int(flag) for flag in mujoco.MjvOption().flags]
     flags[_VIS.mjVIS_RANGEFINDER] = 0
     return tuple(flags)
@@ -94,15 +94,15 @@ def _plain() -> tuple[int, ...]:
 
 @dataclass(frozen=True)
 class Overlay:
-    """Visual options of a picture or a viewer, as plain numbers.
+    """Visual options of an image or a viewer, as plain numbers.
 
     Attributes:
-        flags: of `mujoco.mjtVisFlag`, by number.
-        groups: six numbers for each kind that differs from the default, 1 for a group that is
-            shown; by kind, see `GROUPED`.
-        frame: of `mujoco.mjtFrame`.
-        label: of `mujoco.mjtLabel`.
-        depths: of the bounding volumes and of the layers of flexes that are drawn.
+        flags: by index of `mujoco.mjtVisFlag`.
+        groups: six numbers, 1 for a visible group, for each kind that differs from the default; see
+            `GROUPED`.
+        frame: a `mujoco.mjtFrame`.
+        label: a `mujoco.mjtLabel`.
+        depths: depth of bounding volumes and layer of flexes that are drawn.
     """
 
     flags: tuple[int, ...] = field(default_factory=_plain)
@@ -113,19 +113,19 @@ class Overlay:
 
     @classmethod
     def of(cls, show: Any = (), groups: Any = None) -> Self:
-        """The options that words ask for.
+        """The options for some words.
 
         Args:
-            show: words of `WORDS`, or one of them; or an `MjvOption`, as it is. "geoms", "sites",
-                "joints", "tendons" and "actuators" show those of all groups. One kind of frames and
-                one kind of labels can be shown at a time.
-            groups: the groups that are shown, a number or several from 0 to 5, by kind of element,
-                e.g. {"geom": (0, 1, 2, 3)}; other kinds keep theirs.
+            show: one or more of `WORDS`, or an `MjvOption`. "geoms", "sites", "joints", "tendons"
+                and "actuators" show elements of all groups. One kind of frames and one kind of
+                labels can be shown at a time.
+            groups: visible groups by kind of element, a number or several from 0 to 5, e.g.
+                {"geom": (0, 1, 2, 3)}; other kinds keep their defaults.
 
         Raises:
-            TypeError: `show` is no sequence of words, or `groups` no mapping.
-            ValueError: there is no such word, kind or group; the message names the nearest ones. Or
-                there are two kinds of frames or of labels.
+            TypeError: `show` is not a sequence of words, or `groups` not a mapping.
+            ValueError: a word, kind or group is unknown; the message suggests the nearest ones. Or
+                several kinds of frames or of labels are requested.
         """
         if isinstance(show, mujoco.MjvOption):
             if groups:
@@ -151,7 +151,7 @@ class Overlay:
 
     @classmethod
     def of_option(cls, option: mujoco.MjvOption) -> Self:
-        """The same numbers as an `MjvOption` has."""
+        """The options of an `MjvOption`."""
         return cls(
             tuple(int(flag) for flag in option.flags),
             {kind: tuple(int(n) for n in getattr(option, f"{kind}group")) for kind in GROUPED},
@@ -161,7 +161,7 @@ class Overlay:
         )
 
     def write(self, option: mujoco.MjvOption) -> None:
-        """Let an `MjvOption` have these numbers."""
+        """Write the options into an `MjvOption`."""
         plain = mujoco.MjvOption()
         option.flags[:] = self.flags
         for kind in GROUPED:
@@ -171,14 +171,14 @@ class Overlay:
         option.bvh_depth, option.flex_layer = self.depths
 
     def option(self) -> mujoco.MjvOption:
-        """An `MjvOption` with these numbers."""
+        """An `MjvOption` with these options."""
         option = mujoco.MjvOption()
         self.write(option)
         return option
 
     @property
     def needs_forces(self) -> bool:
-        """Whether collisions, forces or sensors are shown, which follow from more than poses."""
+        """Whether collisions, forces or sensors are shown, which need more than kinematics."""
         return (
             any(self.flags[flag] for flag in _OF_FORCES)
             or self.frame == mujoco.mjtFrame.mjFRAME_CONTACT
@@ -192,10 +192,10 @@ def _checked(groups: Any) -> dict[str, tuple[int, ...]]:
     if not isinstance(groups, Mapping):
         raise TypeError(f"groups: expected a dict such as {{'geom': (0, 1, 2, 3)}}, got {groups!r}")
     shown = {}
-    for kind, given in groups.items():
+    for kind, visible in groups.items():
         if kind not in GROUPED:
             raise ValueError(f"groups: {kind!r} is unknown{or_else(str(kind), GROUPED)}")
-        numbers = [given] if isinstance(given, int) else list(given)
+        numbers = [visible] if isinstance(visible, int) else list(visible)
         for number in numbers:
             if number not in range(_GROUPS):
                 raise ValueError(f"groups: {kind}s have groups 0 to 5, not {number!r}")
@@ -204,12 +204,12 @@ def _checked(groups: Any) -> dict[str, tuple[int, ...]]:
 
 
 def _only(what: str, words: Sequence[str], known: Mapping[str, Any]) -> int:
-    """The number of the one word of a kind, 0 for none."""
-    found = sorted({word for word in words if word in known})
-    if len(found) > 1:
-        raise ValueError(f"show: one kind of {what} at a time, not {' and '.join(found)}")
-    return int(known[found[0]]) if found else 0
+    """The number of the one word of a kind, 0 if there is none."""
+    matching = sorted({word for word in words if word in known})
+    if len(matching) > 1:
+        raise ValueError(f"show: one kind of {what} at a time, not {' and '.join(matching)}")
+    return int(known[matching[0]]) if matching else 0
 
 
 PLAIN = Overlay()
-"""The published look: nothing beside the shapes."""
+"""The published look: no extra elements."""

@@ -1,4 +1,4 @@
-"""One match for those who train several agents with PettingZoo."""
+"""A match as a PettingZoo environment."""
 
 from typing import Any
 
@@ -16,26 +16,26 @@ try:
 except ImportError as error:
     raise ImportError(f"parallel_env needs PettingZoo: {install('pettingzoo')}") from error
 
-# The option of `reset` that PettingZoo's own test of the interface gives; it is without effect.
+# PettingZoo's API test passes this option to `reset`; it has no effect.
 _TRIED = ("options",)
-_STATE = ("qpos", "qvel", "act")  # what `state` holds
+_STATE = ("qpos", "qvel", "act")  # entries of `state`
 
 
 class ParallelEnv(pettingzoo.ParallelEnv):  # type: ignore[misc]
-    """A match whose players are the agents: home_0, home_1, ..., away_0, ...
+    """A match with its players as agents: home_0, home_1, ..., away_0, ...
 
-    All agents act until the match ends, which it does for all of them in the same step.
+    All agents act until the match ends, for all of them in the same step.
 
     Args:
-        task: with players.
-        name: of the environment.
+        task: a task with players.
+        name: name of the environment.
         **options: `max_episode_steps` and the keyword arguments of `mjgym.Env`.
 
     Attributes:
         possible_agents: all players.
-        agents: those who act: all of them, and nobody behind the end of a match.
+        agents: the acting players: all of them, or none after the end of a match.
         players: the same match as a vector environment of its players.
-        state_space: of what `state` returns.
+        state_space: space of `state()`.
 
     Raises:
         ValueError: the task has no players, or `render_mode` is "human".
@@ -54,7 +54,7 @@ class ParallelEnv(pettingzoo.ParallelEnv):  # type: ignore[misc]
             "render_fps": self.players.metadata["render_fps"],
         }
         one = self.players
-        # A space of its own for each agent: they are seeded one by one.
+        # Separate spaces, since agents seed them one by one.
         self.observation_spaces = {
             agent: _copied(one.single_observation_space) for agent in self.possible_agents
         }
@@ -66,11 +66,11 @@ class ParallelEnv(pettingzoo.ParallelEnv):  # type: ignore[misc]
         self.state_space = gymnasium.spaces.Box(-np.inf, np.inf, (size,), np.float64)
 
     def observation_space(self, agent: str) -> Any:
-        """The space of what an agent sees."""
+        """The observation space of an agent."""
         return self.observation_spaces[agent]
 
     def action_space(self, agent: str) -> Any:
-        """The space of what an agent does."""
+        """The action space of an agent."""
         return self.action_spaces[agent]
 
     def reset(
@@ -79,7 +79,7 @@ class ParallelEnv(pettingzoo.ParallelEnv):  # type: ignore[misc]
         """Start a match. There are no options.
 
         Returns:
-            Observations and infos by agent; an info tells its `team` and `number`.
+            Observations and infos by agent; an info holds its `team` and `number`.
 
         Raises:
             ValueError: `options` has an entry.
@@ -101,16 +101,16 @@ class ParallelEnv(pettingzoo.ParallelEnv):  # type: ignore[misc]
         """Advance by one control step.
 
         Args:
-            actions: by agent, of all of them.
+            actions: by agent, for all of them.
 
         Returns:
-            Observations, rewards, terminations, truncations and infos by agent; nothing behind the
-            end of a match.
+            Observations, rewards, terminations, truncations and infos by agent; empty after the end
+            of a match.
 
         Raises:
             gymnasium.error.ResetNeeded: no match has been started.
-            ValueError: an agent has no action, there is no such agent, or an action has a wrong
-                shape or is not finite; nothing has been stepped.
+            ValueError: an agent is unknown or has no action, or an action has a wrong shape or is
+                not finite; nothing has been stepped.
         """
         if not self.agents:
             if not self._begun:
@@ -122,8 +122,8 @@ class ParallelEnv(pettingzoo.ParallelEnv):  # type: ignore[misc]
         for agent in actions:
             if agent not in self.possible_agents:
                 raise ValueError(f"actions: there is no agent {agent!r}")
-        given = np.stack([self._checked(agent, actions[agent]) for agent in self.possible_agents])
-        observations, rewards, terminations, truncations, info = self.players.step(given)
+        rows = np.stack([self._checked(agent, actions[agent]) for agent in self.possible_agents])
+        observations, rewards, terminations, truncations, info = self.players.step(rows)
         result = (
             self._by_agent(observations),
             dict(zip(self.possible_agents, rewards.tolist(), strict=True)),
@@ -150,24 +150,24 @@ class ParallelEnv(pettingzoo.ParallelEnv):  # type: ignore[misc]
         return {agent: observations[i] for i, agent in enumerate(self.possible_agents)}
 
     def _infos(self, info: dict[str, Any]) -> dict[str, dict[str, Any]]:
-        told = {name: values for name, values in info.items() if not name.startswith("_")}
+        known = {name: values for name, values in info.items() if not name.startswith("_")}
         return {
-            agent: {name: values[i].item() for name, values in told.items() if info[f"_{name}"][i]}
+            agent: {name: values[i].item() for name, values in known.items() if info[f"_{name}"][i]}
             for i, agent in enumerate(self.possible_agents)
         }
 
     def state(self) -> np.ndarray:
-        """Positions, velocities and activations of the simulator, float64 (nq + nv + na,)."""
+        """Positions, velocities and activations of the simulation, float64 (nq + nv + na,)."""
         state = self.players.matches.get_state()
         return np.concatenate([state[name][0] for name in _STATE if name in state])
 
     def render(self) -> np.ndarray | None:
-        """A picture, uint8 (height, width, 3), with render_mode="rgb_array"."""
-        pictures = self.players.render()
-        return None if pictures is None else pictures[0]
+        """An image, uint8 (height, width, 3), with render_mode="rgb_array"."""
+        images = self.players.render()
+        return None if images is None else images[0]
 
     def close(self) -> None:
-        """Let go of the simulation; more than once is fine."""
+        """Release the simulation; may be called more than once."""
         self.players.close()
 
 

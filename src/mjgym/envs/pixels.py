@@ -1,4 +1,4 @@
-"""Pictures as observations: which cameras, how large, of what kind."""
+"""Images in observations: cameras, sizes and kinds."""
 
 import dataclasses
 from collections.abc import Mapping, Sequence
@@ -14,18 +14,14 @@ from mjgym.task.viewpoint import Viewpoint
 from mjgym.util.numbers import whole_number
 from mjgym.util.suggestions import or_else
 
-MAX_SIZE = 16384  # pixels of a picture's width or height; no more are sure to be drawn
-KEY = "pixels"  # of the picture in an observation; "pixels_<camera>" if there are several
+MAX_SIZE = 16384  # pixels of an image's width or height that OpenGL is sure to render
+KEY = "pixels"  # of the image in an observation; "pixels_<camera>" if there are several
 
 
 def space(image: Image, lead: tuple[int, ...] = (), readings: int = 0) -> gymnasium.spaces.Box:
-    """The space of a picture, or of a batch of them.
+    """The space of an image, or of a batch of shape lead.
 
-    Args:
-        image: the picture.
-        lead: shape of the batch.
-        readings: how many pictures an observation shows, along a first axis; 0 for one, without
-            that axis.
+    `readings` is the number of images along a first axis; 0 for one without that axis.
     """
     lead = (*lead, readings) if readings else lead
     if image.kind == "depth":
@@ -34,22 +30,22 @@ def space(image: Image, lead: tuple[int, ...] = (), readings: int = 0) -> gymnas
 
 
 def blank(image: Image) -> np.ndarray:
-    """A picture of nothing, for its shape and kind of numbers."""
+    """A blank image, for its shape and dtype."""
     empty = space(image)
     return np.zeros(empty.shape, empty.dtype)
 
 
 def parse(pixels: Mapping[str, Any] | None, model: mujoco.MjModel) -> dict[str, Image]:
-    """The pictures that the keyword argument `pixels` asks for, by their key in the observation.
+    """The images that the keyword argument `pixels` asks for, by observation key.
 
     Args:
-        pixels: fields of `Image`; `camera` may be a sequence, for one picture from each.
-        model: that has the cameras.
+        pixels: fields of `Image`; `camera` may be a sequence, for one image each.
+        model: the model with the cameras.
 
     Raises:
         TypeError: `pixels` is not a mapping.
-        ValueError: it has an unknown field, kind or camera, or a size that is not positive; the
-            message names the nearest valid ones.
+        ValueError: a field, kind or camera is unknown, or a size is not positive; the message
+            suggests the nearest valid ones.
     """
     if pixels is not None and not isinstance(pixels, Mapping):
         raise TypeError(f"pixels: expected a dict, got {type(pixels).__name__}")
@@ -60,21 +56,21 @@ def parse(pixels: Mapping[str, Any] | None, model: mujoco.MjModel) -> dict[str, 
             raise ValueError(f"pixels: no field {name!r}{or_else(name, known)}")
     cameras = fields.pop("camera", Image.camera)
     several = isinstance(cameras, Sequence) and not isinstance(cameras, str)
-    pictures = {}
+    images = {}
     for camera in cameras if several else [cameras]:
-        picture = Image(known_camera("pixels: camera", camera, model), **fields)
-        check("pixels", picture, model)
-        pictures[f"{KEY}_{camera}" if several else KEY] = picture
-    if not pictures:
+        image = Image(known_camera("pixels: camera", camera, model), **fields)
+        check("pixels", image, model)
+        images[f"{KEY}_{camera}" if several else KEY] = image
+    if not images:
         raise ValueError("pixels: 'camera' names no camera")
-    return pictures
+    return images
 
 
 def check(argument: str, image: Image, model: mujoco.MjModel) -> None:
-    """Refuse a picture that the model cannot give.
+    """Refuse an image that the model cannot provide.
 
     Raises:
-        ValueError: there is no such camera or kind, or a size is not positive; the message begins
+        ValueError: the camera or kind is unknown, or a size is not positive; the message begins
             with the argument.
     """
     known_camera(argument, image.camera, model)
@@ -85,7 +81,7 @@ def check(argument: str, image: Image, model: mujoco.MjModel) -> None:
 
 
 def viewpoint(task: Task, model: mujoco.MjModel) -> str | int | Viewpoint:
-    """The camera that shows a task to people where none is asked for; see `Task.viewpoint`.
+    """The default camera of a task; see `Task.viewpoint`.
 
     Raises:
         ValueError: the task names a camera or a body that its model does not have.
@@ -110,10 +106,10 @@ def known_bodies(argument: str, viewpoint: Viewpoint, model: mujoco.MjModel) -> 
 
 
 def known_camera(argument: str, camera: str | int, model: mujoco.MjModel) -> str | int:
-    """The camera, if there is one such; 0 means the free camera in a model that has no other.
+    """The camera, if it exists; 0 means the free camera in a model without cameras.
 
     Raises:
-        ValueError: there is no such camera; the message names the argument and the nearest ones.
+        ValueError: it does not; the message names the argument and the nearest ones.
     """
     names = [model.camera(i).name for i in range(model.ncam)]
     if camera == 0 and not names:

@@ -1,4 +1,4 @@
-"""Many matches in one process, each player a sub-environment of its own."""
+"""Many matches in one process, with each player as a sub-environment."""
 
 from collections import OrderedDict
 from collections.abc import Sequence
@@ -16,39 +16,40 @@ from mjgym.envs.sub_environments import seed_list
 from mjgym.envs.vector import Result, VectorEnv
 from mjgym.task import Task
 
-MATCH, TEAM, NUMBER = "match", "team", "number"  # keys of the info that say who a row is
+MATCH, TEAM, NUMBER = "match", "team", "number"  # keys of the info that identify a row
 
 
 class PlayersVectorEnv(gymnasium.vector.VectorEnv[Any, Any, Any]):
     """The players of many matches as the sub-environments of one vector environment.
 
-    Of 64 matches of four there are 256, those of a match in a row: learners that share parameters
-    train on it by themselves. What ends a match ends it for all of its players, who begin the next
-    one together. `info` tells who each is: `match`, `team` (0, 1, ...) and `number` in the team.
+    64 matches of four players are 256 sub-environments, with those of a match in a row: learners
+    that share parameters train on it as is. A match ends for all of its players at once, who begin
+    the next one together. `info` identifies each: `match`, `team` (0, 1, ...) and `number` in the
+    team.
 
-    Match m of `reset(seed=s)` is the one seeded s + m.
+    Match m of `reset(seed=s)` is seeded s + m.
 
     Args:
-        task: with players.
-        num_matches: how many are played at once.
-        on: the class of vector environments that plays them, `VectorEnv` or
-            `mjgym.envs.tensor_vector.TensorVectorEnv`, whose results are tensors here as well.
-        **arguments: of that class.
+        task: a task with players.
+        num_matches: number of concurrent matches.
+        on: vector environment class of the matches, `VectorEnv` or
+            `mjgym.envs.tensor_vector.TensorVectorEnv`, which also makes these results tensors.
+        **arguments: arguments of that class.
 
     Attributes:
-        matches: the same as a batch of matches, whose observations, rewards and actions have an
-            axis of players; it has what belongs to a match (`get_state`, `camera`, `view`, ...).
-        num_players: of a match.
-        task: what is played.
+        matches: the batch of matches, with an axis of players in observations, rewards and actions;
+            methods such as `get_state`, `camera` and `view` belong to a match.
+        num_players: players per match.
+        task: the task.
 
     Raises:
-        ValueError: the task has no players, or `visualize_reward` asks for one colour for all.
+        ValueError: the task has no players, or `visualize_reward` is set.
     """
 
     def __init__(
         self, task: Task, num_matches: int = 1, *, on: type[VectorEnv] = VectorEnv, **arguments: Any
     ) -> None:
-        self.closed = True  # until there is something to close
+        self.closed = True  # until construction succeeds
         if not task.players:
             raise ValueError(f"{type(task).__name__} has no players: use mjgym.VectorEnv")
         if arguments.get("visualize_reward"):
@@ -56,7 +57,6 @@ class PlayersVectorEnv(gymnasium.vector.VectorEnv[Any, Any, Any]):
         self._adopt(on(task, num_matches, **arguments))
 
     def _adopt(self, matches: VectorEnv) -> None:
-        """Become the players of these matches."""
         self.matches, self.task, self.closed = matches, matches.task, False
         players = self.task.players
         self.num_players = len(players)
@@ -89,16 +89,16 @@ class PlayersVectorEnv(gymnasium.vector.VectorEnv[Any, Any, Any]):
         seed: int | Sequence[int | None] | None = None,
         options: dict[str, Any] | None = None,
     ) -> tuple[Any, dict[str, Any]]:
-        """Start matches: all, or those of the players of a mask.
+        """Start matches: all, or those of a mask of players.
 
         Args:
-            seed: s for matches seeded s, s + 1, ..., or a sequence of one for each player, of which
-                that of a match's first one counts; None to go on with the present generators.
-            options: {"reset_mask": (num_envs,) bool}, the same for all players of a match.
+            seed: s for matches seeded s, s + 1, ..., or a sequence of one per player, of which that
+                of a match's first player is used; None to continue with the current generators.
+            options: {"reset_mask": (num_envs,) bool}, equal for all players of a match.
 
         Raises:
-            ValueError: the mask tells the players of a match apart, or an option is unknown.
-            Exception: what `VectorEnv.reset` raises.
+            ValueError: the mask differs between players of a match, or an option is unknown.
+            Exception: raised by `VectorEnv.reset`.
         """
         if seed is not None and not isinstance(seed, int | np.integer):
             seed = seed_list(seed, self.num_envs)[:: self.num_players]
@@ -108,7 +108,7 @@ class PlayersVectorEnv(gymnasium.vector.VectorEnv[Any, Any, Any]):
         return self._rows(observations), self._info(info)
 
     def _by_match(self, mask: Any) -> np.ndarray:
-        """A mask of matches, of one of players."""
+        """The mask of matches for a mask of players."""
         by_match = self.matches.checked_mask(mask, self.num_envs).reshape(-1, self.num_players)
         apart = np.flatnonzero(by_match.any(axis=1) & ~by_match.all(axis=1))
         if apart.size:
@@ -119,12 +119,12 @@ class PlayersVectorEnv(gymnasium.vector.VectorEnv[Any, Any, Any]):
 
     def step(self, actions: Array) -> Result:
         """Advance by one control step; see `VectorEnv.step`. Actions are (num_envs, k)."""
-        given = self.matches.checked_actions(actions, self._action_shape)
-        of_matches = given.reshape(self.matches.num_envs, -1)
+        checked = self.matches.checked_actions(actions, self._action_shape)
+        of_matches = checked.reshape(self.matches.num_envs, -1)
         try:
             observations, rewards, terminations, truncations, info = self.matches.step(of_matches)
         except ValueError:
-            check_action(self.matches.view.to_numpy(given), self._action_shape)  # names the player
+            check_action(self.matches.view.to_numpy(checked), self._action_shape)  # names the row
             raise
         return (
             self._rows(observations),
@@ -135,7 +135,7 @@ class PlayersVectorEnv(gymnasium.vector.VectorEnv[Any, Any, Any]):
         )
 
     def _rows(self, values: Any) -> Any:
-        """Arrays (matches, players, ...) with one row for each player."""
+        """Reshape arrays (matches, players, ...) to one row per player."""
         if isinstance(values, dict):
             return {name: self._rows(value) for name, value in values.items()}
         return values.reshape(self.num_envs, *values.shape[2:])
@@ -145,42 +145,42 @@ class PlayersVectorEnv(gymnasium.vector.VectorEnv[Any, Any, Any]):
         return namespace(values).repeat(values, self.num_players, axis=0)
 
     def _info(self, info: dict[str, Any]) -> dict[str, Any]:
-        told = self._told(info)
+        by_player = self._by_player(info)
         for name, values in self._who.items():
-            told[name], told[f"_{name}"] = copied(values), copied(self._everyone)
-        return told
+            by_player[name], by_player[f"_{name}"] = copied(values), copied(self._everyone)
+        return by_player
 
-    def _told(self, info: dict[str, Any]) -> dict[str, Any]:
-        told: dict[str, Any] = {}
+    def _by_player(self, info: dict[str, Any]) -> dict[str, Any]:
+        by_player: dict[str, Any] = {}
         for name, values in info.items():
             if name == "final_info":
-                told[name] = self._info_of_ended(values, info[f"_{name}"])
+                by_player[name] = self._info_of_ended(values, info[f"_{name}"])
             elif name == "final_obs" and not _is_of_objects(values):
-                told[name] = self._rows(values)
+                by_player[name] = self._rows(values)
             elif name == "final_obs":
                 rows = [
                     None if value is None else _row(value, i)
                     for value in values
                     for i in range(self.num_players)
                 ]
-                told[name] = np.full(self.num_envs, None, dtype=object)
-                told[name][:] = rows
+                by_player[name] = np.full(self.num_envs, None, dtype=object)
+                by_player[name][:] = rows
             elif values.shape[1:2] == (self.num_players,) and not name.startswith(VARIATION):
-                told[name] = self._rows(values)
+                by_player[name] = self._rows(values)
             else:
-                told[name] = self._each(values)
-        return told
+                by_player[name] = self._each(values)
+        return by_player
 
     def _info_of_ended(self, info: dict[str, Any], ended: Array) -> dict[str, Any]:
-        told, mask = self._told(info), self._each(ended)
+        by_player, mask = self._by_player(info), self._each(ended)
         for name, values in self._who.items():
-            told[name], told[f"_{name}"] = zero_unless(mask, values), copied(mask)
-        return told
+            by_player[name], by_player[f"_{name}"] = zero_unless(mask, values), copied(mask)
+        return by_player
 
-    # What is of a match, by player.
+    # Properties of matches, by player.
 
     def render(self) -> Any:
-        """A picture of each match, uint8 (height, width, 3), see `render_mode`."""
+        """An image of each match, uint8 (height, width, 3), see `render_mode`."""
         return self.matches.render()
 
     def call(
@@ -188,15 +188,15 @@ class PlayersVectorEnv(gymnasium.vector.VectorEnv[Any, Any, Any]):
     ) -> tuple[Any, ...]:
         """Results of a method or an attribute of each player's match; see `VectorEnv.call`.
 
-        `action_space` and `observation_space` are the players' own.
+        `action_space` and `observation_space` are the players'.
         """
         rows = np.arange(self.num_envs) if ids is None else np.asarray(ids)
-        own = {
+        spaces = {
             "action_space": self.single_action_space,
             "observation_space": self.single_observation_space,
         }
-        if name in own:
-            return (own[name],) * len(rows)
+        if name in spaces:
+            return (spaces[name],) * len(rows)
         matches = np.unique(rows // self.num_players)
         values = dict(
             zip(
@@ -212,7 +212,7 @@ class PlayersVectorEnv(gymnasium.vector.VectorEnv[Any, Any, Any]):
         return self.call(name)
 
     def set_attr(self, name: str, values: Any, *, ids: Any = None) -> None:
-        """Refuse: what may be set belongs to a match; see `matches.set_attr`.
+        """Refuse: attributes belong to a match; see `matches.set_attr`.
 
         Raises:
             AttributeError: always.
@@ -227,7 +227,7 @@ class PlayersVectorEnv(gymnasium.vector.VectorEnv[Any, Any, Any]):
 
     @property
     def spec(self) -> Any:
-        """The specification that Gymnasium made them from; None without one. Matches share it."""
+        """Gymnasium's specification, shared by the matches, or None."""
         return self.matches.spec
 
     @spec.setter
@@ -236,7 +236,7 @@ class PlayersVectorEnv(gymnasium.vector.VectorEnv[Any, Any, Any]):
 
     @property
     def np_random_seed(self) -> tuple[int, ...]:  # type: ignore[override]
-        """The seed of each player's match; -1 where it is unknown."""
+        """The seed of each player's match; -1 if unknown."""
         return tuple(self._each(np.array(self.matches.np_random_seed)).tolist())
 
     @property  # type: ignore[misc]
@@ -255,7 +255,7 @@ class PlayersVectorEnv(gymnasium.vector.VectorEnv[Any, Any, Any]):
         self._adopt(pickled["matches"])
 
 
-# What is asked of the matches under the same name.
+# Attributes that are forwarded to the matches.
 _OF_MATCHES = frozenset(
     {
         "camera", "cameras", "control_timestep", "entry_shapes", "get_state", "model",
@@ -265,7 +265,6 @@ _OF_MATCHES = frozenset(
 
 
 def _is_of_objects(values: Any) -> bool:
-    """Whether observations stand one by one: as arrays they may have a device and a dict."""
     return isinstance(values, np.ndarray) and values.dtype == object
 
 
@@ -276,7 +275,6 @@ def _row(observation: Any, i: int) -> Any:
 
 
 def _of_one(space: Any) -> Any:
-    """The space of one player's observation, of that of all players of a match."""
     if isinstance(space, gymnasium.spaces.Dict):
         # An OrderedDict keeps the order of the entries; Gymnasium sorts those of a plain dict.
         return gymnasium.spaces.Dict(

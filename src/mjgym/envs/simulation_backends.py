@@ -1,4 +1,4 @@
-"""The engines that `make_vec(..., backend=...)` offers: a new one is a class and a line here."""
+"""The engines of `make_vec(..., backend=...)`: a new one is a class and a line here."""
 
 import importlib
 import importlib.util
@@ -13,10 +13,10 @@ class Backend:
     """An engine for batches.
 
     Args:
-        vector_env: its vector environment, "module:Class", which is imported when it is wanted.
-        arguments: names of the keyword arguments that only this one takes.
-        packages: that it needs besides those of the core.
-        extra: of this package that installs them.
+        vector_env: its vector environment, "module:Class", imported on demand.
+        arguments: names of the keyword arguments that are specific to it.
+        packages: additional packages that it needs.
+        extra: extra of this package that installs them.
     """
 
     vector_env: str
@@ -29,13 +29,10 @@ class Backend:
         return [name for name in self.packages if importlib.util.find_spec(name) is None]
 
     def load(self, name: str) -> type[VectorEnv]:
-        """The class of its vector environments.
-
-        Args:
-            name: of the backend, for the message.
+        """Import the class of its vector environments.
 
         Raises:
-            ImportError: a package is not installed; the message says how to.
+            ImportError: a package is not installed; the message says how to install it.
         """
         if missing := self.missing():
             raise ImportError(
@@ -43,8 +40,8 @@ class Backend:
                 name=missing[0],
             )
         module, _, cls = self.vector_env.partition(":")
-        found: type[VectorEnv] = getattr(importlib.import_module(module), cls)
-        return found
+        vector_class: type[VectorEnv] = getattr(importlib.import_module(module), cls)
+        return vector_class
 
 
 DEFAULT = "mujoco"
@@ -61,6 +58,6 @@ BACKENDS = {
 
 
 def arguments_of_others(name: str) -> dict[str, str]:
-    """The backends that the arguments belong to that a backend does not take, by argument."""
-    own = BACKENDS[name].arguments
-    return {a: other for other, b in BACKENDS.items() for a in b.arguments if a not in own}
+    """Arguments that a backend does not take, each with the backend that takes it."""
+    valid = BACKENDS[name].arguments
+    return {a: other for other, b in BACKENDS.items() for a in b.arguments if a not in valid}

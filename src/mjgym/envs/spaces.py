@@ -1,4 +1,4 @@
-"""Action and observation spaces, and which part of an observation each named entry is."""
+"""Action and observation spaces, and where each entry is in an observation."""
 
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
@@ -20,22 +20,22 @@ DTYPES = ("float32", "float64")
 
 
 def action_space(actions: Sequence[Action]) -> gymnasium.spaces.Box:
-    """The ranges of the actions as a space, float32, one dimension for each number."""
+    """The action space, float32, one dimension per action."""
     return box(*bounds(actions))
 
 
 def box(low: np.ndarray, high: np.ndarray) -> gymnasium.spaces.Box:
-    """A space of float32 between bounds."""
+    """A float32 space with some bounds."""
     return gymnasium.spaces.Box(low.astype(np.float32), high.astype(np.float32), dtype=np.float32)
 
 
 def check_action(action: Any, shape: tuple[int, ...], first: int = 0) -> np.ndarray:
-    """An action as an array, as given: neither rounded nor clipped.
+    """The action as an array of the expected shape, neither rounded nor clipped.
 
     Args:
-        action: one action (nu,), or one for each sub-environment (n, nu).
-        shape: what it must be.
-        first: number of the first sub-environment.
+        action: one action (nu,), or one per sub-environment (n, nu).
+        shape: the expected shape.
+        first: number of the first sub-environment, for messages.
 
     Raises:
         ValueError: wrong shape or type, or not finite; the message names the index.
@@ -62,27 +62,26 @@ def _as_array(action: Any) -> np.ndarray:
 
 
 class Layout:
-    """Layout of an observation: the entries of `Task.observation`, and pictures.
+    """Layout of an observation: the entries of `Task.observation`, and images.
 
     Args:
-        sample: the entries of one simulation, for their names, order and shapes.
+        sample: entries of one simulation, for their names, order and shapes.
         mode: one of `MODES`: "flat" joins the entries into one vector in their order, "dict" keeps
-            them apart, "pixels" shows pictures alone, "flat+pixels" and "dict+pixels" both (the
+            them apart, "pixels" shows images only, "flat+pixels" and "dict+pixels" both (the
             vector is then the entry "flat"), "goal" the vector as the entry "observation" beside
             the goals.
-        dtype: of the entries.
-        pictures: by name; only used with pixels.
-        readings: how many of a picture an observation shows, by name, see
-            `mjgym.envs.pixels.space`.
-        players: of a match, () for one agent: entries then have an axis of players before their
-            own, and so has the observation; all players see the same pictures.
-        frames: how many of the last observations one shows, along an axis of its own behind that of
-            the players; None for the present one without that axis.
+        dtype: dtype of the entries.
+        pictures: images by name; only used with pixels.
+        readings: number of readings per image, by name, see `mjgym.envs.pixels.space`.
+        players: players of a match, () for one agent; they add a leading axis to entries and to the
+            observation, and all see the same images.
+        frames: number of stacked observations, along an axis after that of the players; None for no
+            such axis.
         goals: shapes of the goals of one simulation, by name.
 
     Attributes:
         frames: the same.
-        frame_axis: the place of that axis behind the lead of a batch.
+        frame_axis: index of that axis after the lead of a batch.
     """
 
     def __init__(
@@ -107,12 +106,12 @@ class Layout:
         self._flat = state in ("flat", "goal")
         self._vector = OBSERVED if state == "goal" else "flat"
         self._goals = goals
-        # Without a dict around it: one vector, or one picture.
+        # Not a dict: one vector, or one image.
         self._bare = mode == "flat" or (mode == "pixels" and len(self.pictures) == 1)
         self.shapes = {
             name: np.shape(value)[len(self._players) :] for name, value in sample.items()
         }
-        # In a dict every entry has an axis, which learners' networks want.
+        # In a dict every entry has an axis, which networks expect.
         self._in_dict = {name: shape or (1,) for name, shape in self.shapes.items()}
         self.slices: dict[str, slice] = {}
         start = 0
@@ -123,7 +122,7 @@ class Layout:
         self.size = start
 
     def space(self, lead: tuple[int, ...] = ()) -> gymnasium.Space[Any]:
-        """The space of one observation, or of a batch; entries are unbounded, as quantities are."""
+        """The space of one observation, or of a batch; entries are unbounded."""
         lead = (*lead, *self._players, *(() if self.frames is None else (self.frames,)))
 
         def box(shape: tuple[int, ...]) -> gymnasium.spaces.Box:
@@ -137,8 +136,8 @@ class Layout:
         elif self.has_entries:
             spaces.update((name, box(shape)) for name, shape in self._in_dict.items())
         spaces.update(
-            (name, pixels.space(picture, lead, self._readings.get(name, 0)))
-            for name, picture in self.pictures.items()
+            (name, pixels.space(image, lead, self._readings.get(name, 0)))
+            for name, image in self.pictures.items()
         )
         if self._bare:
             (only,) = spaces.values()
@@ -146,11 +145,7 @@ class Layout:
         return gymnasium.spaces.Dict(spaces)
 
     def parts(self, observation: Any) -> dict[str, Array]:
-        """The part of an observation that belongs to each entry, in the entry's shape.
-
-        Args:
-            observation: without the axis of frames.
-        """
+        """The part of each entry, in its shape, in an observation without the axis of frames."""
         if self._flat:
             vector = observation if self._bare else observation[self._vector]
             lead = vector.shape[:-1]
@@ -165,13 +160,9 @@ class Layout:
         }
 
     def shown_pictures(self, observation: Any) -> list[tuple[str, Image, Array]]:
-        """The pictures by name, and the part of an observation that shows each to all players.
-
-        Args:
-            observation: without the axis of frames.
-        """
+        """Images by name, each with its part of an observation without the axis of frames."""
         shown = []
-        for name, picture in self.pictures.items():
+        for name, image in self.pictures.items():
             part = observation if self._bare else observation[name]
-            shown.append((name, picture, np.moveaxis(part, 1, 0) if self._players else part))
+            shown.append((name, image, np.moveaxis(part, 1, 0) if self._players else part))
         return shown

@@ -1,4 +1,4 @@
-"""Methods and attributes of each sub-environment, as of `gymnasium.vector.SyncVectorEnv`."""
+"""Methods and attributes of single sub-environments, as in `gymnasium.vector.SyncVectorEnv`."""
 
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
@@ -16,8 +16,8 @@ from mjgym.loop.episode import Episodes
 from mjgym.task import Arrays
 from mjgym.util.suggestions import did_you_mean
 
-# What `call` and `get_attr` give: attributes of which each sub-environment has its own, those that
-# all share, and methods that only all of them do together.
+# Attributes for `call` and `get_attr`: those per sub-environment, those that all share, and methods
+# that apply to all sub-environments only.
 _OWN = {"np_random", "np_random_seed"}
 _SHARED = {
     **{name: name for name in ("task", "model", "physics_timestep", "control_timestep")},
@@ -32,15 +32,15 @@ Ids = Sequence[int] | np.ndarray | None
 
 
 def seed_list(seed: Any, n: int) -> list[int | None]:
-    """A seed for each of n sub-environments; None for those that go on with their generators.
+    """A seed per sub-environment; None to continue with its generator.
 
     Args:
         seed: s for the seeds s, s + 1, ..., a sequence of n seeds or None, or None for all.
         n: number of sub-environments.
 
     Raises:
-        gymnasium.error.Error: a seed is not a whole number from 0 on.
-        TypeError: it is neither a number nor a sequence.
+        gymnasium.error.Error: a seed is not a non-negative integer.
+        TypeError: neither a number nor a sequence.
         ValueError: the sequence has a wrong length.
     """
     if seed is None:
@@ -51,22 +51,17 @@ def seed_list(seed: Any, n: int) -> list[int | None]:
         raise TypeError(f"seed: expected a whole number or a sequence of them, got {seed!r}")
     if len(seed) != n:
         raise ValueError(f"seed: {len(seed)} seeds for {n} sub-environments")
-    for own in seed:
-        if own is not None and not (isinstance(own, int | np.integer) and own >= 0):
-            raise gymnasium.error.Error(f"seed: {own!r} is not a whole number from 0 on")
-    return [None if own is None else int(own) for own in seed]
+    for one in seed:
+        if one is not None and not (isinstance(one, int | np.integer) and one >= 0):
+            raise gymnasium.error.Error(f"seed: {one!r} is not a whole number from 0 on")
+    return [None if one is None else int(one) for one in seed]
 
 
 def generator_list(name: str, values: Any, n: int) -> list[np.random.Generator]:
-    """A random generator for each of n sub-environments.
-
-    Args:
-        name: of the argument, for messages.
-        values: a list or tuple of n generators, or one that all share.
-        n: number of sub-environments.
+    """A random generator per sub-environment, from n generators or one that all share.
 
     Raises:
-        TypeError: a value is no `numpy.random.Generator`.
+        TypeError: a value is not a `numpy.random.Generator`.
         ValueError: there are more or fewer than n.
     """
     generators = list(values) if isinstance(values, list | tuple) else [values] * n
@@ -79,7 +74,7 @@ def generator_list(name: str, values: Any, n: int) -> list[np.random.Generator]:
 
 
 class SubEnvironments(GoalMethods, gymnasium.vector.VectorEnv[Any, Any, Any]):
-    """The part of `mjgym.VectorEnv` that speaks of sub-environments one by one.
+    """The part of `mjgym.VectorEnv` that addresses single sub-environments.
 
     Args:
         num_envs: number of sub-environments.
@@ -94,7 +89,7 @@ class SubEnvironments(GoalMethods, gymnasium.vector.VectorEnv[Any, Any, Any]):
 
     @property
     def np_random_seed(self) -> tuple[int, ...]:  # type: ignore[override]
-        """The sub-environments' seeds; -1 where unknown."""
+        """The sub-environments' seeds; -1 if unknown."""
         return tuple(self._seeds)
 
     @property  # type: ignore[misc]
@@ -111,23 +106,22 @@ class SubEnvironments(GoalMethods, gymnasium.vector.VectorEnv[Any, Any, Any]):
         return rng
 
     def _recall_starts(self) -> None:
-        """Put the generators where they would be if no start had been drawn ahead.
+        """Restore the generators to their state before starts were drawn ahead.
 
-        To be called before a generator is shown, replaced or written to.
+        Call it before a generator is exposed, replaced or written to.
         """
 
     def _seed(self, i: int, seed: int) -> None:
-        """Give a sub-environment a generator of its own seed."""
         self._rngs[i], self._seeds[i] = seeding.np_random(seed)
         self._episodes.reseed(i)
 
-    # Who is meant: some by a mask, some by their numbers.
+    # Masks and numbers of sub-environments.
 
     def reset_mask(self, options: dict[str, Any] | None, n: int) -> np.ndarray | None:
-        """A copy of the mask of n rows that options of `reset` name; None where all are reset.
+        """A copy of the mask in the options of `reset`; None to reset all.
 
         Raises:
-            TypeError: it is not an array of bool, or the options are no dict.
+            TypeError: not an array of bool, or the options are not a dict.
             ValueError: it has a wrong length or is empty, or an option is unknown.
         """
         check_reset_options(options, (RESET_MASK,))
@@ -139,11 +133,11 @@ class SubEnvironments(GoalMethods, gymnasium.vector.VectorEnv[Any, Any, Any]):
         return mask.copy()
 
     def checked_mask(self, mask: Any, n: int) -> np.ndarray:
-        """A mask of n rows that are to be reset, as an array of NumPy.
+        """A reset mask of n rows, as a NumPy array.
 
         Raises:
-            TypeError: it is not an array of bool.
-            ValueError: it has a wrong length.
+            TypeError: not an array of bool.
+            ValueError: wrong length.
         """
         if not isinstance(mask, np.ndarray) or mask.dtype != np.bool_:
             raise TypeError(f"options['reset_mask']: expected an array of bool, got {mask!r}")
@@ -164,39 +158,38 @@ class SubEnvironments(GoalMethods, gymnasium.vector.VectorEnv[Any, Any, Any]):
             raise ValueError(f"ids: each may occur once, got {ids!r}")
         return rows
 
-    # What each can do by itself.
+    # Methods per sub-environment.
 
     @abstractmethod
     def camera(self, name: str | int | None = None, *, ids: Ids = None, **options: Any) -> Any:
-        """Images of the given sub-environments."""
+        """Images of some sub-environments."""
 
     @abstractmethod
     def get_state(self, ids: Ids = None) -> dict[str, np.ndarray]:
-        """States of the given sub-environments."""
+        """States of some sub-environments."""
 
     @abstractmethod
     def set_state(self, state: dict[str, Any], ids: Ids = None) -> Any:
-        """Write the states of the given sub-environments and return their observations."""
+        """Write states of some sub-environments and return their observations."""
 
     @abstractmethod
     def observe(self) -> Arrays:
         """The observation's entries by name."""
 
     def call(self, name: str, *args: Any, ids: Ids = None, **kwargs: Any) -> tuple[Any, ...]:
-        """Results of a method or an attribute of each sub-environment, as of `Env`.
+        """Results of a method or an attribute of each sub-environment, as in `Env`.
 
         Args:
-            name: of a method that sub-environments have for themselves ("camera", "get_state",
-                "observe", "render", "set_state", and those of `GoalMethods`), or of an attribute,
-                see `get_attr`.
-            *args: of the method; a state is written to each.
-            ids: of sub-environments; None for all.
-            **kwargs: of the method.
+            name: a method of single sub-environments ("camera", "get_state", "observe", "render",
+                "set_state", and those of `GoalMethods`), or an attribute, see `get_attr`.
+            *args: arguments of the method; a state is written to each.
+            ids: numbers of sub-environments; None for all.
+            **kwargs: arguments of the method.
 
         Raises:
-            AttributeError: there is no such method or attribute, or only all do it together, as
-                they reset and step; the message names the nearest ones.
-            ValueError: there is no such sub-environment.
+            AttributeError: the method or attribute is unknown, or applies to all sub-environments
+                only, like `reset` and `step`; the message suggests the nearest ones.
+            ValueError: a number is out of range.
         """
         rows = self._rows(ids)
         methods = self._methods(rows)
@@ -235,7 +228,7 @@ class SubEnvironments(GoalMethods, gymnasium.vector.VectorEnv[Any, Any, Any]):
             return each(self.set_state(state, rows))
 
         def of_goals(name: str) -> Callable[..., tuple[Any, ...]]:
-            # The same arguments for each: all give the same.
+            # Equal arguments give equal results.
             return lambda *args, **kwargs: (getattr(self, name)(*args, **kwargs),) * len(rows)
 
         return {
@@ -244,31 +237,31 @@ class SubEnvironments(GoalMethods, gymnasium.vector.VectorEnv[Any, Any, Any]):
         }
 
     def get_attr(self, name: str) -> tuple[Any, ...]:
-        """An attribute of each sub-environment, as of `Env`.
+        """An attribute of each sub-environment, as in `Env`.
 
-        `np_random` and `np_random_seed` are their own; `task`, `model`, `physics_timestep`,
+        `np_random` and `np_random_seed` differ; `task`, `model`, `physics_timestep`,
         `control_timestep`, `action_space`, `observation_space`, `render_mode`, `metadata`, `spec`
-        and `closed` they share.
+        and `closed` are shared.
 
         Raises:
-            AttributeError: there is no such attribute; the message names the nearest ones.
+            AttributeError: the attribute is unknown; the message suggests the nearest ones.
         """
         return self.call(name)
 
     def set_attr(self, name: str, values: Any, *, ids: Ids = None) -> None:
-        """Set the random generators of sub-environments, the one attribute that may change.
+        """Set the random generators of sub-environments, the only attribute that can be set.
 
-        All else is shared by them, or follows from the arguments of `make_vec`.
+        All others are shared, or follow from the arguments of `make_vec`.
 
         Args:
             name: "np_random".
-            values: a list or tuple of one generator each, or one that they share.
-            ids: of sub-environments; None for all.
+            values: a list or tuple of one generator each, or one that all share.
+            ids: numbers of sub-environments; None for all.
 
         Raises:
-            AttributeError: there is no such attribute, or it cannot be set.
-            TypeError: a value is no `numpy.random.Generator`.
-            ValueError: there is no such sub-environment, or not a value for each.
+            AttributeError: the attribute is unknown, or cannot be set.
+            TypeError: a value is not a `numpy.random.Generator`.
+            ValueError: a number is out of range, or the number of values is wrong.
         """
         self._check_open()
         rows = self._rows(ids)

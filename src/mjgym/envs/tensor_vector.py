@@ -1,4 +1,4 @@
-"""Many environments on a device: a task on MuJoCo Warp, whose arrays are torch's tensors."""
+"""A vector environment on a device: a task on MuJoCo Warp, with torch tensors."""
 
 import functools
 import warnings
@@ -23,7 +23,7 @@ from mjgym.util.numbers import whole_number
 from mjgym.variation.varying import Varying
 
 OUTPUTS = ("torch", "numpy")
-LOOK_EVERY = 64  # control steps between two looks at whether the buffers were too small
+LOOK_EVERY = 64  # control steps between two checks for buffer overflow
 
 
 class BufferWarning(UserWarning):
@@ -33,41 +33,40 @@ class BufferWarning(UserWarning):
 class TensorVectorEnv(VectorEnv):
     """A `VectorEnv` on MuJoCo Warp, see `gym.make_vec(..., backend="warp")`.
 
-    Observations, rewards, flags and infos are torch tensors on the device, actions may be; all is
-    float32. Sub-environment i of `reset(seed=s)` has the starts of the single environment seeded
-    s + i, rounded to float32.
+    Observations, rewards, flags and infos are torch tensors on the device; actions may be. All
+    numbers are float32. Sub-environment i of `reset(seed=s)` has the starts of the single
+    environment seeded s + i, rounded to float32.
 
-    Pictures in observations are drawn on the device, by rays: geoms with their textures, lights and
-    the sky, without what OpenGL adds (sites, tendons, reflections, smooth edges). `camera()` and
-    `render()` draw on the processor.
+    Images in observations are ray-traced on the device: geoms with textures, lights and the sky,
+    without sites, tendons, reflections and antialiasing. `camera()` and `render()` render on the
+    CPU.
 
-    A step waits for the device once, before the physics: for whether all actions are finite and
-    whether an episode has ended (in the mode "SameStep" once more behind it). Starts are drawn on
-    the processor.
+    A step waits for the device once, before the physics, to know whether all actions are finite and
+    whether an episode has ended (in mode "SameStep" once more at its end). Starts are drawn on the
+    CPU.
 
     Args:
-        task: what to run.
+        task: the task.
         num_envs: number of sub-environments.
         device: "cpu", "cuda" or "cuda:<number>".
-        output: "torch", or "numpy" for clients that want arrays; actions are taken in either.
-        nconmax: contacts of a world, on average over all; None for what some episodes with random
-            actions need, twice.
-        njmax: rows of constraints of each world; None as for `nconmax`.
-        start_threads: that draw the starts of the next episodes while the present ones run; 0 to
-            draw a start when an episode begins. None for one on a GPU and none on the processor.
-            Where `vary` varies something they are not used.
+        output: "torch", or "numpy" for clients that need arrays; actions may be either.
+        nconmax: contacts per world, averaged over all; None for twice the need of some episodes
+            with random actions.
+        njmax: constraint rows per world; None as for `nconmax`.
+        start_threads: threads that draw the next episodes' starts ahead; 0 to draw a start when an
+            episode begins. None for one on a GPU and zero on the CPU. Not used with `vary`.
         deterministic: whether the engine gives the same numbers in every run, which takes longer:
-            on a GPU, sums are otherwise taken in an order of chance.
-        **options: as of `VectorEnv`, without `threads` and `copy`.
+            the order of sums on a GPU is otherwise nondeterministic.
+        **options: options of `VectorEnv`, without `threads` and `copy`.
 
     Attributes:
         device: name of the device.
-        buffers: the room for contacts and constraints.
+        buffers: buffer sizes for contacts and constraints.
 
     Raises:
-        NotImplementedError: MuJoCo Warp lacks a feature that the task needs, or that its pictures
-            need; the message names it.
-        ValueError: there is no such device, or another value is wrong.
+        NotImplementedError: MuJoCo Warp lacks a feature that the task or its images need; the
+            message names it.
+        ValueError: the device is unknown, or another value is wrong.
     """
 
     def __init__(
@@ -127,14 +126,14 @@ class TensorVectorEnv(VectorEnv):
                 simulation.restore_defaults(None if varying is None else varying.draw(rng, 0))
                 task.initialize(simulation.view, rng)
 
-            found = measured(scratch(), start, substeps(task, model))
-            nconmax = found.nconmax if nconmax is None else nconmax
-            njmax = found.njmax if njmax is None else njmax
+            sizes = measured(scratch(), start, substeps(task, model))
+            nconmax = sizes.nconmax if nconmax is None else nconmax
+            njmax = sizes.njmax if njmax is None else njmax
         room = Buffers(nconmax, njmax)
         threads = self._start_threads
         if threads is None:
             threads = 1 if self._device.is_cuda else 0
-        # What varies is drawn with an episode, whose values a state holds.
+        # With variation, starts are not drawn ahead: a state holds the episode's drawn values.
         starts = Starts(scratch, self._generator_state, 0 if varying is not None else threads)
         return Worlds(
             model,
@@ -167,14 +166,14 @@ class TensorVectorEnv(VectorEnv):
         return self._device.use()
 
     def to_output(self, values: Any) -> Any:
-        """Results in the library that `output` names."""
+        """Results in the library of `output`."""
         return _arrays(values) if self._numpy else self._tensors(values)
 
     def step(self, actions: Any) -> Any:
         """Advance by one control step; see `VectorEnv.step`.
 
-        With `autoreset_mode="SameStep"` and tensors, `info["final_obs"]` holds an observation of
-        each sub-environment, of which `info["_final_obs"]` says whose mean something.
+        With `autoreset_mode="SameStep"` and tensors, `info["final_obs"]` holds an observation per
+        sub-environment, meaningful where `info["_final_obs"]` is True.
         """
         observation, rewards, *flags, info = super().step(actions)
         self._steps_made += 1
@@ -182,16 +181,16 @@ class TensorVectorEnv(VectorEnv):
             with self.enter():
                 self._tell_overflow()
         if self._numpy:
-            rewards = rewards.astype(np.float64)  # as Gymnasium's vectors give them
+            rewards = rewards.astype(np.float64)  # as in Gymnasium's vector environments
             info = known(info)
         return observation, rewards, *flags, info
 
     def checked_mask(self, mask: Any, n: int) -> np.ndarray:
-        """As of `VectorEnv`; the mask may be a tensor."""
+        """As in `VectorEnv`; the mask may be a tensor."""
         return super().checked_mask(_arrays(mask), n)
 
     def checked_actions(self, actions: Any, shape: tuple[int, ...]) -> torch.Tensor:
-        """Actions of either library as a tensor on the device; whether it is finite is open."""
+        """Actions as a tensor on the device; tensors are not checked for finite numbers."""
         if not isinstance(actions, torch.Tensor):
             actions = torch.as_tensor(check_action(actions, shape))
         if tuple(actions.shape) != shape:
@@ -201,7 +200,7 @@ class TensorVectorEnv(VectorEnv):
         return actions.to(self._device.torch, torch.float32)
 
     def _prepare(self, actions: Any) -> tuple[torch.Tensor, int]:
-        """As of `VectorEnv`, asking the device once for all that has to be known."""
+        """As in `VectorEnv`, waiting for the device once."""
         actions = self.checked_actions(actions, self._action_shape)
         started = self._episodes.started
         missing, ended, bad = torch.stack(
@@ -210,7 +209,7 @@ class TensorVectorEnv(VectorEnv):
         if missing:
             self._refuse_unstarted()
         if bad:
-            check_action(actions.cpu().numpy(), self._action_shape)  # which names the first
+            check_action(actions.cpu().numpy(), self._action_shape)  # names the first
         return actions, ended
 
     def _final(self, observation: Any, ended: torch.Tensor) -> Any:
@@ -220,12 +219,12 @@ class TensorVectorEnv(VectorEnv):
 
     @property
     def nbytes(self) -> int:
-        """Bytes of the device that hold the worlds; what a step takes besides is not counted."""
+        """Bytes on the device that hold the worlds, without temporary memory of a step."""
         self._check_open()
         return int(self._simulations.nbytes())
 
     def _tell_overflow(self) -> None:
-        """Say once that the buffers are too small, and which argument makes them larger."""
+        """Warn once that buffers are too small, naming the arguments that enlarge them."""
         if self._overflow_told or not (missing := self._simulations.overflow()):
             return
         self._overflow_told = True
@@ -236,10 +235,10 @@ class TensorVectorEnv(VectorEnv):
             stacklevel=3,
         )
 
-    # In the library that the user wants.
+    # Output conversion.
 
     def _tensors(self, values: Any) -> Any:
-        """The same with tensors in place of NumPy's arrays of numbers."""
+        """The values with tensors in place of NumPy arrays of numbers."""
         if isinstance(values, dict):
             return {name: self._tensors(value) for name, value in values.items()}
         if isinstance(values, tuple):
@@ -251,11 +250,11 @@ class TensorVectorEnv(VectorEnv):
 
 
 class DeviceCameras(Cameras):
-    """Pictures of episodes, on the device for observations and by OpenGL for people.
+    """Renders episodes on the device for observations, and by OpenGL for people.
 
     Args:
-        episodes: that are shown.
-        options: of `render()`, for what a call leaves open.
+        episodes: the episodes.
+        options: defaults for a call's arguments.
     """
 
     @functools.cached_property
@@ -263,15 +262,15 @@ class DeviceCameras(Cameras):
         episodes = self._episodes
         simulation: Any = episodes.simulation
         shadows = self._options.render_quality == "reference"
-        found: Pictures = simulation.pictures(episodes.task.model().compile(), shadows=shadows)
-        return found
+        pictures: Pictures = simulation.pictures(episodes.task.model().compile(), shadows=shadows)
+        return pictures
 
     def check(self, image: Image) -> None:
-        """Refuse a picture that the device cannot draw.
+        """Refuse an image that the device cannot render.
 
         Raises:
-            NotImplementedError: the camera is the free one, or the task's states show in what the
-                device draws alike in all worlds; the message names it.
+            NotImplementedError: the camera is the free one, or the task shows its state by
+                something that the device renders alike in all worlds; the message names it.
         """
         if image.camera == -1:
             raise NotImplementedError(
@@ -286,19 +285,19 @@ class DeviceCameras(Cameras):
         _ = self._pictures
 
     def show(self, image: Image, mask: Any = None) -> torch.Tensor:
-        """Pictures of all sub-environments, whatever the mask: the device draws them at once."""
+        """Images of all sub-environments, whatever the mask: the device renders them at once."""
         camera = self._episodes.simulation.model.camera(image.camera).id
         hidden = image.hidden_groups
         return self._pictures.draw(camera, image.width, image.height, image.kind, hidden)
 
     def close(self) -> None:
-        """Let go of OpenGL and of what the device keeps of cameras; more than once is fine."""
+        """Release OpenGL and the device's render contexts; may be called more than once."""
         self.__dict__.pop("_pictures", None)
         super().close()
 
 
 def _arrays(values: Any) -> Any:
-    """The same in NumPy."""
+    """The values with NumPy arrays in place of tensors."""
     if isinstance(values, tuple):
         return tuple(_arrays(value) for value in values)
     if isinstance(values, dict):

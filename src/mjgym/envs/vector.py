@@ -1,4 +1,4 @@
-"""Many environments in one process: a task on a batch of simulations."""
+"""A vector environment in one process: a task on a batch of simulations."""
 
 import contextlib
 import functools
@@ -38,15 +38,15 @@ class VectorEnv(SubEnvironments):
     """A `gymnasium.vector.VectorEnv` that runs a task on one batch of simulations.
 
     Sub-environment i of `reset(seed=s)` equals the single environment seeded s + i, bit for bit,
-    at any number of threads.
+    with any number of threads.
 
     Args:
-        task: what to run.
+        task: the task.
         num_envs: number of sub-environments.
         max_episode_steps: control steps after which an episode is truncated; None for no limit.
-        threads: that step the simulations; None for all cores that the process may use.
+        threads: number of threads; None for all cores that the process may use.
         autoreset_mode: "NextStep", "SameStep" or "Disabled", as Gymnasium defines them.
-        copy: return copies of the observations; without, the next step overwrites them.
+        copy: whether to return copies of the observations; else the next step overwrites them.
         **options: the fields of `mjgym.envs.options.Options`.
 
     Attributes:
@@ -54,9 +54,9 @@ class VectorEnv(SubEnvironments):
         model: the MjModel that all simulations share (without textures).
         physics_timestep: seconds.
         control_timestep: seconds between two actions.
-        threads: that step the simulations.
+        threads: number of threads.
         max_episode_steps: control steps after which an episode is truncated; None for no limit.
-        cameras: pictures of the present states, see `mjgym.envs.camera.Cameras`.
+        cameras: renders the current states, see `mjgym.envs.camera.Cameras`.
     """
 
     metadata = {  # noqa: RUF012  (as Gymnasium declares it)
@@ -127,11 +127,10 @@ class VectorEnv(SubEnvironments):
         self.single_observation_space = layout.space()
         self.observation_space = layout.space((num_envs,))
 
-        self._done: Array = self._nobody()
+        self._done: Array = self._empty_mask()
         self._process = os.getpid()
 
     def _simulate(self, varying: Varying | None) -> Any:
-        """The simulations that all sub-environments run on."""
         without_visuals = functools.partial(compile_without_visuals, self.task)
         return Batched(
             self.model,
@@ -144,17 +143,16 @@ class VectorEnv(SubEnvironments):
         )
 
     def _open_cameras(self) -> Cameras:
-        """The cameras of all sub-environments."""
         return Cameras(self._episodes, self._options, self.threads)
 
     @property
     def uncompiled(self) -> str:
-        """The reason why control runs on arrays; empty where a compiled law does."""
+        """The reason why control runs on arrays; empty with a compiled law."""
         return self._episodes.uncompiled
 
     @property
     def entry_shapes(self) -> dict[str, tuple[int, ...]]:
-        """Shapes of the observation's entries as the task gives them; () is [1] in a dict."""
+        """Shapes of the observation's entries as the task returns them; () is [1] in a dict."""
         return dict(self._observations.layout.shapes)
 
     @property
@@ -174,19 +172,20 @@ class VectorEnv(SubEnvironments):
         """Start episodes in all sub-environments, or in some.
 
         Args:
-            seed: s for the seeds s, s + 1, ..., a sequence of one seed each, or None to go on with
-                the present generators.
-            options: {"reset_mask": (num_envs,) bool} starts only the masked ones; the others'
-                observations stay as they are.
+            seed: s for the seeds s, s + 1, ..., a sequence of one seed each, or None to continue
+                with the current generators.
+            options: {"reset_mask": (num_envs,) bool} starts only the masked ones; observations of
+                others are kept.
 
         Raises:
             gymnasium.error.ClosedEnvironmentError: the environments have been closed.
-            gymnasium.error.Error: a seed is not a whole number from 0 on; nothing is changed.
-            TypeError: the mask is not an array of bool, or `seed` no number and no sequence.
+            gymnasium.error.Error: a seed is not a non-negative integer; nothing is changed.
+            TypeError: the mask is not an array of bool, or `seed` is neither a number nor a
+                sequence.
             ValueError: the mask or the sequence of seeds has a wrong length, the mask is empty, or
                 an option is unknown.
-            DivergenceError: an episode cannot begin: its observation is not finite, even when its
-                start is drawn again (with `on_divergence="raise"` it is not).
+            DivergenceError: a first observation is not finite, even after several draws of the
+                start (a single one with `on_divergence="raise"`).
         """
         self.check_usable()
         seeds = seed_list(seed, self.num_envs)
@@ -195,9 +194,9 @@ class VectorEnv(SubEnvironments):
             self._recall_starts()
         with self.enter():
             for i in range(self.num_envs) if mask is None else np.flatnonzero(mask).tolist():
-                if (own := seeds[i]) is not None:
-                    self._seed(i, own)
-            begun = ~self._nobody() if mask is None else self._episodes.view.from_numpy(mask)
+                if (value := seeds[i]) is not None:
+                    self._seed(i, value)
+            begun = ~self._empty_mask() if mask is None else self._episodes.view.from_numpy(mask)
             self._begin(begun, by_reset=True)
             result = self._observation(), self._infos.of_variation(begun)
             observation, info = self.to_output(result)
@@ -207,22 +206,21 @@ class VectorEnv(SubEnvironments):
         self._episodes.reset(mask if any_true(~mask) else None, by_reset=by_reset)
         self._done = self._done & ~mask
 
-    def _nobody(self) -> Array:
-        """A mask that holds for none of the sub-environments."""
+    def _empty_mask(self) -> Array:
         return self._xp.zeros(self.num_envs, dtype=self._xp.bool)
 
-    # A control step, and what becomes of the episodes that have ended.
+    # A control step, and autoreset.
 
     def step(self, actions: Array) -> Result:
         """Advance by one control step; see `gymnasium.vector.VectorEnv.step`.
 
-        `info` holds `terms/<name>` (the reward's factors), `diverged`, and, for a task with a
-        goal, `success` (now) and `success_once` (so far in this episode), each with its mask.
+        `info` holds `terms/<name>` (the reward's factors), `diverged`, and, for a task with a goal,
+        `success` (now) and `success_once` (so far in this episode), each with its mask.
 
         Raises:
             gymnasium.error.ClosedEnvironmentError: the environments have been closed.
             gymnasium.error.ResetNeeded: a sub-environment has no episode.
-            ValueError: the actions have a wrong shape or one is not finite; nothing is stepped.
+            ValueError: actions have a wrong shape or are not finite; nothing is stepped.
             DivergenceError: a simulation is no longer finite, with `on_divergence="raise"`.
         """
         self.check_usable()
@@ -236,31 +234,31 @@ class VectorEnv(SubEnvironments):
         if ended:
             if self.autoreset_mode == AutoresetMode.DISABLED:
                 self._refuse_ended()
-            # Those whose episode ended in the last step begin one in this step.
+            # Episodes that ended in the last step are reset in this one.
             begun = self._done
             self._begin(begun)
-        if ended == self.num_envs:  # nobody is left to step
+        if ended == self.num_envs:
             return self._begin_all()
         step = self._episodes.step(actions, None if begun is None else ~begun)
         return self._finish(step, begun)
 
     def checked_actions(self, actions: Any, shape: tuple[int, ...]) -> Array:
-        """Actions as the simulations take them.
+        """The actions as the simulations take them.
 
         Raises:
-            ValueError: they have a wrong shape or type, or one is not finite.
+            ValueError: they have a wrong shape or type, or are not finite.
         """
         return check_action(actions, shape, self._episodes.first_number)
 
     def number_from(self, first: int) -> None:
-        """Let errors name sub-environments as part of a larger batch, from this number on."""
+        """Number sub-environments from `first` in errors, as part of a larger batch."""
         self._episodes.first_number = first
 
     def check_ready(self) -> None:
-        """Refuse to step sub-environments that have no episode, or await a reset by a mask.
+        """Refuse to step sub-environments without an episode, or that await a reset by mask.
 
         Raises:
-            gymnasium.error.ResetNeeded: there is such a one; the message names it.
+            gymnasium.error.ResetNeeded: there is one; the message names it.
         """
         if np.count_nonzero(self._episodes.started) < self.num_envs:  # a tenth of the cost of all()
             self._refuse_unstarted()
@@ -268,57 +266,44 @@ class VectorEnv(SubEnvironments):
             self._refuse_ended()
 
     def _prepare(self, actions: Any) -> tuple[Array, int]:
-        """Actions that can be taken, and how many episodes have ended.
-
-        Raises:
-            gymnasium.error.ResetNeeded: a sub-environment has no episode.
-            ValueError: as `checked_actions`.
-        """
+        """Checked actions, and the number of episodes that have ended."""
         self.check_ready()
         ended = int(np.count_nonzero(self._done))
         return self.checked_actions(actions, self._action_shape), ended
 
     def _refuse_unstarted(self) -> NoReturn:
-        """Refuse to step what has never been reset."""
         i = self._first(~self._episodes.started)
         raise gymnasium.error.ResetNeeded(f"sub-environment {i}: call reset() before step()")
 
     def _refuse_ended(self) -> NoReturn:
-        """Refuse to step what has ended and has not been reset."""
         raise gymnasium.error.ResetNeeded(
             f"sub-environment {self._first(self._done)} has ended; reset it with"
             " options={'reset_mask': mask}"
         )
 
     def _first(self, mask: Array) -> int:
-        """The number of the first sub-environment of a mask."""
         first = int(np.flatnonzero(self._episodes.view.to_numpy(mask))[0])
         return first + self._episodes.first_number
 
     def _begin_all(self) -> Result:
-        """The result of a step in which all sub-environments have begun an episode."""
-        bad, everyone = self._observations.show(), ~self._nobody()
+        """The result of a step in which all sub-environments begin an episode."""
+        bad, everyone = self._observations.show(), ~self._empty_mask()
         rewards = self._xp.zeros(self._episodes.rewards.shape, dtype=self._infos.precision)
         info: dict[str, Any] = {}
         if bad is not None:
             self._end_at_once(bad)
             info.update(diverged=copied(bad), _diverged=copied(bad))
         info.update(self._infos.of_variation(everyone))
-        return self._observation(), rewards, self._nobody(), copied(self._done), info
+        return self._observation(), rewards, self._empty_mask(), copied(self._done), info
 
     def _end_at_once(self, bad: Array) -> None:
-        """Give up episodes whose start is not finite: they end with the step that begins them."""
+        """End episodes with a start that is not finite in the step that begins them."""
         self._episodes.refuse(bad)
         self._observations.take_back(bad)
         self._done = self._done | bad
 
     def _finish(self, step: Step, begun: Array | None) -> Result:
-        """The result of a step.
-
-        Args:
-            step: of the episodes.
-            begun: who began an episode instead of stepping; None for nobody.
-        """
+        """The result of a step, in which the episodes of `begun` began instead of stepping."""
         infos, diverged, flag = self._infos, step.diverged, self._xp.bool
         rewards = infos.each(step.reward, infos.precision)
         terminations = infos.each(step.terminated, flag)
@@ -340,7 +325,7 @@ class VectorEnv(SubEnvironments):
         return self._observation(), rewards, terminations, truncations, info
 
     def _begin_at_once(self, info: dict[str, Any]) -> dict[str, Any]:
-        """Begin, in the step that ends an episode, the next one, and keep what has been."""
+        """Begin the next episode in the step that ends one; returns the info with final entries."""
         ended, last = self._done, self._observations.present
         final_info, info = only(info, ended), only(info, ~ended)
         info.update(final_obs=self._final(last, ended), _final_obs=copied(ended))
@@ -350,45 +335,45 @@ class VectorEnv(SubEnvironments):
         bad = self._observations.show(ended)
         if bad is not None:
             self._episodes.refuse(bad)
-            self._done = self._done | bad  # they begin again with the next step
+            self._done = self._done | bad  # reset again in the next step
         return info
 
-    # The two ways out of this class for simulations on other devices.
+    # Overridden for simulations on other devices.
 
     def enter(self) -> AbstractContextManager[Any]:
-        """A context in which the simulations compute: every public method works in it."""
+        """A context for public methods, in which the simulations compute."""
         return _NO_CONTEXT
 
     def to_output(self, values: Any) -> Any:
-        """Results of a public method, in arrays of the library that the user gets."""
+        """Results of a public method, in the user's array library."""
         return values
 
     def _final(self, observation: Any, ended: Array) -> Any:
-        """The last observations of episodes that have ended, as an info shows them."""
+        """The last observations of episodes that have ended, for an info."""
         return rows_of(observation, ended)
 
-    # What is observed.
+    # Observations and images.
 
     def _observation(self) -> Any:
         observation = self._observations.present
         return copy_observation(observation) if self._copy else observation
 
     def present(self) -> Any:
-        """A copy of the observations that the last call of `reset` or `step` returned."""
+        """A copy of the observations that the last `reset` or `step` returned."""
         with self.enter():
             return self.to_output(copy_observation(self._observations.present))
 
     def observe(self) -> Arrays:
-        """The observation's entries by name as the simulator has them, in double precision."""
+        """The observation's entries by name, in double precision."""
         with self.enter():
             entries: Arrays = self.to_output(self.view.owned(self._episodes.observe()))
         return entries
 
     def render(self) -> tuple[np.ndarray, ...] | None:
-        """A picture of each sub-environment, uint8 (height, width, 3), see `render_mode`.
+        """An image of each sub-environment, uint8 (height, width, 3), see `render_mode`.
 
         Raises:
-            RenderingError: no OpenGL works here; the message says what to install.
+            RenderingError: OpenGL does not work; the message says what to install.
         """
         if self.render_mode is None:
             gymnasium.logger.warn(
@@ -405,33 +390,23 @@ class VectorEnv(SubEnvironments):
         ids: Ids = None,
         **options: Any,
     ) -> np.ndarray:
-        """Images of the current states of the given sub-environments, at any time.
+        """Images of the current states of some sub-environments, (len(ids), ...), at any time.
 
         Args:
-            name: as of `Env.camera`.
-            ids: of sub-environments; None for all.
-            **options: `kind`, `width`, `height`, `show`, `groups` and `hidden_groups`, as of
-                `Env.camera`.
-
-        Returns:
-            The pictures, with a leading axis as long as `ids`.
+            name: as in `Env.camera`.
+            ids: numbers of sub-environments; None for all.
+            **options: as in `Env.camera`.
 
         Raises:
-            ValueError: there is no such camera, kind or sub-environment, or a size is not positive.
-            RenderingError: no OpenGL works here; the message says what to install.
+            ValueError: the camera, kind or sub-environment is unknown, or a size is not positive.
+            RenderingError: OpenGL does not work; the message says what to install.
         """
         return np.stack(self.cameras.render(self.shots(name, ids=ids, **options)))
 
     def shots(self, name: Any = None, *, ids: Ids = None, **options: Any) -> list[Any]:
-        """Copies of what pictures of the present states show, for `cameras.render` to draw later.
+        """Copies of everything that images of the current states show, for `cameras.render`.
 
-        Args:
-            name: as of `camera`.
-            ids: likewise.
-            **options: likewise.
-
-        Raises:
-            ValueError: as `camera`.
+        Arguments and errors are those of `camera`.
         """
         self._check_open()
         with self.enter():
@@ -440,15 +415,12 @@ class VectorEnv(SubEnvironments):
     # Snapshots.
 
     def get_state(self, ids: Ids = None) -> dict[str, np.ndarray]:
-        """Copies, by name, of everything that the given episodes' futures depend on.
+        """Copies, by name, of everything that some episodes' futures depend on.
 
         The entries are those of `Env.get_state` with a leading axis.
 
-        Args:
-            ids: of sub-environments; None for all.
-
         Raises:
-            ValueError: there is no such sub-environment.
+            ValueError: a number in `ids` is out of range.
         """
         self._check_open()
         rows = self._rows(ids)
@@ -462,13 +434,13 @@ class VectorEnv(SubEnvironments):
         """Write a state, or some entries of one, and return the observations there.
 
         Args:
-            state: entries of `get_state`, the leading axis as long as `ids`. An entry without that
-                axis, as `Env.get_state` gives it, or with one of length 1 is written to each.
-            ids: of the sub-environments to write; None for all.
+            state: entries of `get_state`, with a leading axis as long as `ids`. An entry without
+                that axis, as from `Env.get_state`, or with one of length 1 is written to each.
+            ids: numbers of the sub-environments to write; None for all.
 
         Raises:
             ValueError: an entry is unknown, of a wrong shape or not finite, the state is of another
-                id, or there is no such sub-environment; nothing is written then.
+                id, or a number is out of range; nothing is written then.
         """
         self.check_usable()
         rows = self._rows(ids)
@@ -480,11 +452,11 @@ class VectorEnv(SubEnvironments):
             return self.to_output(take(self._observations.resume(checked, rows), rows))
 
     def check_usable(self) -> None:
-        """Refuse to step what has been closed, or made before a fork of this process.
+        """Refuse to step an environment that is closed, or was made before this process forked.
 
         Raises:
             gymnasium.error.ClosedEnvironmentError: it has been closed.
-            RuntimeError: it has been made in a process that this one is a fork of.
+            RuntimeError: it was made in a process that this one is a fork of.
         """
         self._check_open()
         if os.getpid() != self._process:
@@ -494,18 +466,18 @@ class VectorEnv(SubEnvironments):
             )
 
     def close_extras(self, **kwargs: Any) -> None:
-        """Let go of what draws, of the simulations and of their threads.
+        """Release rendering resources, the simulations and their threads.
 
-        Views of them can no longer be read. Arrays of theirs that are still held keep their
-        numbers, and with them the threads.
+        Views can no longer be read. Arrays that are still referenced keep their numbers, and the
+        threads alive.
         """
-        if "cameras" in vars(self):  # not where the constructor has raised
+        if "cameras" in vars(self):  # unless the constructor has raised
             self.cameras.close()
             self._simulations.close()
 
     def __getstate__(self) -> dict[str, Any]:
-        """For pickle and deepcopy: what the environments are made from, and their state."""
-        kept = ("_done", "_seeds", "spec", "render_mode")
+        """For pickle and deepcopy: constructor arguments and state."""
+        names = ("_done", "_seeds", "spec", "render_mode")
         return {
             "task": self.task,
             "num_envs": self.num_envs,
@@ -513,7 +485,7 @@ class VectorEnv(SubEnvironments):
             "state": self.get_state(),
             "started": self._episodes.started,
             "last": self._observations.present,
-            "attributes": {name: getattr(self, name) for name in kept},
+            "attributes": {name: getattr(self, name) for name in names},
         }
 
     def __setstate__(self, pickled: dict[str, Any]) -> None:

@@ -1,4 +1,4 @@
-"""Wrappers that Gymnasium lacks; for rescaled actions use its own `RescaleAction`."""
+"""Wrappers that Gymnasium lacks; to rescale actions, use its `RescaleAction`."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ from gymnasium.utils import RecordConstructorArgs
 
 
 def _noise(space: Any, scale: float) -> np.ndarray:
-    """The standard deviations of an action's noise, in the units of the action."""
+    """Standard deviations of an action's noise, in the units of the action."""
     if not (np.isfinite(space.low).all() and np.isfinite(space.high).all()):
         raise ValueError("the action space is unbounded: noise cannot be in proportion to it")
     if not scale >= 0:
@@ -22,11 +22,11 @@ class ActionNoise(
 ):
     """Adds Gaussian noise to every action and clips the sum to the action space.
 
-    The noise is drawn from the environment's own generator, so seeds reproduce it.
+    The noise is drawn from the environment's generator, so seeds reproduce it.
 
     Args:
         env: the environment.
-        scale: standard deviation, as a share of the width of each action's range.
+        scale: standard deviation, as a fraction of the width of each action's range.
 
     Raises:
         ValueError: the action space is unbounded, or `scale` is negative.
@@ -38,7 +38,7 @@ class ActionNoise(
         self._deviation = _noise(env.action_space, scale)
 
     def action(self, action: np.ndarray) -> np.ndarray:
-        """The action with noise, float64."""
+        """The noisy action, float64."""
         noisy = action + self._deviation * self.np_random.normal(size=self._deviation.shape)
         space: Any = self.action_space
         return np.clip(noisy, space.low, space.high)
@@ -48,11 +48,11 @@ class VectorActionNoise(
     gymnasium.vector.VectorActionWrapper[Any, np.ndarray, np.ndarray, np.ndarray],
     RecordConstructorArgs,
 ):
-    """`ActionNoise` for a vector environment, from each sub-environment's own generator.
+    """`ActionNoise` for a vector environment, with each sub-environment's generator.
 
     Args:
         env: the vector environment.
-        scale: standard deviation, as a share of the width of each action's range.
+        scale: standard deviation, as a fraction of the width of each action's range.
 
     Raises:
         ValueError: the action space is unbounded, or `scale` is negative.
@@ -68,7 +68,7 @@ class VectorActionNoise(
         self._deviation = _noise(env.single_action_space, scale)
 
     def actions(self, actions: np.ndarray) -> np.ndarray:
-        """The actions with noise, float64."""
+        """The noisy actions, float64."""
         generators: Any = self.env.np_random
         normal = np.stack([rng.normal(size=self._deviation.shape) for rng in generators])
         space: Any = self.env.action_space

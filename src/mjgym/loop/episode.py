@@ -1,15 +1,15 @@
-"""The episode: the order of a task's hooks, and everything that its future depends on.
+"""The episode loop: the order of a task's hooks, and the state that an episode depends on.
 
-One loop serves one simulation and many. `Env` and `VectorEnv` put their interfaces on it.
+One loop serves one simulation and many; `Env` and `VectorEnv` wrap it.
 
 A control step, in this order:
 
-| hook | sees | gives |
+| hook | sees | returns |
 |---|---|---|
-| `before_step` | the action | what moves or is remembered once per control step |
-| `control` | the action | the controls, once or before each physics step |
-| `substep` | each physics step's state | memory, after each physics step |
-| `current_forces` | the new state | where forces are computed anew |
+| `before_step` | the action | fields and memory to set once per control step |
+| `control` | the action | controls, once or before each physics step |
+| `substep` | the state after each physics step | memory |
+| `current_forces` | the new state | whether to recompute forces |
 | `terms`, `reward` | the new state, the memory of the step before | the reward |
 | `terminated`, `truncated`, `success` | the same | flags |
 | `update` | the same | memory for the next step |
@@ -41,32 +41,31 @@ from mjgym.util import generators
 from mjgym.util.numbers import whole_number
 from mjgym.variation.draws import Draws
 
-MAX_CONTACTS = 60  # of a model's default state, up to which room is made for them from the start
-REDRAWS = 10  # of a start that is not finite, before its episode is given up
+MAX_CONTACTS = 60  # in a model's default state, for contact memory to be allocated at once
+REDRAWS = 10  # attempts to replace a start that is not finite
 
 Generator = Callable[[int], np.random.Generator]
-"""Gives the random generator of a simulation's episodes."""
+"""Returns the random generator of simulation i."""
 
 Show = Callable[[Array | None], Array | None]
-"""Computes what some simulations show, those of a mask or all; gives which of them show a number
-that is not finite, bool of shape lead, None for none."""
+"""Computes the observations of a mask of simulations, or of all; returns the mask of those that
+are not finite, bool of shape lead, or None if all are."""
 
 
 class DivergenceError(RuntimeError):
-    """A simulation met a state that is not finite; raised with `on_divergence="raise"`."""
+    """A simulation reached a state that is not finite; raised with `on_divergence="raise"`."""
 
 
 class Step(NamedTuple):
-    """The outcome of a control step, for all simulations; arrays of shape lead unless said.
+    """The outcome of a control step in all simulations; arrays of shape lead unless stated.
 
     Attributes:
         terms: the reward's factors by name.
-        reward: their combination; 0 where the simulation has diverged.
-        terminated: whether the episode has ended as a part of the task.
-        truncated: whether it has been cut off: by the task, the limit of steps, or a divergence.
+        reward: the reward; 0 where the simulation has diverged.
+        terminated: whether the task has ended the episode.
+        truncated: whether the task, the step limit or a divergence has cut the episode off.
         success: whether the goal is reached; None for a task without one.
-        diverged: whether the state, the reward or what is shown is no longer finite; None where all
-            are.
+        diverged: whether state, reward or observation is not finite; None if all are finite.
     """
 
     terms: Arrays
@@ -77,34 +76,34 @@ class Step(NamedTuple):
     diverged: Array | None
 
 
-# A named tuple's own constructor takes twice as long, in every step.
+# Half the time of the named tuple's constructor.
 _step_of: Callable[[tuple[Any, ...]], Step] = functools.partial(tuple.__new__, Step)
 
 
 class Episodes:
-    """The episodes of a task on one simulation or on many.
+    """The episodes of a task in one simulation or in many.
 
     Args:
-        task: what is done.
-        simulation: of the task's model.
-        generator: gives the random generator of each simulation's episodes.
-        draws: of the numbers that a user varies; None if nothing does.
-        max_steps: after which an episode is truncated; None for no limit.
-        raises: whether a simulation that diverges raises, rather than truncate its episode.
+        task: the task.
+        simulation: simulation of the task's model.
+        generator: returns the random generator of a simulation.
+        draws: values of the user's variations; None if nothing varies.
+        max_steps: control steps after which an episode is truncated; None for no limit.
+        raises: whether a divergence raises instead of truncating the episode.
 
     Attributes:
-        substeps: physics steps in a control step.
-        steps: control steps since the episodes began, shape lead.
+        substeps: physics steps per control step.
+        steps: control steps of the current episodes, shape lead.
         started: whether there is an episode, shape lead.
         success_once: whether the goal has been reached in the episode, shape lead.
-        rewards: of the last step, shape lead, with players behind it where there are several; NaN
-            where no step has been made.
+        rewards: rewards of the last step, shape lead, with a trailing axis of players if there are
+            several; NaN before the first step.
         has_goal: whether the task has a goal.
-        goals: that reward and success follow from, and that are observed; None where the task's own
-            reward holds. `pursue` sets it.
-        sensing: the readings behind the observation; None where all entries are read plainly.
+        goals: goals that determine reward and success and are observed; None for the task's reward.
+            `pursue` sets it.
+        sensing: readings behind the observation; None if no entry is delayed, noisy or the like.
             `read_through` sets it.
-        first_number: of the first simulation, in messages.
+        first_number: number of the first simulation, for messages.
     """
 
     def __init__(
@@ -130,7 +129,7 @@ class Episodes:
         self.goals: Goals | None = None
         self.sensing: Sensing | None = None
         self.first_number = 0
-        self._draw_image: Draw = _no_pictures
+        self._draw_image: Draw = _no_images
         self._max_steps, self._raises = max_steps, raises
         self._show: Show | None = None
         self._defined = defined_hooks(task)
@@ -145,22 +144,22 @@ class Episodes:
         self._bind_hooks()
 
     def _bind_hooks(self) -> None:
-        """Run every hook once, and keep what holds for all steps of the task."""
+        """Run every hook once, and keep its results that hold for all steps."""
         task, view, simulation = self.task, self.view, self.simulation
         nu, actions = simulation.model.nu, len(task.actions(simulation.model))
-        # Many parts that lie within each other by default, as no episode's do, would take memory
-        # for good; contacts in the usual number are best kept room for from the beginning.
+        # Parts that overlap in the default state alone would allocate contact memory for good; a
+        # usual number of contacts is best allocated at once.
         contacts = int(simulation.sample.ncon) <= MAX_CONTACTS
         simulation.forward(contacts=contacts)
         results = bind_and_validate(task, view, nu, actions)
         if view.lead:
             probe(task)
         self.has_goal = results["success"] is not None
-        # With several players a reward has an axis of them behind lead.
+        # With players, a reward has a trailing axis for them.
         players = (len(task.players),) if task.players else ()
         self._reward_shape = (*view.lead, *players)
         self.rewards: Array = view.xp.full(self._reward_shape, view.xp.nan)
-        # A plain bool depends on no state: forces then come with the physics, or never.
+        # A plain bool depends on no state: forces are then computed with the physics, or never.
         forces = results["current_forces"]
         self._forces_always = forces is True
         self._forces_sometimes = not isinstance(forces, bool)
@@ -177,31 +176,26 @@ class Episodes:
 
     @property
     def uncompiled(self) -> str:
-        """The reason why control runs on arrays; empty where a compiled law does."""
+        """The reason why control runs on arrays; empty with a compiled law."""
         if isinstance(self._law, str):
             return self._law
         return "" if self.sensing is None else "observables are read between physics steps"
 
     def show_through(self, show: Show) -> None:
-        """Have what episodes show computed at the end of each step, and looked at."""
+        """Set the function that computes and checks observations at the end of each step."""
         self._show = show
 
     def read_through(self, sensing: Sensing, draw: Draw) -> None:
-        """Let observations show readings instead of the entries themselves.
-
-        Args:
-            sensing: of all simulations.
-            draw: gives the pictures that it reads.
-        """
+        """Let observations show readings instead of the task's entries, with images from `draw`."""
         sensing.bind(self.view)
         self.sensing, self._draw_image = sensing, draw
 
     def pursue(self, goals: Goals) -> None:
-        """Let reward and success follow from goals alone, and observe these."""
+        """Let reward and success depend on goals alone, and observe these."""
         self.goals = goals
 
     def reward(self, terms: Arrays | None = None) -> Array:
-        """The reward of the present states, of the task's terms or of its goals."""
+        """The reward of the current states, from the task's terms or from its goals."""
         if self.goals is not None:
             return self.goals.reward(self.view)
         return self.task.reward(self.task.terms(self.view) if terms is None else terms)
@@ -209,30 +203,30 @@ class Episodes:
     # Beginning an episode.
 
     def reseed(self, i: int) -> None:
-        """Take the streams of variation and sensing from a simulation's new generator."""
+        """Respawn the streams of variation and sensing from a simulation's new generator."""
         self._streams_seeded[i] = False
 
     def _seed_streams(self, i: int) -> None:
-        """Give what draws by itself generators of its own, which leave the task's draws alone."""
+        """Spawn generators for variation and sensing, which leave the task's draws unchanged."""
         if (self._draws is None and self.sensing is None) or self._streams_seeded[i]:
             return
-        of_draws, of_sensing = self._generator(i).spawn(2)
+        draws_rng, sensing_rng = self._generator(i).spawn(2)
         if self._draws is not None:
-            self._draws.seed(i, of_draws)
+            self._draws.seed(i, draws_rng)
         if self.sensing is not None:
-            self.sensing.seed(i, of_sensing)
+            self.sensing.seed(i, sensing_rng)
         self._streams_seeded[i] = True
 
     def reset(self, where: Array | None = None, *, by_reset: bool = True) -> None:
         """Begin an episode in some simulations.
 
         Args:
-            where: those that begin, bool of shape lead; None for all.
-            by_reset: whether a user's call of reset begins it, rather than an autoreset.
+            where: mask of those that begin, bool of shape lead; None for all.
+            by_reset: whether the user's `reset` begins it, rather than an autoreset.
 
         Raises:
-            DivergenceError: what a start shows is not finite, be it drawn again several times; only
-                by a user's reset, an autoreset shows its starts with the step.
+            DivergenceError: an observation is not finite, even after several draws of the start;
+                only for a user's reset, an autoreset reports it with the step.
         """
 
         def start(i: int, scratch: Scratch) -> None:
@@ -240,7 +234,7 @@ class Episodes:
             values = None if self._draws is None else self._draws.next(i, by_reset=by_reset)
             scratch.restore_defaults(values)
             self.task.initialize(scratch.view, self._generator(i))
-            if self._draws is not None:  # no draw of the task's steps under forces
+            if self._draws is not None:  # physics in `initialize` runs without these forces
                 self._draws.apply({f: getattr(scratch.view, f) for f in self._draws.forces}, i)
 
         self._begin(start, where)
@@ -263,7 +257,7 @@ class Episodes:
             )
 
     def _begin(self, start: Callable[[int, Scratch], None], where: Array | None) -> None:
-        self.end(where)  # a start that raises leaves no half-begun episode to step
+        self.end(where)  # if a start raises, there is no half-begun episode to step
         self.simulation.reset(start, where)
         if "memory" in self._defined:
             self._remember(self.task.memory(self.view), where)
@@ -275,21 +269,21 @@ class Episodes:
             self._sense_anew(self._rows(where))
 
     def end(self, where: Array | None = None) -> None:
-        """Leave some simulations, bool of shape lead, or all, without an episode."""
+        """End the episodes of a mask of simulations, or of all."""
         self.started = self._where(where, False, self.started)
 
     # A control step.
 
     def step(self, action: Array, where: Array | None = None) -> Step:
-        """Advance by one control step, and find out which episodes it ends.
+        """Advance by one control step, and determine which episodes it ends.
 
         Args:
-            action: (*lead, number of actions), as it is: neither rounded nor clipped.
-            where: the simulations that step, bool of shape lead; None for all. What `Step` holds
-                of the others has no meaning but `diverged`: whether their start is not finite.
+            action: (*lead, number of actions), neither rounded nor clipped.
+            where: mask of the simulations that step, bool of shape lead; None for all. For the
+                others, only `Step.diverged` is meaningful: whether their start is not finite.
 
         Raises:
-            DivergenceError: a simulation has diverged, if that is to raise.
+            DivergenceError: a simulation has diverged, and `raises` is set.
         """
         task, view, simulation, defined = self.task, self.view, self.simulation, self._defined
         if self._writes_before_steps:
@@ -300,8 +294,8 @@ class Episodes:
             control = task.control(view, action)
             simulation.step(control, self.substeps, where, forces=self._forces_always)
         if self._forces_sometimes:
-            anew = self._each(task.current_forces(view))
-            simulation.update_forces(anew if where is None else anew & where)
+            due = self._each(task.current_forces(view))
+            simulation.update_forces(due if where is None else due & where)
         self.steps = self.steps + 1 if where is None else self.steps + where
         diverged = simulation.diverged()
         terms = task.terms(view)
@@ -321,7 +315,7 @@ class Episodes:
         bad = None if self._show is None else self._show(None)
         if bad is not None:
             diverged = bad if diverged is None else diverged | bad
-        if success is not None and success is not False:  # Python's own is spared the cost of `|`
+        if success is not None and success is not False:  # a plain False needs no array operation
             valued = success if diverged is None else success & ~diverged
             self.success_once = self.success_once | (valued if where is None else valued & where)
         if diverged is not None:
@@ -333,14 +327,13 @@ class Episodes:
         return _step_of((terms, reward, terminated, truncated, success, diverged))
 
     def _write_before_step(self, action: Array, where: Array | None) -> None:
-        """Write the forces that are due, then what the task moves and remembers."""
+        """Write forces that are due, then the task's fields and memory."""
         if self._draws is not None and self._draws.redraws:
             self._redraw_forces(self._draws, where)
         if "before_step" in self._defined:
             self._take_over(self.task.before_step(self.view, action), where)
 
     def _redraw_forces(self, draws: Draws, where: Array | None) -> None:
-        """Redraw the applied forces that vary within an episode."""
         n = self.simulation.n
         going = np.ones(n, dtype=bool) if where is None else self.by_row(where)
         rows = draws.redraw(self.by_row(self.steps) * self.task.control_timestep, going)
@@ -361,10 +354,10 @@ class Episodes:
         )
 
     def refuse(self, diverged: Array) -> None:
-        """End the episodes that are no longer finite and say so, if that is to raise.
+        """End episodes that are no longer finite, and raise if `raises` is set.
 
         Raises:
-            DivergenceError: there are such episodes, if that is to raise.
+            DivergenceError: there are such episodes, and `raises` is set.
         """
         if not (self._raises and any_true(diverged)):
             return
@@ -381,7 +374,6 @@ class Episodes:
     def _with_bad_rewards(
         self, reward: Array, diverged: Array | None, where: Array | None
     ) -> Array | None:
-        """Add the simulations whose reward is not finite to those that have diverged."""
         xp = self.view.xp
         rewards = xp.asarray(reward)
         if isinstance(rewards, np.ndarray) and all_finite(rewards):  # a device is not waited for
@@ -393,7 +385,6 @@ class Episodes:
         return bad if diverged is None else diverged | bad
 
     def _step_under(self, law: CompiledLaw, where: Array | None) -> None:
-        """The physics of a control step, with a compiled law in between."""
         control, memory = law.begin(self.view)
         forces = self._forces_always
         self.simulation.step_under(control, memory, self.substeps, where, forces=forces)
@@ -401,7 +392,7 @@ class Episodes:
             self._remember(changed, where)
 
     def _step_in_parts(self, action: Array, where: Array | None) -> None:
-        """The physics of a control step, with what there is to do in between."""
+        """Run the physics of a control step, with hooks and readings in between."""
         if not isinstance(self._law, str) and self.sensing is None:
             self._step_under(self._law, where)
             return
@@ -415,14 +406,14 @@ class Episodes:
         def work(part: Part, rows: Rows) -> None:
             if isinstance(rows, slice):
                 part.view.memory = {name: x[rows] for name, x in self.view.memory.items()}
-            own = None if where is None else where[rows]
-            self._step_part(part, stops, action[rows], own)
+            moving = None if where is None else where[rows]
+            self._step_part(part, stops, action[rows], moving)
             if isinstance(rows, slice):
                 memories[rows.start] = part.view.memory
 
         if self.sensing is None:
             self.simulation.for_each_shard(work)
-        else:  # which looks at all simulations at once
+        else:  # sensing reads all simulations at once
             work(self.simulation, ...)
         if memories and "substep" in self._defined:
             parts = [memories[start] for start in sorted(memories)]
@@ -432,14 +423,7 @@ class Episodes:
             }
 
     def _step_part(self, part: Part, stops: list[int], action: Array, where: Array | None) -> None:
-        """The physics of a control step of simulations that step together.
-
-        Args:
-            part: the simulations.
-            stops: after which physics steps there is something to do, the last one among them.
-            action: of each.
-            where: those of the part that step; None for all.
-        """
+        """Run a part's physics of a control step, pausing after the physics steps in `stops`."""
         task, view, sensing = self.task, part.view, self.sensing
         done = 0
         for stop in stops:
@@ -455,7 +439,7 @@ class Episodes:
                 sensing.read(stop, view, self.entries, self._draw_image)
 
     def _take_over(self, entries: Arrays, where: Array | None) -> None:
-        """Remember what `before_step` gives under a name of the memory, and write the rest."""
+        """Store the results of `before_step`: memory entries, and fields of MjData."""
         memory = self.view.memory
         self._remember({k: v for k, v in entries.items() if k in memory}, where)
         fields = {k: v for k, v in entries.items() if k not in memory}
@@ -463,7 +447,6 @@ class Episodes:
             self.simulation.write(self.view.owned(fields), where)
 
     def _remember(self, entries: Arrays, where: Array | None, view: View | None = None) -> None:
-        """Take over entries of the memory of those that step; the others keep theirs."""
         view = view or self.view
         old = view.memory
         new = {k: self._in_precision(v, old[k]) for k, v in view.owned(entries).items()}
@@ -472,32 +455,31 @@ class Episodes:
         view.memory = {**old, **new}
 
     def _in_precision(self, new: Array, old: Array) -> Array:
-        """An entry in the precision of the one before: an action's float32 would not come back."""
+        """The entry in the old one's floating-point dtype; an action may be float32."""
         if new.dtype == old.dtype:
             return new
         floating = [self.view.xp.isdtype(x.dtype, "real floating") for x in (new, old)]
         return self.view.xp.astype(new, old.dtype) if all(floating) else new
 
     def _where(self, where: Array | None, new: Any, old: Array) -> Array:
-        """New values for some simulations; arrays of a shape that begins with lead."""
+        """New values for some simulations, in an array of leading shape lead."""
         xp = self.view.xp
         if where is None:
             return xp.full_like(old, new)
         return where_rows(where, new, old)
 
     def _each(self, values: Any) -> Array:
-        """A flag for each simulation, bool of shape lead."""
         xp = self.view.xp
         return xp.broadcast_to(xp.asarray(values), self.view.lead)
 
     # What is observed.
 
     def entries(self) -> Arrays:
-        """The task's own entries of the observation, at present."""
+        """The task's entries of the current observation."""
         return self.task.observation(self.view)
 
     def observe(self) -> Arrays:
-        """The entries that an observation shows: the task's own, or their readings; its goals."""
+        """The entries of the current observation: the task's or their readings, and goals."""
         goals = {} if self.goals is None else self.goals.entries(self.view)
         if self.sensing is None:
             return {**self.task.observation(self.view), **goals}
@@ -519,18 +501,18 @@ class Episodes:
         return np.arange(n) if where is None else np.flatnonzero(self.view.to_numpy(where))
 
     def variation(self) -> dict[str, np.ndarray]:
-        """Values that the user's variations have drawn for the episodes, by key, (n, ...) each."""
+        """Current values of the user's variations by key, (n, ...) each."""
         return {} if self._draws is None else self._draws.values
 
     # Snapshots.
 
     def get_state(self, rows: np.ndarray) -> dict[str, np.ndarray]:
-        """Copies of all that the given episodes' futures depend on, (len(rows), ...) each.
+        """Copies of everything that the episodes' futures depend on, (len(rows), ...) each.
 
         The entries are those of MjData (`qpos`, `qvel`, `act`, `qacc_warmstart`, ...), the model
         fields in `task.varies` and those that `vary` names, `sensordata`, the task's memory
-        (`memory.<name>`), `steps`, `success_once`, the random generators (`rng`, ...), what has
-        been drawn (`variation.<key>`) and read (`observables.<entry>.<part>`).
+        (`memory.<name>`), `steps`, `success_once`, the random generators (`rng`, ...), values of
+        variations (`variation.<key>`) and readings (`observables.<entry>.<part>`).
         """
         state = self.simulation.get_state(rows)
         state.update({MEMORY + k: self.by_row(m)[rows] for k, m in self.view.memory.items()})
@@ -546,11 +528,11 @@ class Episodes:
         return state
 
     def set_state(self, state: Mapping[str, np.ndarray], rows: np.ndarray) -> None:
-        """Write entries of `get_state`; the episodes go on from there.
+        """Write entries of `get_state`; the episodes continue from there.
 
         Args:
-            state: entries that `check_state` has found to be in order.
-            rows: of the simulations that are written.
+            state: entries that `check_state` has accepted.
+            rows: numbers of the simulations.
         """
         self.simulation.set_state({k: v for k, v in state.items() if in_simulation(k)}, rows)
         for name, value in state.items():
@@ -582,16 +564,16 @@ class Episodes:
             self._sense_anew(rows)
 
     def by_row(self, value: Array) -> np.ndarray:
-        """An array whose shape begins with lead, with an axis of simulations."""
-        own = shape(value)[len(self.view.lead) :]
-        return np.reshape(self.view.to_numpy(value), (self.simulation.n, *own))
+        """An array of leading shape lead as NumPy, with a leading axis of simulations."""
+        trailing = shape(value)[len(self.view.lead) :]
+        return np.reshape(self.view.to_numpy(value), (self.simulation.n, *trailing))
 
     def _written(self, old: Array, value: Any, rows: np.ndarray) -> Array:
-        """An array whose shape begins with lead, with other values in some rows."""
+        """An array of leading shape lead, with other values in some rows."""
         by_row = np.array(self.by_row(old))
         by_row[rows] = value
         return self.view.from_numpy(np.reshape(by_row, shape(old)))
 
 
-def _no_pictures(image: Any, rows: np.ndarray) -> np.ndarray:
+def _no_images(image: Any, rows: np.ndarray) -> np.ndarray:
     raise RuntimeError("nothing has been given to draw pictures with")

@@ -1,4 +1,4 @@
-"""Goals as an observation shows them, and what follows from these alone."""
+"""Goals in observations, and the reward and success computed from them."""
 
 from typing import Any
 
@@ -11,15 +11,15 @@ from mjgym.task.goal_entries import ACHIEVED, DESIRED
 class Goals:
     """The goals of a task, its reward and its success, in Gymnasium-Robotics' form.
 
-    Reward and success are computed from the numbers of the observation, in its precision: so they
-    equal what `compute_reward` gives of stored observations, to the bit.
+    Reward and success are computed from the observation's numbers, in its precision, so they equal
+    `compute_reward` of stored observations to the bit.
 
     Args:
-        task: whose goals they are.
-        dtype: of the observation, "float32" or "float64".
+        task: the task.
+        dtype: dtype of the observation, "float32" or "float64".
 
     Attributes:
-        hidden: entries of the task's observation that are left out beside goals.
+        hidden: entries of the task's observation that are left out when goals are observed.
     """
 
     def __init__(self, task: GoalTask, dtype: str) -> None:
@@ -27,16 +27,16 @@ class Goals:
         self.hidden = task.shows_goal
 
     def entries(self, view: View) -> Arrays:
-        """Goals that are achieved and desired at present, (..., k) each."""
+        """Achieved and desired goals at present, (..., k) each."""
         return {ACHIEVED: self._task.achieved(view), DESIRED: self._task.desired(view)}
 
     def reward(self, view: View) -> Array:
-        """The reward of the present state, of shape lead."""
+        """The reward of the current state, of shape lead."""
         achieved, desired = self._shown(view)
         return compute_reward(self._task, achieved, desired, {})
 
     def success(self, view: View) -> Array:
-        """Whether the goal is reached at present, bool of shape lead."""
+        """Whether the goal is reached, bool of shape lead."""
         achieved, desired = self._shown(view)
         return self._task.reached(_exact(achieved), _exact(desired))
 
@@ -46,11 +46,11 @@ class Goals:
 
 
 def compute_reward(task: GoalTask, achieved: Array, desired: Array, info: Any) -> Array:
-    """The reward of goals of any precision, (..., k) each, as of `GoalTask.compute_reward`."""
+    """`GoalTask.compute_reward` of goals in any precision, (..., k) each."""
     return task.compute_reward(_exact(achieved), _exact(desired), info)
 
 
 def _exact(goal: Array) -> Array:
-    """Goals in double precision, in which one and many are computed alike."""
+    """Goals in double precision, in which one goal and many are computed alike."""
     xp = namespace(goal)
     return xp.astype(goal, xp.float64)

@@ -1,7 +1,7 @@
-"""The hooks that run for all simulations at once: how each is called, and what it returns.
+"""The hooks that run for all simulations at once: how to call each, and how to check its result.
 
 `HOOKS` is the one list of them. The episode loop, `mjgym check` and the tests of array libraries
-call and check hooks by it.
+use it.
 """
 
 import functools
@@ -21,11 +21,11 @@ from mjgym.util.suggestions import or_else
 
 
 class Expected:
-    """The shapes and kinds of what hooks return; anything else is refused by the hook's name.
+    """Checks shape and kind of hooks' results; errors name the hook.
 
     Args:
-        task: whose hooks they are.
-        view: that they are called with; the memory must be in it when it is compared with.
+        task: the task.
+        view: view that hooks are called with; must hold the memory when results refer to it.
         nu: number of actuators.
     """
 
@@ -37,11 +37,11 @@ class Expected:
         self._each = (*view.lead, *((len(task.players),) if task.players else ()))
 
     def memory(self, hook: str, value: Any) -> None:
-        """A dict of arrays whose shapes begin with that of the view."""
+        """A dict of arrays of leading shape lead."""
         self._entries(hook, value, self._lead)
 
     def observation(self, hook: str, value: Any) -> None:
-        """A dict of arrays whose shapes begin with that of the view, then the axis of players."""
+        """A dict of arrays of leading shape lead, then the axis of players."""
         self._entries(hook, value, self._each)
 
     def fields(self, hook: str, value: Any) -> None:
@@ -66,28 +66,28 @@ class Expected:
         self._shape(hook, value, (*self._lead, self._nu))
 
     def terms(self, hook: str, value: Any) -> None:
-        """A dict of numbers, one each for every simulation, or for each of its players."""
+        """A dict of numbers per simulation, or per player."""
         for name, term in self._entries(hook, value, ()).items():
             self._number(hook, term, self._each, name)
 
     def reward(self, hook: str, value: Any) -> None:
-        """One number for every simulation, or for each of its players; or a plain one for all."""
+        """A number per simulation or per player, or a plain one for all."""
         self._number(hook, value, self._each)
 
     def flag(self, hook: str, value: Any) -> None:
-        """One bool for every simulation, or a plain one for all of them."""
+        """A bool per simulation, or a plain one for all."""
         self._number(hook, value, self._lead)
         kind = type(value) if isinstance(value, int | float) else value.dtype
         if "bool" not in str(kind):
             raise self._error(TypeError, hook, f" expected bool, got {kind}")
 
     def optional_flag(self, hook: str, value: Any) -> None:
-        """None, or as `flag`."""
+        """None, or a flag."""
         if value is not None:
             self.flag(hook, value)
 
     def goal(self, hook: str, value: Any) -> None:
-        """A vector for every simulation, as long as the goal is."""
+        """A goal vector per simulation."""
         shape = _shape(value)
         if shape is None or len(shape) != len(self._lead) + 1 or shape[:-1] != self._lead:
             got = repr(value) if shape is None else f"shape {shape}"
@@ -109,7 +109,7 @@ class Expected:
         return dict(value)
 
     def _number(self, hook: str, value: Any, wanted: tuple[int, ...], name: str = "") -> None:
-        if type(value) not in (int, float, bool):  # a mean over all simulations is NumPy's
+        if type(value) not in (int, float, bool):  # a NumPy scalar would be a mean over simulations
             if _shape(value) is None:
                 got = f"{_of(name)} expected numbers, got {value!r}"
                 raise self._error(TypeError, hook, got)
@@ -131,7 +131,6 @@ def _of(name: str) -> str:
 
 
 def _shape(value: Any) -> tuple[int, ...] | None:
-    """The shape of an array or a number; None if it is neither."""
     if isinstance(value, int | float):
         return ()
     shape = getattr(value, "shape", None)
@@ -139,7 +138,7 @@ def _shape(value: Any) -> tuple[int, ...] | None:
 
 
 def place_of(task: Task, hook: str) -> str:
-    """File and line of a task's hook, "cart.py:12"; "" for what Python does not tell."""
+    """File and line of a task's hook, "cart.py:12"; "" if unknown."""
     code = getattr(getattr(type(task), hook), "__code__", None)
     return "" if code is None else f"{Path(code.co_filename).name}:{code.co_firstlineno}"
 
@@ -149,10 +148,10 @@ class Hook:
     """A method of `Task` that runs for all simulations at once.
 
     Args:
-        name: of the method.
-        takes: its arguments: the view, the view and an action, the terms of the reward, or goals
-            that are achieved and desired, also with the info of a step.
-        returns: refuses all but what it is to return.
+        name: name of the method.
+        takes: its arguments: the view, the view and an action, the reward's terms, or achieved and
+            desired goals, optionally with a step's info.
+        returns: raises unless the result is valid.
     """
 
     name: str
@@ -160,7 +159,7 @@ class Hook:
     returns: Callable[[Expected, str, Any], None]
 
     def __call__(self, task: Task, view: View, action: Array) -> Any:
-        """Call the hook of a task."""
+        """Call a task's hook."""
         method = getattr(task, self.name)
         if self.takes == "action":
             return method(view, action)
@@ -170,7 +169,7 @@ class Hook:
         return method(task.terms(view) if self.takes == "terms" else view)
 
     def is_defined(self, task: Task) -> bool:
-        """Whether a task has a hook of its own."""
+        """Whether a task overrides the hook."""
         return getattr(type(task), self.name) is not getattr(Task, self.name, None)
 
 
@@ -195,50 +194,47 @@ _GOAL_HOOKS = (
     Hook("compute_reward", "goals and info", Expected.reward),
 )
 HOOKS = {hook.name: hook for hook in (*_HOOKS, *_GOAL_HOOKS)}
-"""All hooks by name, in the order of a control step, behind `memory`, which begins an episode.
+"""All hooks by name: `memory`, which begins an episode, then in the order of a control step.
 
 Those of a `GoalTask` come last.
 """
 
 
 def hooks_of(task: Task) -> tuple[Hook, ...]:
-    """The hooks that a task of its kind has."""
+    """The hooks that apply to a task's type."""
     return (*_HOOKS, *_GOAL_HOOKS) if isinstance(task, GoalTask) else _HOOKS
 
 
 def defined_hooks(task: Task) -> frozenset[str]:
-    """Names of the hooks that a task has defined: the others need not be called."""
+    """Names of the hooks that a task overrides; the others need not be called."""
     return frozenset(hook.name for hook in hooks_of(task) if hook.is_defined(task))
 
 
 def run_hooks(task: Task, view: View, action: Array) -> dict[str, Any]:
-    """The results of all hooks by name, of one state."""
+    """Results of all hooks for the current state, by name."""
     with np.errstate(all="ignore"):
         return {hook.name: hook(task, view, action) for hook in hooks_of(task)}
 
 
 def bind_and_validate(task: Task, view: View, nu: int, actions: int) -> dict[str, Any]:
-    """Run every hook once, and refuse results of a wrong kind or shape.
+    """Run every hook once, refuse results of the wrong kind or shape, and return them by hook.
 
-    A batch computes only those arrays that have been looked at before. The view gets the memory.
+    A batch computes only arrays that have been accessed before. The view gets the memory.
 
     Args:
         task: the task.
-        view: of simulations of which everything has been computed.
+        view: view of simulations after `forward`.
         nu: number of actuators.
-        actions: how many numbers an action has.
-
-    Returns:
-        The results by hook.
+        actions: number of action dimensions.
 
     Raises:
-        TypeError: a hook returns something else than it should.
-        ValueError: an array that it returns has a wrong shape.
+        TypeError: a result is of the wrong kind.
+        ValueError: a result has the wrong shape.
     """
     expected = Expected(task, view, nu)
     action = view.xp.zeros((*view.lead, actions))
     results: dict[str, Any] = {}
-    with np.errstate(all="ignore"):  # what is bound only now is still zero
+    with np.errstate(all="ignore"):  # arrays first bound here are still zero
         for hook in hooks_of(task):
             try:
                 result = results[hook.name] = hook(task, view, action)
@@ -260,14 +256,15 @@ def _note(task: Task, hook: str, view: View) -> str:
 
 
 def probe(task: Task) -> None:
-    """Refuse a task whose hooks do not give each of many simulations its own numbers.
+    """Refuse a task with hooks that mix simulations.
 
-    They run once, on many copies of the model's defaults, which are as many as no axis of the model
-    is long: where a hook indexes from the left, its result has a wrong shape, even if it would not
-    in a batch of three or four. The copies cannot be written to.
+    Hooks run once, on read-only copies of the model's defaults, as many as no axis of the model is
+    long: a hook that indexes from the left returns a wrong shape, even if it would not in a batch
+        of
+    three or four.
 
     Raises:
-        Exception: as `bind_and_validate`, or what a hook raises.
+        Exception: as `bind_and_validate`, or raised by a hook.
     """
     try:
         hash(task)
@@ -281,7 +278,7 @@ def _probe(task: Task) -> None:
     model = compile_model(task)
     single = Single(model, task.varies)
     single.forward()
-    lengths = {1, 2, 3, 4, 6, 9}  # of vectors, quaternions, matrices and what is made of them
+    lengths = {1, 2, 3, 4, 6, 9}  # of scalars, vectors, quaternions, twists and matrices
     for source in (model, single.data):
         for name in dir(source):
             if not name.startswith("_") and isinstance(x := getattr(source, name), np.ndarray):

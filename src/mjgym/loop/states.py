@@ -1,4 +1,4 @@
-"""The entries of a state: their names, and whether values for them can be written."""
+"""Entries of a state: their names and validation."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -8,7 +8,7 @@ import numpy as np
 from mjgym.util import generators
 from mjgym.util.suggestions import or_else
 
-# Prefixes in a state of what is not the simulation's own.
+# Prefixes of entries that do not belong to the simulation.
 MEMORY, READINGS, VARIATION, FRAMES = "memory.", "observables.", "variation.", "frames."
 _PREFIXED = (MEMORY, READINGS, VARIATION, FRAMES)
 ID = "id"
@@ -21,13 +21,9 @@ def in_simulation(name: str) -> bool:
 
 
 def identity(spec: Any, n: int | None = None) -> dict[str, np.ndarray]:
-    """The entry of a state that says of which id it is; none without a specification.
+    """The state's entry that names the id, as UTF-8 bytes; {} without a specification.
 
-    It is the id in UTF-8, as numbers: whatever holds arrays holds it.
-
-    Args:
-        spec: of the environment, Gymnasium's; None for one that no id has made.
-        n: how many states there are; None for one without a leading axis.
+    With n, it has a leading axis of n states.
     """
     if spec is None:
         return {}
@@ -38,18 +34,18 @@ def identity(spec: Any, n: int | None = None) -> dict[str, np.ndarray]:
 def check_state(
     state: Any, current: Mapping[str, np.ndarray], rows: np.ndarray | None = None
 ) -> dict[str, np.ndarray]:
-    """Entries to write, as arrays of the right shapes, before anything is written.
+    """The entries of a state as arrays of the right shapes, before anything is written.
 
     Args:
-        state: what the user gave; of a batch each entry has a leading axis, as long as `rows` or of
-            length 1, or none and is for all of them.
-        current: the present state, for its names and shapes.
-        rows: the numbers of the sub-environments that are written; None for a single environment.
+        state: the user's entries; in a batch, each has a leading axis of the length of `rows` or 1,
+            or none and applies to all.
+        current: the current state, for names and shapes.
+        rows: numbers of the sub-environments to write; None for a single environment.
 
     Raises:
         TypeError: not a dict.
-        ValueError: an entry is unknown, of a wrong shape or kind, or not finite, no generator can
-            be in such a state, or it is of another id; the message names it.
+        ValueError: an entry is unknown, of a wrong shape or kind, not finite, an impossible
+            generator state, or from another id; the message names it.
     """
     if not isinstance(state, dict):
         raise TypeError(f"state: expected a dict of arrays, got {type(state).__name__}")
@@ -66,7 +62,7 @@ def check_state(
             array = np.broadcast_to(array, wanted.shape)
         if array.shape != wanted.shape:
             raise ValueError(f"state: {name!r} has shape {array.shape}, expected {wanted.shape}")
-        # Readings are what they have been, be it infinite.
+        # Readings may be infinite.
         readings = name.startswith(READINGS)
         if array.dtype.kind == "f" and not (readings or np.isfinite(array).all()):
             where = "" if rows is None else f" of sub-environment {rows[_first_bad(array)]}"
@@ -85,11 +81,7 @@ def _first_bad(array: np.ndarray) -> int:
 
 
 def _check_id(value: Any, current: np.ndarray | None) -> None:
-    """Refuse a state of another id; an environment that has none takes any.
-
-    Raises:
-        ValueError: it is of another id, or names none.
-    """
+    """Refuse a state of another id; an environment without an id accepts any."""
     if current is None:
         return
     here = bytes(current.reshape(-1, current.shape[-1])[0]).decode()
@@ -103,23 +95,19 @@ def _check_id(value: Any, current: np.ndarray | None) -> None:
 
 
 def _converted(name: str, value: Any, dtype: np.dtype[Any]) -> np.ndarray:
-    """An entry in the kind of numbers that a state has it in, if that says the same.
-
-    Raises:
-        ValueError: it is no array of real numbers, or whole ones are expected.
-    """
+    """The entry in the state's dtype, if that loses nothing but floating-point precision."""
     try:
-        given = np.asarray(value)
-        if given.dtype.kind == "c":  # NumPy would drop the imaginary parts
+        array = np.asarray(value)
+        if array.dtype.kind == "c":  # NumPy would drop the imaginary parts
             raise TypeError("they are complex")
-        if given.dtype.kind not in "biuf":
-            given = np.asarray(value, dtype=float if dtype.kind == "f" else dtype)
+        if array.dtype.kind not in "biuf":
+            array = np.asarray(value, dtype=float if dtype.kind == "f" else dtype)
     except (TypeError, ValueError, OverflowError) as error:
         raise ValueError(f"state: {name!r} is not an array of numbers: {error}") from None
     if dtype.kind == "f":
-        return given.astype(dtype)
+        return array.astype(dtype)
     with np.errstate(invalid="ignore"):
-        whole = given.astype(dtype)
-    if not np.array_equal(whole, given):
+        whole = array.astype(dtype)
+    if not np.array_equal(whole, array):
         raise ValueError(f"state: {name!r} holds what is no {dtype.name}: {value!r}")
     return whole

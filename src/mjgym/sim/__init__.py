@@ -1,4 +1,4 @@
-"""Simulations, one or many, behind the same view and the same verbs."""
+"""Simulations, single or batched, behind one interface."""
 
 from mjgym.sim.batched import Batched
 from mjgym.sim.group import GroupView

@@ -1,4 +1,4 @@
-"""Many simulations of one model on `mujoco.batch`."""
+"""A batch of simulations of one model on `mujoco.batch`."""
 
 import concurrent.futures
 import contextvars
@@ -40,19 +40,19 @@ from mjgym.util.suggestions import did_you_mean
 if TYPE_CHECKING:
     from mjgym.sim.compiled.stepping import CompiledBatch
 
-MIN_SHARDED = 64  # simulations, from which on shards in threads are faster than one batch
-MAX_SHARDS = 2  # at most: more would wait for each other's Python
-MAX_PERSISTENT_GEOMS = 500  # beyond which simulations do not keep computed arrays
+MIN_SHARDED = 64  # from this many simulations on, shards in threads are faster than one batch
+MAX_SHARDS = 2  # more would wait for the interpreter lock
+MAX_PERSISTENT_GEOMS = 500  # simulations with more geoms do not keep computed arrays
 
 
 WithoutVisuals = Callable[[mujoco.MjModel], tuple[mujoco.MjModel, np.ndarray]]
 
 
 class _Inherited:
-    """Batches of the parent process, which a forked child must never let go of.
+    """Keeps batches of the parent process alive in a forked child.
 
-    Their threads are not in the child, and the engine would wait for them for ever when it frees a
-    batch there, be it in a garbage collection.
+    Their threads do not exist in the child, and the engine would wait for them forever when it
+    frees a batch there, even by garbage collection.
     """
 
     def __init__(self) -> None:
@@ -61,7 +61,7 @@ class _Inherited:
         self._watching = False
 
     def watch(self, batch: mujoco.batch.Batch) -> None:
-        """Note what owns a batch's threads and arrays; the arrays outlive the batch itself."""
+        """Register the owner of a batch's threads and arrays; arrays outlive the batch itself."""
         owner = batch.state
         while isinstance(owner, np.ndarray):
             owner = owner.base
@@ -75,7 +75,7 @@ _inherited = _Inherited()
 
 
 class BatchedView(View):
-    """A view of a batch: the same names as of one simulation, with a leading axis."""
+    """A view of a batch: the names of one simulation, with a leading axis."""
 
     def __init__(
         self, batch: mujoco.batch.Batch, model: mujoco.MjModel, episode_fields: dict[str, Array]
@@ -98,36 +98,36 @@ class BatchedView(View):
 
     def _element(self, kind: str, name: str) -> Named:
         named = getattr(self._batch, kind)(name)
-        own = getattr(self._model, kind)(name)
+        element = getattr(self._model, kind)(name)
 
         def fetch(attribute: str) -> Array:
-            # Of what episodes vary, the engine would give the model's value at this moment.
+            # For a field that episodes vary, the engine would return the model's value.
             for prefix in (*KINDS[kind].prefixes, *([""] if kind == "joint" else [])):
                 values = self._episode_fields.get(prefix + attribute)
                 if values is not None:
-                    return _part(values, prefix, own, np.shape(getattr(own, attribute)))
+                    return _part(values, prefix, element, np.shape(getattr(element, attribute)))
             return getattr(named, attribute)
 
         return Named(fetch)
 
 
-def _part(values: Array, prefix: str, own: Any, shape: tuple[int, ...]) -> Array:
-    """An element's rows of a field that each simulation has for itself, (n, *shape)."""
+def _part(values: Array, prefix: str, element: Any, shape: tuple[int, ...]) -> Array:
+    """An element's rows of a per-simulation field, (n, *shape)."""
     first = {"dof_": "dofadr", "": "qposadr"}.get(prefix)
-    start = int(own.id if first is None else getattr(own, first)[0])
+    start = int(element.id if first is None else getattr(element, first)[0])
     count = 1 if first is None else shape[0]
     return values[:, start : start + count].reshape(len(values), *shape)
 
 
 class ShardView(BatchedView):
-    """A view of a shard, by the names of the whole.
+    """A view of a shard, with the names of the whole batch.
 
     Args:
-        batch: of the shard.
-        model: of the whole.
-        episode_fields: of the shard.
-        whole: the view of the whole.
-        rows: which of its simulations are the shard's.
+        batch: batch of the shard.
+        model: model of the whole.
+        episode_fields: per-simulation fields of the shard.
+        whole: view of the whole.
+        rows: the shard's range of simulations.
         complete: whether the shard has all geoms of the whole.
     """
 
@@ -162,15 +162,15 @@ class Batched:
     Args:
         model: the compiled model.
         n: number of simulations.
-        threads: that step them.
+        threads: number of threads that step them.
         varies: names of the model fields that belong to an episode; each simulation has its own
             values.
-        varying: what else a user varies of the model, and the fields derived from it.
-        without_visuals: gives the model without the geoms that only pictures need, and the geoms
-            that it has, see `mjgym.task.visuals.compile_without_visuals`; None to step the model
-            itself.
-        apart: whether control steps are made by `for_each_shard` or `step_under` alone, which step
-            simulations of their own where these are many.
+        varying: the user's variations of the model.
+        without_visuals: returns the model without geoms that only rendering needs, and the ids of
+            the geoms it has, see `mjgym.task.visuals.compile_without_visuals`; None to step the
+            model itself.
+        apart: whether control steps use `for_each_shard` or `step_under` alone, which step separate
+            simulations in large batches.
     """
 
     def __init__(
@@ -190,21 +190,21 @@ class Batched:
         self.varies = episode_fields(varies, varying)
         derived = () if varying is None else varying.derived
         self.state_fields = state_fields(model)
-        # Starts are written into a simulation of its own, with a model that they may write to.
+        # Starts are written into a scratch simulation, with a writable copy of the model.
         scratch = Single(copy.copy(model) if self.varies else model, varies, varying)
         scratch.restore_defaults()
         scratch.forward()
         self.sample = scratch.view
-        # What a user varies is drawn and written for one episode after the other.
+        # The user's variations are drawn for one episode after the other.
         self._scratches = Scratches(scratch, model, varies, threads if varying is None else 1)
-        # Simulations that others step for these need no MjData of their own: half of the memory.
+        # If separate simulations are stepped, these need no MjData each: half of the memory.
         own_models = bool(ASSET_FIELDS.intersection(self.varies))
         stands_by = apart and n >= MIN_SHARDED and not own_models and _divides(model)
         persistent = not stands_by and _persists(model)
         self.batch = NotingBatch(model, n, threads, persistent=persistent, fills=stands_by)
         _inherited.watch(self.batch)
-        # Assets (terrain heights) are shared by all simulations of a batch, unless each has a
-        # model of its own; then the engine holds all varying fields there.
+        # The simulations of a batch share assets (terrain heights), unless each has its own model;
+        # then the engine reads all varying fields from there.
         self._models: list[mujoco.MjModel] | None = None
         self.episode_fields: dict[str, np.ndarray] = {}
         if own_models:
@@ -222,7 +222,7 @@ class Batched:
         self._sensordata.flags.writeable = True  # for set_state; the next call overwrites it
         self._bad = self.batch.warning[:, DIVERGED, 1]
         self.view = BatchedView(self.batch, model, self.episode_fields)
-        # As the batch has it, whatever is done to the other by then.
+        # A copy as the batch has it: the caller may write to the model.
         self._own_model = copy.copy(model) if n >= MIN_SHARDED else model
         # Keep visual geoms if collision masks vary.
         self._without_visuals = (
@@ -242,14 +242,14 @@ class Batched:
         self._forward(np.arange(self.n), off=off)
 
     def reset(self, start: Start, where: Array | None = None) -> None:
-        """Begin an episode in some simulations and compute everything else about its start."""
+        """Begin an episode in some simulations and compute everything that depends on its start."""
         ids = self._ids(where)
         self._clear(ids)
         self._scratches.write(ids.tolist(), start, self._copy_start)
         self._forward(ids)
 
     def write(self, fields: Mapping[str, Array], where: Array | None = None) -> None:
-        """Overwrite fields of MjData, by name; what follows comes with the next step."""
+        """Overwrite fields of MjData by name; derived fields follow with the next step."""
         rows: Any = slice(None) if where is None else where
         for name, value in fields.items():
             getattr(self.view, name)[rows] = value[rows]
@@ -270,10 +270,7 @@ class Batched:
         self.batch.advance(ids, n, forces=forces)
 
     def takes(self, law: CompiledLaw) -> bool:
-        """Whether each simulation's model differs in arrays alone, and physics steps have halves.
-
-        RK4 has none.
-        """
+        """Whether models differ in arrays alone, and physics steps have halves (RK4's have not)."""
         arrays = all(
             isinstance(get_field(self.model, name), np.ndarray) for name in self.episode_fields
         )
@@ -292,7 +289,7 @@ class Batched:
         *,
         forces: bool = False,
     ) -> None:
-        """`step`, with a compiled law before and after each physics step."""
+        """`step` with a compiled law before and after each physics step."""
         outputs = self.batch.outputs
         self._keep_watched()
         if self._compiled is None:
@@ -311,10 +308,7 @@ class Batched:
     def for_each_shard(
         self, work: Callable[["Batched | Shard", slice | EllipsisType], None]
     ) -> None:
-        """Do something with all simulations that steps them again and again.
-
-        Where they are many, that is done in shards, see `mjgym.sim.shards`.
-        """
+        """Apply a function that steps repeatedly, to parallel shards if simulations are many."""
         if self.n < MIN_SHARDED or not self._divides():
             work(self, ...)
             return
@@ -327,7 +321,7 @@ class Batched:
         running = []
         for shard in others:
             assert self._other is not None
-            context = contextvars.copy_context()  # NumPy's way with errors, and whatever else
+            context = contextvars.copy_context()  # e.g. NumPy's error state
             running.append(self._other.submit(context.run, shard.run, work))
         try:
             first.run(work)
@@ -337,32 +331,32 @@ class Batched:
             each.result()
 
     def _divides(self) -> bool:
-        """Whether a simulation's future depends on nothing but what can be copied."""
+        """Whether simulations can continue from copied states alone."""
         return self._models is None and _divides(self.model)
 
     def _keep_watched(self) -> None:
-        """Step the whole model once a hook reads geom or tendon positions."""
+        """Step the whole model once a hook has read geom or tendon positions."""
         if self._without_visuals is not None and any(map(may_be_missing, self.batch.outputs)):
             self._without_visuals = None
             self._join()
 
     def _stepped(self) -> tuple[mujoco.MjModel, np.ndarray]:
-        """The model that is stepped apart from the batch, and the geoms that it has."""
+        """The model to step apart from the batch, and the ids of its geoms."""
         if self._without_visuals is None or self.n < MIN_SHARDED:
             return self._own_model, np.arange(self.model.ngeom)
         return self._without_visuals(self._own_model)
 
     def _divide(self) -> None:
-        """Make the shards: one for each thread, or two that have several threads each."""
+        """Create the shards: one per thread, or two with several threads each."""
         model, kept = self._stepped()
         complete = kept.size == self.model.ngeom and model.ntendon == self.model.ntendon
         if complete:
             self._without_visuals = None
         threads = self.batch.nthread
         count = min(MAX_SHARDS, threads)
-        each = [(threads + i) // count for i in range(count)]
-        for own, rows in zip(each, shares(self.n, each), strict=True):
-            batch = NotingBatch(model, rows.stop - rows.start, own, persistent=_persists(model))
+        split = [(threads + i) // count for i in range(count)]
+        for workers, rows in zip(split, shares(self.n, split), strict=True):
+            batch = NotingBatch(model, rows.stop - rows.start, workers, persistent=_persists(model))
             _inherited.watch(batch)
             expanded = {name: batch.expand(name) for name in self.episode_fields}
             view = ShardView(batch, self.model, expanded, self.view, rows, complete=complete)
@@ -373,7 +367,6 @@ class Batched:
             self._other = concurrent.futures.ThreadPoolExecutor(count - 1, "mjgym-shard")
 
     def _join(self) -> None:
-        """Let go of the shards, and of what steps with a compiled law."""
         if self._compiled is not None:
             self._compiled.close()
             self._compiled = None
@@ -385,14 +378,14 @@ class Batched:
             self._other = None
 
     def update_forces(self, where: Array | None = None) -> None:
-        """Compute the forces and accelerations of the present states."""
+        """Compute forces and accelerations of the current states."""
         ids = self._ids(where)
         if ids.size:
             with quiet():
                 self.batch.forward(ids)
 
     def diverged(self) -> Array | None:
-        """A mask of the simulations that the engine has reset by itself, (n,); None for none."""
+        """A mask of the simulations that the engine has reset, (n,); None if there are none."""
         bad = [self._bad]
         if self._compiled is not None:
             bad.append(self._compiled.diverged[:, None])
@@ -400,11 +393,11 @@ class Batched:
             bad.append(
                 np.concatenate([shard.batch.warning[:, DIVERGED, 1] for shard in self._shards])
             )
-        found = [x.any(axis=1) for x in bad if np.count_nonzero(x)]
-        return functools.reduce(np.logical_or, found) if found else None
+        masks = [x.any(axis=1) for x in bad if np.count_nonzero(x)]
+        return functools.reduce(np.logical_or, masks) if masks else None
 
     def get_state(self, rows: np.ndarray) -> dict[str, np.ndarray]:
-        """Copies of all that the given simulations' futures and current sensors depend on."""
+        """Copies of everything that the simulations' futures and current sensors depend on."""
         state = {name: values[rows] for name, values in self._state.items()}
         state["sensordata"] = self._sensordata[rows]
         state.update({name: self.episode_fields[name][rows] for name in self.varies})
@@ -412,9 +405,9 @@ class Batched:
 
     def set_state(self, state: Mapping[str, np.ndarray], rows: np.ndarray) -> None:
         """Write entries of `get_state`, and compute everything that depends on them."""
-        kept = {name: values[rows] for name, values in self._state.items() if name not in state}
-        self._clear(rows)  # and with it the warnings
-        for name, value in {**kept, **state}.items():
+        others = {name: values[rows] for name, values in self._state.items() if name not in state}
+        self._clear(rows)
+        for name, value in {**others, **state}.items():
             if name in self._state:
                 self._state[name][rows] = value
             elif name in self.episode_fields:
@@ -426,15 +419,15 @@ class Batched:
             self._sensordata[rows] = state["sensordata"]
 
     def rendered_state(self, rows: np.ndarray) -> dict[str, np.ndarray]:
-        """States of the given simulations, and the model fields that their images depend on."""
+        """States of some simulations, and the model fields that their images depend on."""
         derived = () if self.varying is None else self.varying.derived
         state = self.get_state(rows)
         return {**state, **{name: self.episode_fields[name][rows] for name in derived}}
 
     def close(self) -> None:
-        """Let go of the engine's batch and with it of its threads; nothing else works afterwards.
+        """Release the engine's batch and its threads; the simulations cannot be used afterwards.
 
-        The engine keeps a batch for as long as one of its arrays is held.
+        The engine keeps a batch as long as one of its arrays is referenced.
         """
         self.view.release()
         self._join()
@@ -446,7 +439,6 @@ class Batched:
         return np.arange(self.n) if where is None else np.flatnonzero(where)
 
     def _clear(self, ids: np.ndarray) -> None:
-        """Clear warnings and warm starts of the given simulations."""
         self.batch.forget(ids)
         for shard in self._shards:
             shard.forget(ids)
@@ -454,7 +446,6 @@ class Batched:
             self._compiled.forget(ids)
 
     def _copy_start(self, scratch: Single, i: int) -> None:
-        """Copy a scratch simulation into simulation i."""
         for name, rows in self._state.items():
             rows[i] = getattr(scratch.data, name)
         for name, values in self.episode_fields.items():
@@ -463,12 +454,7 @@ class Batched:
                 set_field(self._models[i], name, values[i])
 
     def _forward(self, ids: np.ndarray, *, off: int = ACTUATION_OFF) -> None:
-        """Compute everything that depends on the states of the given simulations.
-
-        Args:
-            ids: of the simulations.
-            off: what is disabled meanwhile, bits of mjtDisableBit.
-        """
+        """Compute everything that depends on some states, with the `off` bits disabled."""
         if self._models is not None:
             self._forward_on_models(ids, off)
             return
@@ -484,7 +470,7 @@ class Batched:
         flags = self.model.opt.disableflags
         for i in ids:
             models[i].opt.disableflags = flags | off
-        self.batch.set_models(models)  # the batch reads what has been written only now
+        self.batch.set_models(models)  # the batch reads the models here
         with quiet():
             self.batch.forward(ids)
         if off:
@@ -493,7 +479,7 @@ class Batched:
             self.batch.set_models(models)
 
     def _follow(self, ids: np.ndarray) -> None:
-        """Recompute and propagate fields derived from the given simulations' model fields."""
+        """Recompute the fields derived from some simulations' model fields."""
         for i in ids.tolist():
             if self.varying is not None and self._probe is not None:
                 for name in self.varies:
@@ -511,7 +497,7 @@ class Batched:
                     set_field(self._models[i], name, values[i])
 
 
-# What of `Batched` holds arrays of the batch.
+# Attributes of `Batched` that reference the batch.
 _OF_THE_BATCH = (
     *("batch", "episode_fields", "_models", "_flags", "_state", "_sensordata", "_bad"),
     "_shards",
@@ -519,17 +505,17 @@ _OF_THE_BATCH = (
 
 
 def _divides(model: mujoco.MjModel) -> bool:
-    """Whether the engine keeps nothing of a simulation apart from its state."""
+    """Whether a simulation's state is all that the engine keeps of it."""
     sleeps = model.opt.enableflags & int(mujoco.mjtEnableBit.mjENBL_SLEEP)
     return not sleeps and not model.nplugin
 
 
 def _persists(model: mujoco.MjModel) -> bool:
-    """Whether each simulation should keep an MjData of its own, for the same numbers.
+    """Whether each simulation should keep its MjData; results are the same.
 
-    A step then goes on from what the one before has computed, which RK4 cannot use: there, one
-    MjData for each thread stays in the processor's cache. So it does where there are very many
-    geoms: each simulation would keep the memory of its most contacts, and gain nothing.
+    A step then continues from the one before, which RK4 cannot use: there, one MjData per thread
+    stays in the CPU cache. With very many geoms, each simulation would keep the memory of its most
+    contacts for no gain.
     """
     if model.opt.enableflags & int(mujoco.mjtEnableBit.mjENBL_SLEEP):
         return True

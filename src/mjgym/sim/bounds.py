@@ -1,4 +1,4 @@
-"""The sizes that the engine's search for contacts goes by, for geoms that have been changed."""
+"""Bounding volumes of resized geoms, for the engine's broad-phase collision detection."""
 
 import mujoco
 import numpy as np
@@ -15,18 +15,18 @@ _SPHERE, _CAPSULE, _ELLIPSOID, _CYLINDER, _BOX = (
     )
 )
 RESIZABLE = frozenset({_SPHERE, _CAPSULE, _ELLIPSOID, _CYLINDER, _BOX})
-"""Types of geoms (mjtGeom) whose size is theirs alone, and not that of an asset or without end."""
+"""Geom types (mjtGeom) with a finite size that does not come from an asset."""
 
 REFITTED = ("geom_rbound", "geom_aabb", "bvh_aabb")
-"""The fields of MjModel that `Bounds` writes."""
+"""Fields of MjModel that `Bounds` writes."""
 
 
 class Bounds:
-    """Bounding spheres and boxes of geoms, and the boxes of their bodies.
+    """Bounding spheres and boxes of geoms, and the box trees of their bodies.
 
     Args:
         model: the compiled model.
-        geoms: ids of those whose size or place changes.
+        geoms: ids of geoms that change size or place.
     """
 
     def __init__(self, model: mujoco.MjModel, geoms: np.ndarray) -> None:
@@ -45,12 +45,7 @@ class Bounds:
 
 
 class _Tree:
-    """The boxes of a body: of its geoms, and of pairs of boxes, up to one around them all.
-
-    Args:
-        model: the compiled model.
-        body: id.
-    """
+    """A body's tree of bounding boxes."""
 
     def __init__(self, model: mujoco.MjModel, body: int) -> None:
         start, count = int(model.body_bvhadr[body]), int(model.body_bvhnum[body])
@@ -59,7 +54,7 @@ class _Tree:
         geoms = model.bvh_nodeid[self._nodes]
         self._leaves = np.flatnonzero(geoms >= 0)
         self._geoms = geoms[self._leaves]
-        # The pairs from the lowest level up: of each, its number and its children's.
+        # Inner nodes from the lowest level up: each one's index and its children's.
         depth, children = model.bvh_depth[self._nodes], model.bvh_child[self._nodes]
         self._levels = []
         for level in range(int(depth.max()), -1, -1):
@@ -78,12 +73,7 @@ class _Tree:
 
 
 def _extents(kinds: np.ndarray, sizes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Radii of bounding spheres, (n,) m, and half lengths of bounding boxes, (n, 3) m.
-
-    Args:
-        kinds: of the geoms, (n,) mjtGeom.
-        sizes: (n, 3) m; what a kind does not use of them is not read.
-    """
+    """Radii of bounding spheres, (n,) m, and half sizes of bounding boxes, (n, 3) m."""
     x, y, _ = sizes.T
     radius, half = np.sqrt((sizes * sizes).sum(axis=-1)), sizes.copy()
     ball = kinds == _SPHERE
@@ -109,7 +99,6 @@ def _corners(model: mujoco.MjModel, body: int, geoms: np.ndarray) -> tuple[np.nd
 
 
 def _matrices(quaternions: np.ndarray) -> np.ndarray:
-    """Unit quaternions as rotation matrices, (..., 4) to (..., 3, 3)."""
     w, x, y, z = np.moveaxis(quaternions, -1, 0)
     rows = [
         [w * w + x * x - y * y - z * z, 2 * (x * y - w * z), 2 * (x * z + w * y)],

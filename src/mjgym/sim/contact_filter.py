@@ -1,31 +1,31 @@
-"""Collision masks with which only some bodies are looked at for contacts.
+"""Collision masks that restrict contacts to some bodies.
 
-Contacts of held bodies with each other move nothing, but the engine looks for them, and for the
-forces in them, all the same: of an arm that is folded into itself that is most of a physics step.
+Contacts between held bodies move nothing, but the engine still computes them and their forces: for
+an arm folded into itself that is most of a physics step.
 """
 
 import mujoco
 import numpy as np
 
-BITS = 31  # of the masks that say which geoms may touch which
+BITS = 31  # of a collision mask
 
 FILTERS = ("geom_contype", "geom_conaffinity", "body_contype", "body_conaffinity")
-"""The fields of MjModel that say which geoms may touch which."""
+"""Fields of MjModel that hold collision masks."""
 
 
 def contacts_of(model: mujoco.MjModel, bodies: tuple[int, ...]) -> dict[str, np.ndarray]:
-    """Values of FILTERS with which nothing touches but what is on some bodies, and what they meet.
+    """Values of FILTERS that leave only contacts of some bodies.
 
-    Each kind of geoms (of one contype and conaffinity, on these bodies or held) gets a bit of its
-    own. A held kind has it in its contype and has no conaffinity; another one has in its
-    conaffinity the bits of all kinds that it may touch.
+    Each kind of geoms (of one contype and conaffinity, moving or held) gets its own bit. A held
+    kind has it in its contype and has no conaffinity; a moving one has the bits of all kinds that
+    it may touch in its conaffinity.
 
     Args:
         model: the compiled model.
-        bodies: ids of those that move; what hangs on them moves too.
+        bodies: ids of the moving bodies; their descendants move too.
 
     Returns:
-        By name; empty if there are more kinds than bits.
+        Values by name; empty if there are more kinds than bits.
     """
     moved = np.zeros(model.nbody, dtype=bool)
     moved[list(bodies)] = True
@@ -41,9 +41,9 @@ def contacts_of(model: mujoco.MjModel, bodies: tuple[int, ...]) -> dict[str, np.
     may_touch = ((contype[:, None] & conaffinity) | (conaffinity[:, None] & contype)) != 0
     bits = 1 << np.arange(len(kinds))
     touched = np.where(may_touch & (kind_moves[:, None] == 1), bits, 0).sum(axis=1)
-    found = {"geom_contype": bits[kind], "geom_conaffinity": touched[kind]}
+    masks = {"geom_contype": bits[kind], "geom_conaffinity": touched[kind]}
     for name in ("contype", "conaffinity"):
         whole = np.zeros(model.nbody, dtype=np.int64)
-        np.bitwise_or.at(whole, model.geom_bodyid, found[f"geom_{name}"])
-        found[f"body_{name}"] = whole
-    return found
+        np.bitwise_or.at(whole, model.geom_bodyid, masks[f"geom_{name}"])
+        masks[f"body_{name}"] = whole
+    return masks

@@ -1,4 +1,4 @@
-"""A view on the arrays of another library: what its hooks see there."""
+"""A view that converts arrays to another array library."""
 
 from collections.abc import Iterable
 from types import ModuleType
@@ -10,11 +10,11 @@ from mjgym.sim.views import Named, View
 
 
 class ConvertedView(View):
-    """A view whose arrays are copies, in another library, of those of a view in NumPy.
+    """A view with copies of another view's NumPy arrays in another library.
 
     Args:
-        view: of one simulation or of many; its arrays are looked at anew with each access.
-        xp: the library's namespace, of the array API standard.
+        view: view of one simulation or many; its arrays are read at each access.
+        xp: the library's array API namespace.
     """
 
     def __init__(self, view: View, xp: ModuleType) -> None:
@@ -33,9 +33,9 @@ class ConvertedView(View):
         return Named(lambda attribute: self._converted(getattr(named, attribute)))
 
     def rows(self, field: str, names: Iterable[str]) -> slice | Array:
-        """As of the view in NumPy: a range, or an array of places in the library."""
-        found = self._view.rows(field, names)
-        return found if isinstance(found, slice) else self._converted(found)
+        """As `View.rows`, with indices in the library."""
+        index = self._view.rows(field, names)
+        return index if isinstance(index, slice) else self._converted(index)
 
     def _dofs(self, joints: tuple[str, ...]) -> np.ndarray:
         return np.asarray(self._view._dofs(joints))

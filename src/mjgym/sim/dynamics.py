@@ -1,8 +1,8 @@
 """Jacobians, velocities and the joint-space inertia from the engine's live arrays.
 
-Pure functions on arrays with any leading shape, exact to the bit of what the engine's own functions
-give for one simulation, without running anything again. Which entries they look at is worked out
-from the model once: `chain_mask`, `inertia_index`.
+Pure functions on arrays of any leading shape, equal to the bit to the engine's functions for one
+simulation, without running anything again. Indices into the arrays are computed once per model:
+`chain_mask`, `inertia_index`.
 """
 
 import mujoco
@@ -11,14 +11,14 @@ import numpy as np
 from mjgym.arrays import Array, columns, namespace, reshaped
 from mjgym.rotations import cross
 
-_YZX, _ZXY = np.array([1, 2, 0]), np.array([2, 0, 1])  # of a vector
+_YZX, _ZXY = np.array([1, 2, 0]), np.array([2, 0, 1])
 
 Places = slice | np.ndarray
-"""Where some numbers stand along an axis: a range, which costs nothing to look at, or anywhere."""
+"""Indices along an axis; a slice gives a view instead of a copy."""
 
 
 def places(numbers: np.ndarray) -> Places:
-    """A range instead of an index where numbers stand in a row."""
+    """The indices as a slice if they are consecutive."""
     if (np.diff(numbers) != 1).any():
         return numbers
     first = int(numbers[0]) if numbers.size else 0
@@ -26,7 +26,7 @@ def places(numbers: np.ndarray) -> Places:
 
 
 def taken(array: Array, where: Places, axis: int = -1) -> Array:
-    """Some of the numbers (-1) or rows (-2) of an array, as `places` says."""
+    """Entries (axis -1) or rows (axis -2) of an array at `Places`."""
     if isinstance(where, slice):
         return array[..., where] if axis == -1 else array[..., where, :]
     return columns(array, where, axis)
@@ -47,11 +47,11 @@ def chain_mask(model: mujoco.MjModel, body: int, dofs: np.ndarray) -> np.ndarray
 
 
 def inertia_index(model: mujoco.MjModel, dofs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Index of the given degrees of freedom's inertia matrix in the engine's sparse `M`.
+    """Index of some degrees of freedom's inertia matrix in the engine's sparse `M`.
 
     Returns:
-        An index into `M` and a mask, (n, n) each; the mask is False where the matrix is 0 for lack
-        of an entry, as between two arms.
+        An index into `M` and a mask, (n, n) each; the mask is False where `M` has no entry and the
+        matrix is 0, as between two arms.
     """
     n = len(dofs)
     index, there = np.zeros((n, n), dtype=np.int64), np.zeros((n, n), dtype=bool)
@@ -66,19 +66,19 @@ def inertia_index(model: mujoco.MjModel, dofs: np.ndarray) -> tuple[np.ndarray, 
 
 
 def point_jacobian(cdof: Array, offset: Array, mask: np.ndarray | None = None) -> Array:
-    """The Jacobian of a point of a body: how it moves and turns with each degree of freedom.
+    """The Jacobian of a point of a body.
 
     Args:
-        cdof: of the degrees of freedom, (..., n, 6).
+        cdof: motion axes of the degrees of freedom, (..., n, 6).
         offset: the point's position minus the `subtree_com` of its tree's root, (..., 3), m.
-        mask: which of the degrees of freedom move the body, (n,) bool; None for all.
+        mask: the degrees of freedom that move the body, (n,) bool; None for all.
 
     Returns:
         (..., 6, n): three rows for the point's velocity (m/s) and three for the body's angular
         velocity (rad/s), in world axes.
     """
     xp = namespace(cdof, offset)
-    # Row by row: of many simulations, these are long where a column has six numbers.
+    # By rows: these are longer than the columns' six numbers.
     rows = cdof.mT
     turning, moving = rows[..., 0:3, :], rows[..., 3:6, :]
     turned = (
@@ -92,14 +92,11 @@ def point_jacobian(cdof: Array, offset: Array, mask: np.ndarray | None = None) -
 
 
 def point_velocity(cvel: Array, offset: Array) -> Array:
-    """The velocity of a point of a body and the body's angular velocity, in world axes.
+    """The velocity (m/s) and angular velocity (rad/s) of a body's point, (..., 6), world axes.
 
     Args:
-        cvel: of the body, (..., 6).
+        cvel: spatial velocity of the body, (..., 6).
         offset: the point's position minus the `subtree_com` of its tree's root, (..., 3), m.
-
-    Returns:
-        (..., 6): m/s and rad/s.
     """
     turning = cvel[..., 0:3]
     moving = cvel[..., 3:6] + cross(turning, offset)
@@ -107,15 +104,15 @@ def point_velocity(cvel: Array, offset: Array) -> Array:
 
 
 def dense_inertia(inertia: Array, index: np.ndarray, there: np.ndarray | None = None) -> Array:
-    """Joint-space inertia matrix of the given degrees of freedom, armature included.
+    """Joint-space inertia matrix of some degrees of freedom, armature included.
 
     Args:
         inertia: the engine's sparse `M`, (..., nC).
-        index: of `inertia_index`, (n, n).
-        there: of `inertia_index`, (n, n) bool; None where every entry is there.
+        index: from `inertia_index`, (n, n).
+        there: from `inertia_index`, (n, n) bool; None if `M` has every entry.
 
     Returns:
-        (..., n, n): a block of the whole matrix, not what is left of it with the others held.
+        (..., n, n): a block of the whole matrix, not the inertia with the other joints held.
     """
     dense = reshaped(columns(inertia, index.reshape(-1)), (*inertia.shape[:-1], *index.shape))
     if there is not None:

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 import mujoco
 import numpy as np
 
-# The parts of MjData that a simulation's future depends on (mjSTATE_INTEGRATION), by name.
+# Fields of MjData that a simulation's future depends on (mjSTATE_INTEGRATION).
 STATE_FIELDS = (
     "time",
     "qpos",
@@ -26,16 +26,15 @@ STATE_FIELDS = (
     "plugin_state",
 )
 
-# Of mjtWarning: the engine found a position, velocity or acceleration that is not finite or is
-# huge, and has reset the simulation by itself; or such a control, and has taken all for zero.
+# Range of mjtWarning: a position, velocity or acceleration was not finite or huge, and the engine
+# has reset the simulation; or a control was, and the engine has set all controls to zero.
 DIVERGED = slice(int(mujoco.mjtWarning.mjWARN_BADQPOS), int(mujoco.mjtWarning.mjWARN_BADCTRL) + 1)
 
 ACTUATION_OFF = int(mujoco.mjtDisableBit.mjDSBL_ACTUATION)
 CONTACTS_OFF = int(mujoco.mjtDisableBit.mjDSBL_CONTACT)
 
-# Large blobs that models of one layout share and that a batch cannot hold per simulation.
+# Large arrays that a batch cannot hold per simulation.
 ASSET_FIELDS = frozenset({"hfield_data", "mesh_vert", "mesh_normal", "tex_data"})
-
 
 FOLLOWING = (
     "body_subtreemass",
@@ -47,25 +46,25 @@ FOLLOWING = (
     "geom_aabb",
     "bvh_aabb",
 )
-"""The fields of MjModel that follow from masses, inertias and sizes of geoms of free bodies.
+"""Fields of MjModel that depend on masses, inertias and geom sizes of free bodies.
 
-Where such a body hangs on joints that tendons or actuators move, `tendon_invweight0` and
-`actuator_acc0` follow as well.
+For bodies moved by tendons or actuators, `tendon_invweight0` and `actuator_acc0` depend on them
+too.
 """
 
 
 def state_fields(model: mujoco.MjModel) -> tuple[str, ...]:
-    """Those of STATE_FIELDS that are not empty in a model."""
+    """The STATE_FIELDS that are not empty in a model."""
     data = mujoco.MjData(model)
     return tuple(f for f in STATE_FIELDS if f == "time" or getattr(data, f).size)
 
 
 def get_field(model: mujoco.MjModel, name: str) -> Any:
-    """A field of a model, also one of its parts': "geom_size", "opt.gravity"."""
-    found: Any = model
+    """A field of a model by its dotted name: "geom_size", "opt.gravity"."""
+    value: Any = model
     for part in name.split("."):
-        found = getattr(found, part)
-    return found
+        value = getattr(value, part)
+    return value
 
 
 def episode_field(model: mujoco.MjModel, name: str) -> Any:
@@ -75,23 +74,19 @@ def episode_field(model: mujoco.MjModel, name: str) -> Any:
 
 
 def set_field(model: mujoco.MjModel, name: str, value: Any) -> None:
-    """Overwrite a field that `get_field` gives."""
-    found = get_field(model, name)
-    if isinstance(found, np.ndarray):
-        found[...] = value
+    """Overwrite a field by its dotted name."""
+    current = get_field(model, name)
+    if isinstance(current, np.ndarray):
+        current[...] = value
     else:
         head, _, leaf = name.rpartition(".")
         setattr(get_field(model, head) if head else model, leaf, float(value))
 
 
 def set_constants(model: mujoco.MjModel, scratch: mujoco.MjData) -> None:
-    """Recompute what depends on other fields of a model, as the compiler does.
+    """Recompute a model's derived fields as the compiler does; overwrites its MjData `scratch`.
 
-    The statistics (`stat`) stay: they are measures of the whole model, which a batch holds once.
-
-    Args:
-        model: some fields of it have been written.
-        scratch: of that model; what it holds is lost.
+    The statistics (`stat`) are kept: a batch holds them once for all simulations.
     """
     names = [f"stat.{name}" for name in dir(model.stat) if not name.startswith("_")]
     statistics = {name: np.array(get_field(model, name)) for name in names}
@@ -102,7 +97,7 @@ def set_constants(model: mujoco.MjModel, scratch: mujoco.MjData) -> None:
 
 
 class Variation(Protocol):
-    """Numbers of a model that differ between episodes, written into a scratch simulation's."""
+    """Model fields that differ between episodes, written into a scratch simulation's model."""
 
     @property
     def fields(self) -> tuple[str, ...]:
@@ -110,13 +105,13 @@ class Variation(Protocol):
 
     @property
     def derived(self) -> tuple[str, ...]:
-        """Names of the fields that follow from them."""
+        """Names of the fields that depend on them."""
 
     def write(self, model: mujoco.MjModel, values: Mapping[str, np.ndarray]) -> None:
-        """Write an episode's values, and the fields derived from them, into a model."""
+        """Write an episode's values and the derived fields into a model."""
 
     def follow(self, model: mujoco.MjModel) -> None:
-        """Recompute the fields derived from those that are written."""
+        """Recompute the derived fields."""
 
 
 _SILENT = mujoco.MjLogConfig.get()
@@ -124,19 +119,19 @@ _SILENT.logto_console = _SILENT.logto_file = False
 
 
 class _Muting:
-    """Counts the callers that want the engine's log silent: a process has one for all threads."""
+    """Reference count of callers that silence the engine's log, of which a process has only one."""
 
     def __init__(self) -> None:
         self.begin()
 
     def begin(self) -> None:
-        """Forget all of them: a fork leaves the other threads behind."""
+        """Reset the count; a fork leaves the other threads behind."""
         self._lock = threading.Lock()
         self._count = 0
-        self._before = _SILENT  # what the first of them found
+        self._before = _SILENT
 
     def mute(self) -> None:
-        """Keep the engine from writing a log file and to the console, until `unmute`."""
+        """Stop the engine's log output until `unmute`."""
         with self._lock:
             if not self._count:
                 self._before = _configuration()
@@ -144,14 +139,14 @@ class _Muting:
             self._count += 1
 
     def unmute(self) -> None:
-        """Let the engine write its log as before the first `mute`, once all have called this."""
+        """Restore the log configuration once every caller of `mute` has called this."""
         with self._lock:
             self._count -= 1
             if not self._count:
                 self._before.set()
 
 
-# Bound once: they come with every step, and cost as much as one of a pendulum.
+# Bound once: attribute lookups in every step cost as much as a step of a pendulum.
 _configuration, _silence = mujoco.MjLogConfig.get, _SILENT.set
 _muting = _Muting()
 mute, unmute = _muting.mute, _muting.unmute
@@ -161,9 +156,9 @@ if hasattr(os, "register_at_fork"):
 
 
 class quiet:
-    """No log file and no console lines from the engine: a divergence is reported in `info`.
+    """Context that silences the engine's log: a divergence is reported in `info`.
 
-    A context; a class, because a step of a small model is not much dearer than a generator.
+    A class, because a generator costs nearly as much as a step of a small model.
     """
 
     __slots__ = ()

@@ -1,4 +1,4 @@
-"""The kinds of a model's elements, and where their numbers lie in the engine's arrays."""
+"""Element kinds of a model, and where their numbers are in the engine's arrays."""
 
 import functools
 from dataclasses import dataclass
@@ -9,11 +9,11 @@ import numpy as np
 
 @dataclass(frozen=True)
 class Kind:
-    """A kind of elements.
+    """An element kind.
 
     Args:
         count: field of MjModel with the number of elements.
-        prefixes: beginnings of the names of fields that hold one attribute of each element.
+        prefixes: prefixes of fields with one row per element.
     """
 
     count: str
@@ -40,7 +40,7 @@ KINDS = {
 }
 
 VIEWED = tuple(KINDS)[:9]
-"""Kinds that have numbers in MjData: those of `view.body(name)`, `view.names(kind)`."""
+"""Kinds with numbers in MjData: those of `view.body(name)`, `view.names(kind)`."""
 
 PREFIXES = {
     prefix[:-1]: kind for kind, k in KINDS.items() for prefix in k.prefixes if "_" in prefix
@@ -60,7 +60,7 @@ UNEVEN = {
     "nsensordata": ("sensor", "sensor_adr", "sensor_dim"),
     "nmocap": ("body", "body_mocapid", ""),
 }
-"""Sizes of arrays in which an element may have several rows or none: the kind, and the fields of
+"""Sizes of arrays in which elements may have any number of rows: the kind, and the fields of
 MjModel with each element's first row and row count (by `WIDTHS` for joints, one for mocap)."""
 
 SIZES = {
@@ -70,13 +70,13 @@ SIZES = {
     "act": "na",
     "sensordata": "nsensordata",
 }
-"""Sizes of the fields in `UNEVEN` arrays that a view names elements in."""
+"""Sizes of the `UNEVEN` fields that a view indexes by element name."""
 
 _OF_BODIES = ("xpos", "xquat", "xmat", "xipos", "ximat", "cvel", "subtree_com", "subtree_linvel")
 
 
 def owner(field: str) -> tuple[str | None, str]:
-    """Kind of elements that a field's rows belong to (None if none), and the attribute's name.
+    """Element kind that a field's rows belong to, or None, and the attribute's name.
 
     "geom_size" is the `size` of geoms, "xpos" the `xpos` of bodies.
     """
@@ -113,11 +113,11 @@ def object_of(kind: str) -> mujoco.mjtObj:
 
 @functools.cache
 def attributes(kind: str) -> dict[str, tuple[str, str]]:
-    """Attributes of a kind: field of MjData or MjModel, and the size it is declared with.
+    """Attributes of a kind: the field of MjData or MjModel, and its declared size.
 
-    A field counts under its own name and under that without a prefix.
+    A field is listed under its name with and without a prefix.
     """
-    from mujoco.introspect.structs import STRUCTS  # of thousands of lines, which only this needs
+    from mujoco.introspect.structs import STRUCTS  # slow to import
 
     sizes = {KINDS[kind].count, *(size for size, (of, *_) in UNEVEN.items() if of == kind)}
     known: dict[str, tuple[str, str]] = {}

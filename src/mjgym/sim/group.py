@@ -1,4 +1,4 @@
-"""A view of several creatures of one kind, which are one more axis of every array."""
+"""A view that stacks several identical creatures along an axis."""
 
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -9,15 +9,15 @@ from mjgym.sim.views import Named, View
 
 
 class GroupView(View):
-    """Elements that are there several times under different prefixes, seen as one creature's.
+    """Elements that occur under several prefixes, seen as one creature's with an extra axis.
 
-    `GroupView(v, ("home_0/", "away_0/")).body("head").xpos` is (*v.lead, 2, 3): hooks that are
-    written for one creature run for all of them at once. Its arrays are copies of what was there
-    when they were first asked for, since `of`.
+    `GroupView(v, ("home_0/", "away_0/")).body("head").xpos` is (*v.lead, 2, 3): hooks written for
+    one creature run for all of them at once. Its arrays are copies, made when first accessed since
+    `of`.
 
     Args:
-        view: of the simulations.
-        prefixes: of the names of each creature's elements.
+        view: view of the simulations.
+        prefixes: name prefix of each creature's elements.
     """
 
     def __init__(self, view: View, prefixes: tuple[str, ...]) -> None:
@@ -26,25 +26,25 @@ class GroupView(View):
 
     @classmethod
     def of(cls, view: View, prefixes: tuple[str, ...]) -> "GroupView":
-        """View of the prefixed creatures as they are now, one for each view of simulations."""
+        """The group view of the current state, cached per view."""
         key = "group", prefixes
         if key not in view._rows:
             view._rows[key] = cls(view, prefixes)
-        found: GroupView = view._rows[key]
-        found._seen.clear()
-        return found
+        group: GroupView = view._rows[key]
+        group._seen.clear()
+        return group
 
     def take(self, field: str, names: Iterable[str]) -> Array:
-        """As of one creature, with the axis of creatures behind that of the simulations."""
+        """As `View.take`, with the axis of creatures behind that of the simulations."""
         names = tuple(names)
         if (field, names) in self._seen:
             return self._seen[field, names]
         view, lead = self._view, len(self._view.lead)
         values = view.take(field, self._full(names))
-        own = values.shape[lead] // len(self._prefixes)
-        seen = reshaped(values, (*self.lead, own, *values.shape[lead + 1 :]))
-        self._seen[field, names] = seen
-        return seen
+        count = values.shape[lead] // len(self._prefixes)
+        stacked = reshaped(values, (*self.lead, count, *values.shape[lead + 1 :]))
+        self._seen[field, names] = stacked
+        return stacked
 
     def _full(self, names: tuple[str, ...]) -> tuple[str, ...]:
         full: tuple[str, ...] | None = self._rows.get(names)
@@ -57,7 +57,7 @@ class GroupView(View):
         return _Lookup(lambda attribute: self._attribute(kind, name, attribute))
 
     def _attribute(self, kind: str, name: str, attribute: str) -> Array:
-        """Attribute of the elements with a name, (*lead, ...)."""
+        """Attribute of the elements of a name, (*lead, ...)."""
         if kind == "sensor":
             return self.take("sensordata", (name,))
         field = attribute if owner(attribute)[0] == kind else f"{kind}_{attribute}"
@@ -69,7 +69,7 @@ class GroupView(View):
 
 
 class _Lookup(Named):
-    """Named access that looks up every time, since the values are copies."""
+    """Named access without caching, since the values are copies."""
 
     def __init__(self, fetch: Callable[[str], Any]) -> None:
         self.__dict__["_fetch"] = fetch

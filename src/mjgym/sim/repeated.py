@@ -1,4 +1,4 @@
-"""A view on copies of one simulation: the state of each is the same."""
+"""A view that repeats one simulation."""
 
 import numpy as np
 
@@ -7,11 +7,11 @@ from mjgym.sim.views import Named, View
 
 
 class RepeatedView(View):
-    """A view of one simulation as if there were n of them; its arrays cannot be written to.
+    """A read-only view of one simulation as if there were n copies.
 
     Args:
-        view: of the one simulation, in NumPy.
-        n: how many there seem to be.
+        view: NumPy view of the simulation.
+        n: number of copies.
     """
 
     def __init__(self, view: View, n: int) -> None:
@@ -22,7 +22,7 @@ class RepeatedView(View):
         return np.broadcast_to(value, (*self.lead, *np.shape(value)))
 
     def stays(self, name: str) -> bool:
-        """As of the one simulation."""
+        """As in the repeated view."""
         return bool(self._view.stays(name))
 
     def _field(self, name: str) -> Array:

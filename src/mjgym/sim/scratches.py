@@ -1,9 +1,9 @@
-"""Scratch simulations that the starts of a batch's episodes are written in.
+"""Scratch simulations in which the starts of a batch's episodes are written.
 
-Most starts are a few numbers, which one thread writes sooner than several could, as only one at a
-time runs Python. Some let physics run for a while, in one call: these are written by all threads of
-the batch, each in a scratch simulation of its own. What a start is follows from its own generator
-alone, not from the thread.
+Most starts are a few numbers, which one thread writes faster than several, as only one at a time
+runs Python. Starts that run physics for a while in one call are written by all threads of the
+batch, each in its own scratch simulation. A start depends on its generator alone, not on the
+thread.
 """
 
 import concurrent.futures
@@ -17,19 +17,19 @@ import mujoco
 from mjgym.sim.simulation import Start
 from mjgym.sim.single import Single
 
-MIN_STEPS = 20  # physics steps in one call, from which on several threads are faster than one
+MIN_STEPS = 20  # from this many physics steps per call on, several threads are faster than one
 Copy = Callable[[Single, int], None]
-"""Copies a start out of a scratch simulation into the simulation of that number."""
+"""Copies a start from a scratch simulation into simulation i."""
 
 
 class Scratches:
-    """Writes starts, by several threads where physics runs in them.
+    """Writes starts, in several threads if starts run physics.
 
     Args:
         first: the scratch simulation of the calling thread.
         model: the compiled model.
         varies: names of the model fields that belong to an episode.
-        threads: at most; 1 where starts may not be written side by side.
+        threads: maximum number of threads; 1 if starts must be written one by one.
     """
 
     def __init__(
@@ -40,16 +40,16 @@ class Scratches:
         self._pool: concurrent.futures.ThreadPoolExecutor | None = None
 
     def write(self, ids: Sequence[int], start: Start, take: Copy) -> None:
-        """Write the next initial states of the given simulations.
+        """Write the next starts of some simulations.
 
         Args:
-            ids: of the simulations.
-            start: writes one.
-            take: called with each that has been written, maybe by several threads at once.
+            ids: numbers of the simulations.
+            start: writes a start.
+            take: receives each start, possibly in several threads at once.
 
         Raises:
-            Exception: what `start` raises, of the first simulation in the order of `ids` for which
-                it does; further starts may have been written by then.
+            Exception: raised by `start` for the first failing simulation in the order of `ids`;
+                later starts may have been written.
         """
         if not ids:
             return
@@ -63,7 +63,7 @@ class Scratches:
                 self._write(i, self._all[0], start, take)
 
     def close(self) -> None:
-        """Let go of the threads."""
+        """Stop the threads."""
         if self._pool is not None:
             self._pool.shutdown()
             self._pool = None
@@ -73,7 +73,6 @@ class Scratches:
         take(scratch, i)
 
     def _write_beside(self, ids: Sequence[int], start: Start, take: Copy, count: int) -> None:
-        """Write starts by so many threads, the calling one among them; each takes the next one."""
         while len(self._all) < count:
             self._all.append(Single(copy.copy(self._model), self._varies))
         if self._pool is None:
@@ -94,7 +93,7 @@ class Scratches:
 
         running = []
         for scratch in self._all[1:count]:
-            context = contextvars.copy_context()  # NumPy's way with errors, and whatever else
+            context = contextvars.copy_context()  # e.g. NumPy's error state
             running.append(self._pool.submit(context.run, run, scratch))
         try:
             run(self._all[0])

@@ -1,8 +1,8 @@
-"""Simulations of a batch that are stepped again and again, with hooks in between.
+"""Shards of a batch, stepped in threads with hooks in between.
 
-A task that computes controls before each physics step has Python run between the steps, for which
-the threads of a batch in one piece wait. Here it is divided into shards, each a batch of the
-engine's own with a thread of its own: the hooks of one are computed while the others are stepped.
+A task that computes controls before each physics step runs Python between the steps, for which all
+threads of a single batch wait. A shard is a smaller batch with its own thread: the hooks of one
+are computed while the others are stepped.
 """
 
 import itertools
@@ -22,19 +22,19 @@ _ALL = int(mujoco.mjtStage.mjSTAGE_ACC)
 
 
 class NotingBatch(mujoco.batch.Batch):  # type: ignore[misc]  # the engine has no types there
-    """The engine's batch, which notes what it is asked for.
+    """The engine's batch, with a record of its output arrays.
 
     Args:
         model: the compiled model.
         n: number of simulations.
-        threads: that step them.
-        persistent: whether each simulation keeps an MjData of its own.
-        fills: whether what is bound before the first episode is computed at once; it is zero else
-            where simulations keep nothing.
+        threads: number of threads that step them.
+        persistent: whether each simulation keeps its MjData.
+        fills: whether arrays bound before the first episode are computed at once; they are
+            otherwise zero if simulations keep no MjData.
 
     Attributes:
-        outputs: arrays of the quantities that calls derive from the states, by field of MjData;
-            unlike those that `bind` gives, they may be written to.
+        outputs: writable arrays of derived quantities by field of MjData; those from `bind` are
+            read-only.
     """
 
     def __init__(
@@ -51,7 +51,7 @@ class NotingBatch(mujoco.batch.Batch):  # type: ignore[misc]  # the engine has n
         super().__init__(model, n, nthread=threads, persistent=persistent)
 
     def bind(self, name: str) -> np.ndarray:
-        """A live array, as of the engine."""
+        """The live array of a field of MjData."""
         array: np.ndarray = super().bind(name)
         if name not in self.outputs and not array.flags.writeable:  # states are
             array.flags.writeable = True
@@ -62,27 +62,27 @@ class NotingBatch(mujoco.batch.Batch):  # type: ignore[misc]  # the engine has n
         return array
 
     def advance(self, ids: np.ndarray | None, n: int, *, forces: bool) -> None:
-        """Make n physics steps, and compute positions and velocities, or forces too, after them."""
+        """Make n physics steps, then compute positions and velocities, and optionally forces."""
         with quiet():
             self.step(ids, nstep=n, stage=_ALL if forces else _VELOCITIES)
 
     def forget(self, ids: np.ndarray) -> None:
-        """Clear warnings and warm starts of the given simulations."""
+        """Clear warnings and warm starts of some simulations."""
         self._fills = False
         self.reset(ids, stage=_STAGE_NONE)
 
 
 class Shard:
-    """Some simulations of a batch, on a batch of their own; see `mjgym.sim.simulation.Part`.
+    """Some simulations of a batch in their own batch; see `mjgym.sim.simulation.Part`.
 
     Args:
-        whole: the batch, which knows the states between two control steps.
-        batch: of the shard.
-        view: of it.
-        rows: which simulations.
-        fields: of the model that each simulation of the whole has for itself.
+        whole: the whole batch, which holds the states between control steps.
+        batch: batch of the shard.
+        view: view of the shard.
+        rows: the shard's range of simulations.
+        fields: per-simulation model fields of the whole.
         own_fields: the same of the shard.
-        kept: the geoms that the shard has, by their numbers in the whole.
+        kept: ids in the whole of the geoms that the shard has.
     """
 
     def __init__(
@@ -98,23 +98,23 @@ class Shard:
         self.batch, self.view, self.rows = batch, view, rows
         self._whole, self._fields, self._own_fields = whole, fields, own_fields
         self._kept = kept
-        self._begun = np.ones(batch.nsim, dtype=bool)  # an episode, since the last control step
+        self._begun = np.ones(batch.nsim, dtype=bool)  # episodes, since the last control step
 
     def bind(self) -> None:
-        """Have the whole and the shard note the same fields."""
+        """Bind the same fields in the whole and the shard."""
         for one, other in ((self._whole, self.batch), (self.batch, self._whole)):
             for name in one.outputs.keys() - other.outputs.keys():
                 other.bind(name)
 
     def forget(self, ids: np.ndarray) -> None:
-        """Clear the past of the given simulations, by their numbers in the whole batch."""
-        own = ids[(ids >= self.rows.start) & (ids < self.rows.stop)] - self.rows.start
-        if own.size:
-            self._begun[own] = True
-            self.batch.forget(own)
+        """Clear warnings and warm starts of some simulations, by their numbers in the whole."""
+        local = ids[(ids >= self.rows.start) & (ids < self.rows.stop)] - self.rows.start
+        if local.size:
+            self._begun[local] = True
+            self.batch.forget(local)
 
     def run(self, work: Callable[["Shard", slice], None]) -> None:
-        """Do something with the simulations, from the states of the whole and back to it."""
+        """Apply a function to the shard: copies states from the whole, and back afterwards."""
         whole, own, rows = self._whole, self.batch, self.rows
         own.state[...] = whole.state[rows]
         for name, values in own.outputs.items():
@@ -129,7 +129,6 @@ class Shard:
                 whole.outputs[name][rows] = values
 
     def _copy_fields(self, ids: np.ndarray) -> None:
-        """Copy the model fields of the given simulations, by their numbers in the shard."""
         for name, own in self._own_fields.items():
             values = self._fields[name][ids + self.rows.start]
             if is_of_geoms(name):
@@ -157,16 +156,16 @@ class Shard:
 
 
 def may_be_missing(name: str) -> bool:
-    """Whether a field has a row for each geom or tendon, some of which shards may do without."""
+    """Whether a field has a row per geom or tendon, some of which shards may lack."""
     return name.startswith(("geom_", "ten_", "tendon_"))
 
 
 def is_of_geoms(name: str) -> bool:
-    """Whether a field of MjData or MjModel has a row for each geom."""
+    """Whether a field of MjData or MjModel has a row per geom."""
     return name.startswith("geom_")
 
 
 def shares(n: int, weights: Sequence[int]) -> list[slice]:
-    """Ranges in a row, which are n together, of sizes in proportion to weights."""
+    """Consecutive ranges of n items, with sizes proportional to weights."""
     ends = [0, *(round(n * part / sum(weights)) for part in itertools.accumulate(weights))]
     return [slice(start, stop) for start, stop in itertools.pairwise(ends)]

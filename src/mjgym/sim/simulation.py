@@ -1,4 +1,4 @@
-"""Protocols of the simulations that run episodes, one or many at once."""
+"""Protocols of the simulations that run episodes, single or batched."""
 
 from collections.abc import Callable, Mapping
 from types import EllipsisType
@@ -14,22 +14,22 @@ from mjgym.sim.views import View
 
 
 class Scratch(Protocol):
-    """A simulation of its own, in which the start of an episode is written."""
+    """A separate simulation in which the start of an episode is written."""
 
     @property
     def view(self) -> SingleView:
-        """Its arrays, which may be written to."""
+        """Its writable arrays."""
 
     def restore_defaults(self, values: Mapping[str, np.ndarray] | None = None) -> None:
-        """Go back to the model's defaults, with the numbers that a user varies."""
+        """Restore the model's defaults, with values of the user's variations."""
 
 
 Start = Callable[[int, Scratch], None]
-"""Writes the start of the next episode of simulation i into a scratch simulation."""
+"""Writes the next start of simulation i into a scratch simulation."""
 
 
 class Part(Protocol):
-    """Simulations that step together: all of them, or a part."""
+    """Simulations that step together: all, or some."""
 
     @property
     def view(self) -> View:
@@ -38,20 +38,18 @@ class Part(Protocol):
     def step(
         self, control: Array, n: int, where: Array | None = None, *, forces: bool = False
     ) -> None:
-        """Set their controls and advance them, see `Simulation.step`."""
+        """Set the controls and advance, see `Simulation.step`."""
 
 
 Rows = slice | EllipsisType
-"""Which of the simulations are in a part: an index for arrays whose shape begins with lead."""
+"""The simulations of a part, as an index of arrays of leading shape lead."""
 
 
 class Simulation(Part, Protocol):
-    """One simulation, or n simulations of one model, behind the same verbs.
+    """One simulation, or n simulations of one model, behind one interface.
 
-    Whatever takes `where` acts on the simulations of a mask, bool of shape `view.lead`, in the
-    view's own arrays; None is all of them. `rows` are numbers of simulations in a NumPy array, for
-    what leaves the simulations or comes in from outside.
-
+    `where` is a mask of simulations, bool of shape `view.lead`, in the view's array library; None
+    is all. `rows` are numbers of simulations in a NumPy array.
     """
 
     @property
@@ -73,48 +71,47 @@ class Simulation(Part, Protocol):
     def forward(self, *, contacts: bool = True) -> None:
         """Compute everything that depends on the states, with the actuators switched off.
 
-        Args:
-            contacts: False leaves them out: a simulation that keeps memory for the most contacts
-                that it has had then keeps none for these.
+        A simulation keeps memory for the most contacts that it has had; `contacts=False` computes
+        none.
         """
 
     def reset(self, start: Start, where: Array | None = None) -> None:
-        """Begin an episode in some simulations and compute everything else about its start.
+        """Begin an episode in some simulations and compute everything that depends on its start.
 
         Args:
-            start: writes the start of one of them; called for each, in ascending order, and by
-                several threads at once where physics runs in starts.
-            where: those that begin; None for all.
+            start: writes a start; called for each, in ascending order, and in several threads at
+                once if starts run physics.
+            where: mask of those that begin; None for all.
         """
 
     def write(self, fields: Mapping[str, Array], where: Array | None = None) -> None:
-        """Overwrite fields of MjData, by name; what follows comes with the next step."""
+        """Overwrite fields of MjData by name; derived fields follow with the next step."""
 
     def step(
         self, control: Array, n: int, where: Array | None = None, *, forces: bool = False
     ) -> None:
         """Set the controls and advance by n physics steps.
 
-        Positions, velocities and their sensors are then of the new state; sensors of forces and
-        accelerations are of the start of the last physics step, as in the published suite.
+        Positions, velocities and their sensors then belong to the new state; force and acceleration
+        sensors belong to the start of the last physics step, as in the published suite.
 
         Args:
             control: (*lead, nu).
             n: number of steps.
-            where: those that step; None for all.
-            forces: whether forces and accelerations are to be of the new state as well.
+            where: mask of those that step; None for all.
+            forces: whether to compute forces and accelerations of the new state.
         """
 
     def for_each_shard(self, work: Callable[[Part, Rows], None]) -> None:
-        """Do something with all simulations that steps them again and again.
+        """Apply a function that steps repeatedly to all simulations.
 
         Args:
-            work: does it with a part of them. It may run for several parts at once, each in a
-                thread of its own; it writes to nothing but its own part.
+            work: function of a part and its rows. It may run for several parts at once, each in its
+                own thread, and writes to its part only.
         """
 
     def takes(self, law: CompiledLaw) -> bool:
-        """Whether `step_under` can step with a compiled law; it is then made ready."""
+        """Whether `step_under` can step with a compiled law; prepares it if so."""
 
     def step_under(
         self,
@@ -125,27 +122,22 @@ class Simulation(Part, Protocol):
         *,
         forces: bool = False,
     ) -> None:
-        """`step`, with the law that `takes` was given before and after each physics step.
+        """`step` with the law passed to `takes` before and after each physics step.
 
-        Args:
-            control: (*lead, nu), of which the law overwrites its own.
-            memory: of the law, (n, k), which changes.
-            n: number of steps.
-            where: those that step; None for all.
-            forces: whether forces and accelerations are to be of the new state.
+        The law overwrites its part of `control`, and updates its memory, (n, k), in place.
         """
 
     def update_forces(self, where: Array | None = None) -> None:
-        """Compute the forces and accelerations of the present states."""
+        """Compute forces and accelerations of the current states."""
 
     def diverged(self) -> Array | None:
-        """A mask of the simulations whose state is not finite, of shape lead; None for none."""
+        """A mask of the simulations that are not finite, of shape lead; None if there are none."""
 
     def get_state(self, rows: np.ndarray) -> dict[str, np.ndarray]:
-        """Copies of all that futures and current sensors depend on, with a leading axis of rows."""
+        """Copies of everything that futures and current sensors depend on, (len(rows), ...)."""
 
     def set_state(self, state: Mapping[str, Any], rows: np.ndarray) -> None:
         """Write entries of `get_state`, and compute everything that depends on them."""
 
     def rendered_state(self, rows: np.ndarray) -> dict[str, np.ndarray]:
-        """The numbers that pictures depend on, with a leading axis of rows."""
+        """The state and model fields that images depend on, (len(rows), ...)."""

@@ -29,14 +29,14 @@ from mjgym.sim.engine import (
 from mjgym.sim.views import Named, View
 from mjgym.util.suggestions import did_you_mean
 
-ONLY = np.zeros(1, dtype=np.int64)  # the number of the one simulation
+ONLY = np.zeros(1, dtype=np.int64)  # rows of a single simulation
 
 
 class SingleView(View):
     """A view of one MjModel and MjData; writable, with `forward` and `step` for initialize.
 
     Attributes:
-        longest: physics steps that one call of `step` has made so far.
+        longest: the most physics steps that a call of `step` has made.
     """
 
     longest: int
@@ -53,7 +53,7 @@ class SingleView(View):
         raise AttributeError(f"neither MjData nor MjModel has a field {name!r}{hint}")
 
     def stays(self, name: str) -> bool:
-        """Constraint rows do not: every computation lays them out again."""
+        """Whether an array keeps its place; those of constraints do not."""
         return name in mujoco.batch.DATA_FIELDS or hasattr(self._model, name)
 
     def _element(self, kind: str, name: str) -> Named:
@@ -77,39 +77,38 @@ class SingleView(View):
     def forward(self) -> None:
         """Compute everything that depends on the state, with the actuators switched off.
 
-        The published suite computes its start states so: sensors that feel forces show none of
-        the actuators'.
+        The published suite computes starts this way: force sensors show no actuator forces.
         """
         _forward(self._model, self._data)
 
     def kinematics(self) -> None:
-        """Compute where everything is (`xpos`, `site_xpos`, `cdof`, ...), and nothing else."""
+        """Compute positions (`xpos`, `site_xpos`, `cdof`, ...) only."""
         with quiet():
             mujoco.mj_kinematics(self._model, self._data)
             mujoco.mj_comPos(self._model, self._data)
 
     def jacobian(self, kind: str, name: str, joints: Iterable[str]) -> Array:
-        """As `View.jacobian`, to the bit; the engine computes it of one simulation in less time."""
+        """As `View.jacobian`, to the bit, computed by the engine in less time."""
         i, _, dofs, _ = self._jacobian_rows(kind, name, tuple(joints))
         whole = np.zeros((6, self._model.nv))
         jacobian = mujoco.mj_jacBody if kind == "body" else mujoco.mj_jacSite
         jacobian(self._model, self._data, whole[:3], whole[3:], i)
-        return np.asfortranarray(whole[:, dofs])  # laid out as of many: products round alike
+        return np.asfortranarray(whole[:, dofs])  # a batch's layout, so products round alike
 
     def detect_contacts(self) -> None:
-        """Compute where everything is and what touches what (`ncon`), and nothing else.
+        """Compute positions and contacts (`ncon`) only.
 
-        A fraction of the cost of `forward`, for drawing again and again until a start is free.
+        A fraction of the cost of `forward`, for redrawing a start until it is free of contacts.
         """
         self.kinematics()
         with quiet():
             mujoco.mj_collision(self._model, self._data)
 
     def refit(self, geoms: Iterable[str]) -> None:
-        """Update collision bounds to the current sizes and places of the given geoms.
+        """Update collision bounds to the current sizes and places of geoms.
 
-        To be called when `geom_size`, `geom_pos` or `geom_quat` has been written; the task then
-        names `REFITTED` in its `varies` as well.
+        Call it after writing `geom_size`, `geom_pos` or `geom_quat`; the task then also lists
+        `REFITTED` in its `varies`.
         """
         names = tuple(geoms)
         if names not in self._bounds:
@@ -118,10 +117,10 @@ class SingleView(View):
         self._bounds[names].update(self._model)
 
     def set_constants(self) -> None:
-        """Recompute what depends on masses, inertias and sizes of geoms, as the compiler does.
+        """Recompute fields that depend on masses, inertias and geom sizes, as the compiler does.
 
-        To be called when they have been written; the task then names `mjgym.sim.engine.FOLLOWING`
-        in its `varies` as well. Bounding volumes are among it.
+        Call it after writing these; the task then also lists `mjgym.sim.engine.FOLLOWING` in its
+        `varies`. Bounding volumes are included.
         """
         if "_scratch" not in self.__dict__:
             self.__dict__["_scratch"] = mujoco.MjData(self._model)
@@ -129,11 +128,9 @@ class SingleView(View):
 
     @contextlib.contextmanager
     def contacts_of(self, bodies: Iterable[int]) -> Iterator[None]:
-        """A context in which contacts are found only of what moves.
+        """A context in which only contacts of some bodies and their descendants are detected.
 
-        Args:
-            bodies: ids of those that move, with what hangs on them; everything else is held in its
-                place by whoever uses this.
+        The caller holds all other bodies in place.
         """
         key = tuple(bodies)
         if key not in self._filters:
@@ -149,12 +146,10 @@ class SingleView(View):
                 getattr(self._model, name)[:] = values
 
     def step(self, n: int = 1, *, follow: bool = True) -> None:
-        """Advance by n physics steps, from what the last `forward` or `step` computed.
+        """Advance by n physics steps, from the results of the last `forward` or `step`.
 
-        Args:
-            n: how many.
-            follow: whether to recompute what depends on positions and velocities; False leaves that
-                to `forward`.
+        `follow=False` skips recomputing what depends on positions and velocities: call `forward`
+        then.
         """
         self.__dict__["longest"] = max(self.longest, n)
         _step(self._model, self._data, n, _splits(self._model), follow)
@@ -180,7 +175,7 @@ def _splits(model: mujoco.MjModel) -> bool:
 def _step(
     model: mujoco.MjModel, data: mujoco.MjData, n: int, splits: bool, follow: bool = True
 ) -> None:
-    mute()  # as `quiet` does, without an object in between
+    mute()  # `quiet` without its object
     try:
         if splits:
             mujoco.mj_step2(model, data)
@@ -195,12 +190,12 @@ def _step(
 
 
 def _left_out(where: Array | None) -> bool:
-    """Whether a mask of shape () leaves the one simulation alone."""
+    """Whether a mask of shape () excludes the simulation."""
     return where is not None and not where
 
 
 def episode_fields(varies: tuple[str, ...], varying: Variation | None) -> tuple[str, ...]:
-    """Names of the model fields that episodes write to, each once."""
+    """Names of the model fields that episodes write to, without duplicates."""
     return tuple(dict.fromkeys((*varies, *(() if varying is None else varying.fields))))
 
 
@@ -208,9 +203,9 @@ class Single:
     """One simulation; see `mjgym.sim.simulation.Simulation`.
 
     Args:
-        model: the compiled model; the fields in `varies` are written to by episodes.
+        model: the compiled model; episodes write to its fields in `varies`.
         varies: names of the model fields that belong to the episode.
-        varying: what else a user varies of the model, and the fields derived from it.
+        varying: the user's variations of the model.
     """
 
     n = 1
@@ -238,23 +233,19 @@ class Single:
         self._ctrl = self.view.ctrl
 
     def restore_defaults(self, values: Mapping[str, np.ndarray] | None = None) -> None:
-        """Go back to the model's defaults; nothing is computed from them.
-
-        Args:
-            values: of the numbers that a user varies, see `mjgym.variation.varying`.
-        """
+        """Restore the model's defaults with values of the user's variations; computes nothing."""
         for name, value in self._defaults.items():
             set_field(self.model, name, value)
         if values and self.varying is not None:
             self.varying.write(self.model, values)
-        mujoco.mj_resetData(self.model, self.data)  # which reads places of mocap bodies
+        mujoco.mj_resetData(self.model, self.data)  # reads mocap poses from the model
 
     def forward(self, *, contacts: bool = True) -> None:
         """Compute everything that depends on the state, with the actuators switched off."""
         _forward(self.model, self.data, ACTUATION_OFF if contacts else ACTUATION_OFF | CONTACTS_OFF)
 
     def reset(self, start: Callable[[int, "Single"], None], where: Array | None = None) -> None:
-        """Begin an episode with what `start` writes, and compute everything that depends on it."""
+        """Begin an episode with `start`, and compute everything that depends on it."""
         if _left_out(where):
             return
         start(0, self)
@@ -262,12 +253,12 @@ class Single:
         self._written = True  # a start is computed without actuators, and lacks their velocities
 
     def write(self, fields: Mapping[str, Array], where: Array | None = None) -> None:
-        """Overwrite fields of MjData; what follows comes with the next step, as in a batch."""
+        """Overwrite fields of MjData; derived fields follow with the next step, as in a batch."""
         if _left_out(where):
             return
         for name, value in fields.items():
             held = getattr(self.view, name)
-            if not np.array_equal(held, value):  # else nothing new follows
+            if not np.array_equal(held, value):  # else nothing needs recomputing
                 held[...] = value
                 self._written = True
 
@@ -276,8 +267,8 @@ class Single:
     ) -> None:
         """Set the controls and advance by n physics steps.
 
-        The order is the published suite's: the second half of a step that has begun, n - 1 whole
-        steps, the first half of the next one. RK4 has no halves.
+        In the published suite's order: the second half of the step begun before, n - 1 whole steps,
+        the first half of the next one. RK4 has no halves.
         """
         if _left_out(where):
             return
@@ -291,7 +282,7 @@ class Single:
             self.update_forces()
 
     def takes(self, law: CompiledLaw) -> bool:
-        """Whether half physics steps can be made: RK4 has none."""
+        """Whether half physics steps are possible: not with RK4."""
         if self._splits:
             from mjgym.sim.compiled.stepping import CompiledSingle
 
@@ -307,7 +298,7 @@ class Single:
         *,
         forces: bool = False,
     ) -> None:
-        """`step`, with a compiled law before and after each physics step."""
+        """`step` with a compiled law before and after each physics step."""
         if _left_out(where):
             return
         if self._written:
@@ -317,25 +308,25 @@ class Single:
         self._compiled.advance(control, memory, n, forces=forces)
 
     def for_each_shard(self, work: Callable[["Single", EllipsisType], None]) -> None:
-        """Do something with the one simulation that steps it again and again."""
+        """Apply a function that steps repeatedly to the one simulation."""
         work(self, ...)
 
     def update_forces(self, where: Array | None = None) -> None:
-        """Compute the forces and accelerations of the present state."""
+        """Compute forces and accelerations of the current state."""
         if _left_out(where):
             return
         with quiet():
             mujoco.mj_forwardSkip(self.model, self.data, _VELOCITIES_DONE, False)
 
     def diverged(self) -> Array | None:
-        """True if the engine has met a state that is not finite and has reset itself."""
+        """True if the engine has met a state that is not finite and has reset itself, else None."""
         warnings = self._warnings
         if warnings.tobytes() == self._no_warnings or not warnings[DIVERGED].any():
             return None
         return np.True_
 
     def get_state(self, rows: np.ndarray = ONLY) -> dict[str, np.ndarray]:
-        """Copies of all that the future and the current sensors depend on, (1, ...) each."""
+        """Copies of everything that the future and the current sensors depend on, (1, ...) each."""
         state = {name: np.array(getattr(self.data, name))[None] for name in self.state_fields}
         state["sensordata"] = self.data.sensordata[None].copy()
         state.update({n: np.array(episode_field(self.model, n))[None] for n in self.varies})
@@ -360,5 +351,5 @@ class Single:
             self.data.sensordata[...] = state["sensordata"][0]
 
     def rendered_state(self, rows: np.ndarray = ONLY) -> dict[str, np.ndarray]:
-        """The numbers that a picture depends on."""
+        """The state and model fields that an image depends on."""
         return self.get_state()

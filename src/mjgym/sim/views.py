@@ -1,4 +1,4 @@
-"""The live arrays of a simulation, under the engine's own names, for one simulation or many."""
+"""The live arrays of a simulation, under the engine's names, for one simulation or many."""
 
 from collections.abc import Callable, Iterable, Mapping
 from types import ModuleType
@@ -23,9 +23,8 @@ from mjgym.util.suggestions import did_you_mean
 class Named:
     """The arrays of one named element: `v.body("torso").xpos`, `v.joint("hinge").qpos`, ...
 
-    The attributes are those of MuJoCo's own named access, on `MjData` first and then on `MjModel`,
-    with the view's leading shape in front. An attribute is looked up once and kept: the arrays are
-    live.
+    Attributes are those of MuJoCo's named access, first on `MjData`, then on `MjModel`, with the
+    view's leading shape. Each is looked up once: the arrays are live.
     """
 
     def __init__(self, fetch: Callable[[str], Array]) -> None:
@@ -42,7 +41,7 @@ class Named:
 
 
 class _Elements(dict[str, Named]):
-    """The elements of one kind by name, each looked up once: hooks ask for them at every step."""
+    """Elements of one kind by name, each looked up once, since hooks access them in every step."""
 
     def __init__(self, view: "View", kind: str) -> None:
         self._view, self._kind = view, kind
@@ -58,11 +57,11 @@ def _refuse(name: str) -> NoReturn:
 class View:
     """The live arrays of a simulation, as a task sees them.
 
-    Every field of `MjData` and `MjModel` is an attribute (`v.qpos`, `v.sensordata`,
-    `v.geom_size`), and `body`, `joint`, `geom`, `site`, `sensor`, `actuator`, `tendon` and
-    `camera` give the arrays of one element. All have the leading shape `lead`: `()` for one
-    simulation, `(n,)` for a batch. Arrays are live. Assignment writes into the simulation
-    (`v.qpos = 0`), which only `Task.initialize` may do.
+    Every field of `MjData` and `MjModel` is an attribute (`v.qpos`, `v.sensordata`, `v.geom_size`),
+    and `body`, `joint`, `geom`, `site`, `sensor`, `actuator`, `tendon`, `camera` and `light` give
+    the arrays of one element. All have the leading shape `lead`: `()` for one simulation, `(n,)`
+    for a batch. Arrays are live. Assignment writes into the simulation (`v.qpos = 0`), which only
+    `Task.initialize` may do.
     """
 
     lead: tuple[int, ...]
@@ -93,15 +92,15 @@ class View:
             self.__dict__[kind] = _Elements(self, kind).__getitem__
 
     def to_numpy(self, array: Array) -> np.ndarray:
-        """An array of this view's library as NumPy's, for what leaves the simulations."""
+        """An array of the view's library as a NumPy array."""
         return np.asarray(array)
 
     def from_numpy(self, array: np.ndarray) -> Array:
-        """An array of NumPy as one of this view's library, for what comes in from outside."""
+        """A NumPy array as one of the view's library."""
         return self.xp.asarray(array)
 
     def owned(self, entries: Mapping[str, Array]) -> dict[str, Array]:
-        """Copies of what a hook returned, which may be live arrays or plain numbers."""
+        """Copies of a hook's results, which may be live arrays or plain numbers."""
         asarray = self.xp.asarray
         return {name: asarray(value, copy=True) for name, value in entries.items()}
 
@@ -120,14 +119,14 @@ class View:
         return value
 
     def release(self) -> None:
-        """Let go of all arrays; whoever asks for one from now on meets a RuntimeError."""
+        """Drop all arrays; later access raises a RuntimeError."""
         for kind in VIEWED:
             getattr(self, kind).__self__.clear()
         self.__dict__.clear()
         self.__dict__.update(dict.fromkeys(("_field", *VIEWED), _refuse), memory={})
 
     def stays(self, name: str) -> bool:
-        """Whether an array keeps its place and size for as long as the simulation lives."""
+        """Whether an array keeps its place and size while the simulation lives."""
         return True
 
     def __setattr__(self, name: str, value: Array) -> None:
@@ -137,7 +136,7 @@ class View:
             getattr(self, name)[...] = value
 
     def names(self, kind: str) -> tuple[str, ...]:
-        """The names of all elements of a kind ("joint", "body", "actuator", ...), in id order."""
+        """Names of all elements of a kind ("joint", "body", "actuator", ...), in id order."""
         if kind not in VIEWED:
             raise KeyError(f"no kind of elements {kind!r}{did_you_mean(kind, VIEWED)}")
         known: tuple[str, ...] | None = self._rows.get(kind)
@@ -152,38 +151,37 @@ class View:
         """Index of elements' numbers in a field: `v.qpos[v.rows("qpos", joints)] = 0`.
 
         Args:
-            field: "qpos", "qvel" (of joints), "sensordata" (of sensors), "act" (of the actuators
-                that have a state), "xpos" (of bodies), "geom_size", "site_xpos", "ten_length", ...
-            names: of the elements, in the order that is wanted.
+            field: "qpos", "qvel" (of joints), "sensordata" (of sensors), "act" (of stateful
+                actuators), "xpos" (of bodies), "geom_size", "site_xpos", "ten_length", ...
+            names: names of the elements; the result is in their order.
 
         Returns:
-            An index for the field's axis of elements: a range of numbers if they stand in a row,
-            which costs nothing to look at, else their places.
+            An index for the field's axis of elements: a slice if they are consecutive, else an
+            array.
 
         Raises:
-            KeyError: the field is of no such elements, or there is no element of a name; the
-                message names the nearest ones.
+            KeyError: the field or an element is unknown; the message suggests the nearest ones.
         """
         names = tuple(names)
         key = field, names
-        found: slice | np.ndarray | None = self._rows.get(key)
-        if found is None:
-            found = self._rows[key] = self._find_rows(field, names)
-        return found
+        index: slice | np.ndarray | None = self._rows.get(key)
+        if index is None:
+            index = self._rows[key] = self._find_rows(field, names)
+        return index
 
     def jacobian(self, kind: str, name: str, joints: Iterable[str]) -> Array:
         """The Jacobian of a site or a body with respect to some joints, (..., 6, n).
 
-        Three rows are the velocity of its origin (m/s) and three its angular velocity (rad/s), in
-        world axes; a column stands for each degree of freedom of the joints.
+        The rows are the velocity of its origin (m/s) and its angular velocity (rad/s), in world
+        axes; the columns are the joints' degrees of freedom.
 
         Args:
             kind: "site" or "body".
-            name: of the site or body.
-            joints: in the order that is wanted.
+            name: name of the site or body.
+            joints: names of the joints, in the order of the columns.
 
         Raises:
-            KeyError: there is no such kind, element or joint; the message names the nearest ones.
+            KeyError: the kind, element or joint is unknown; the message suggests the nearest ones.
         """
         i, root, dofs, mask = self._jacobian_rows(kind, name, tuple(joints))
         points = self.xpos if kind == "body" else self.site_xpos
@@ -193,7 +191,7 @@ class View:
     def _jacobian_rows(
         self, kind: str, name: str, joints: tuple[str, ...]
     ) -> tuple[int, int, Places, np.ndarray]:
-        """Ids of the element and of its tree's root, the degrees of freedom, and which move it."""
+        """Ids of the element and of its tree's root, the dofs, and a mask of those that move it."""
         key = "jacobian", kind, name, joints
         if key not in self._rows:
             if kind not in ("site", "body"):
@@ -205,16 +203,16 @@ class View:
             dofs = self._dofs(joints)
             mask = chain_mask(model, body, dofs)
             self._rows[key] = i, int(model.body_rootid[body]), places(dofs), mask
-        found: tuple[int, int, Places, np.ndarray] = self._rows[key]
-        return found
+        rows: tuple[int, int, Places, np.ndarray] = self._rows[key]
+        return rows
 
     def inertia(self, joints: Iterable[str]) -> Array:
-        """Joint-space inertia matrix of the given joints, armature included, (..., n, n).
+        """Joint-space inertia matrix of some joints, armature included, (..., n, n).
 
         It is a block of the whole matrix, in the order of the joints' degrees of freedom.
 
         Raises:
-            KeyError: there is no joint of a name; the message names the nearest ones.
+            KeyError: a joint is unknown; the message suggests the nearest ones.
         """
         key = "inertia", tuple(joints)
         if key not in self._rows:
@@ -225,17 +223,12 @@ class View:
         return np.arange(self._model.nv)[self.rows("qvel", joints)]
 
     def take(self, field: str, names: Iterable[str]) -> Array:
-        """Numbers of the named elements in a field, in the order of the names.
+        """Numbers of named elements in a field, in the order of the names.
 
-        Args:
-            field: as for `rows`.
-            names: of the elements.
+        Arguments and errors are those of `rows`.
 
         Returns:
-            (..., k), or (..., k, 3) and the like of a field with several numbers for each.
-
-        Raises:
-            KeyError: as for `rows`.
+            (..., k), or e.g. (..., k, 3) if the field has several numbers per element.
         """
         values = getattr(self, field)
         return taken(values, self.rows(field, names), len(self.lead) - values.ndim)
@@ -243,12 +236,11 @@ class View:
     def past(self, names: Iterable[str]) -> Array:
         """Readings of sensors before each of the last physics steps, (..., k, nsample, dim).
 
-        The sensors keep as many readings (`nsample` of the model) as a control step has physics
-        steps, each as many numbers: then they stand in their order, and the present is not among
-        them.
+        All sensors have the same dimension and keep as many readings (the model's `nsample`) as a
+        control step has physics steps; the readings are then in order, without the current one.
 
         Raises:
-            KeyError: there is no sensor of a name; the message names the nearest ones.
+            KeyError: a sensor is unknown; the message suggests the nearest ones.
         """
         names = tuple(names)
         key = "past", names
@@ -258,11 +250,11 @@ class View:
                 if name not in known:
                     raise KeyError(f"the model has no sensor {name!r}{did_you_mean(name, known)}")
             numbers = [known.index(name) for name in names]
-            kept, dim = int(model.sensor_history[numbers[0], 0]), int(model.sensor_dim[numbers[0]])
-            # Behind a cursor and the times of the readings.
-            first = model.sensor_historyadr[numbers][:, None] + 2 + kept
-            where = places(np.ravel(first + np.arange(kept * dim)))
-            self._rows[key] = where, (len(numbers), kept, dim)
+            count, dim = int(model.sensor_history[numbers[0], 0]), int(model.sensor_dim[numbers[0]])
+            # After a cursor and the times of the readings.
+            first = model.sensor_historyadr[numbers][:, None] + 2 + count
+            where = places(np.ravel(first + np.arange(count * dim)))
+            self._rows[key] = where, (len(numbers), count, dim)
         where, shape = self._rows[key]
         return self.xp.reshape(taken(self.history, where), (*self.lead, *shape))
 

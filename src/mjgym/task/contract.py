@@ -1,8 +1,8 @@
-"""The contract between a task and the environments that run it, one at a time or many at once.
+"""The contract between a task and the environments that run it, single or batched.
 
-This page holds what most tasks need; `mjgym.task.optional_hooks` is the second one. `mjgym guide
-writing_a_task` explains both, and `mjgym guide coming_from` says where the callbacks of
-dm_control's composer have gone.
+This module holds what most tasks need; `mjgym.task.optional_hooks` holds the rest. `mjgym guide
+writing_a_task` explains both, and `mjgym guide coming_from` maps the callbacks of dm_control's
+composer.
 """
 
 import dataclasses
@@ -42,46 +42,44 @@ __all__ = [
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Task(OptionalHooks):
-    """A control task: a model, how an episode starts, what is observed and what is rewarded.
+    """A control task: model, initial states, observation and reward.
 
     A task is a frozen dataclass. Its fields are its keyword arguments, and it has no other state:
-    what an episode must remember goes through `memory`.
+    an episode's state is kept in `memory`.
 
     `model`, `actions` and `initialize` are plain code for one simulation. All other hooks are pure
     functions of a `View` and run for one simulation (`v.lead == ()`) or for all sub-environments at
-    once (`v.lead == (n,)`), on the arrays of any library: they index from the right (`x[..., 2]`,
-    `axis=-1`), take functions from `v.xp`, and have neither a loop over environments nor an `if` on
-    an array. They may return live arrays: the engine copies.
+    once (`v.lead == (n,)`), on arrays of any library: they index from the right (`x[..., 2]`,
+    `axis=-1`), take functions from `v.xp`, and have neither loops over environments nor `if` on
+    arrays. They may return live arrays: the engine copies.
 
     Every task needs `model`, `initialize`, `observation`, `terms` and, unless it is their product,
-    `reward`. The other hooks of this page have defaults, and so have those of the second page:
-    memory, what moves within a control step, sensors, players, labels. Their order in a control
-    step stands in `mjgym.loop.episode`.
+    `reward`. The other hooks here and in `OptionalHooks` have defaults: memory, motion within a
+    control step, sensors, players, labels. `mjgym.loop.episode` states their order.
     """
 
-    time_limit: float  # s, of an episode; inf for none
-    control_timestep: float  # s, between two actions: a whole number of the model's own timestep
+    time_limit: float  # s per episode; may be inf
+    control_timestep: float  # s between two actions: a multiple of the model's timestep
 
     @property
     def varies(self) -> tuple[str, ...]:
         """Fields of MjModel that `initialize` writes to, e.g. `varies = ("geom_pos",)`.
 
-        They start each episode at their defaults.
+        They are reset to their defaults before each episode.
         """
         return ()
 
     @property
     def viewpoint(self) -> str | int | Viewpoint:
-        """The camera that shows the task to people where none is asked for: in `render()`,
-        `mjgym view`, `mjgym record` and the gallery."""
+        """The default camera of `render()`, `mjgym view`, `mjgym record` and the gallery."""
         return 0
 
-    # The model, the start of an episode, the observation.
+    # Model, initial state, observation.
 
     def model(self) -> Spec:
-        """The model; it depends on the fields alone, and equal tasks are compiled once.
+        """The model; depends on the fields only, and equal tasks are compiled once.
 
-        `mjgym.task.models.clear_cache()` forgets models whose files have changed.
+        `mjgym.task.models.clear_cache()` drops models after their files have changed.
         """
         raise NotImplementedError(f"{type(self).__name__} must define model()")
 
@@ -91,29 +89,29 @@ class Task(OptionalHooks):
         Args:
             v: a scratch simulation at the model's defaults, writable (`v.qpos`, `v.qvel`, `v.act`,
                 the fields in `varies`, ...), with `v.forward()` and `v.step(n)`; nothing has been
-                computed of the defaults. The engine takes over what is written. Of a batch,
-                starts with a long `v.step(n)` are written by several threads, each with a `v`.
+                computed yet. The engine copies the result. In a batch, several threads write starts
+                that use a long `v.step(n)`, each with its own `v`.
             rng: the sub-environment's `numpy.random.Generator`.
         """
 
     def observation(self, v: View) -> Arrays:
-        """The observation's entries by name; their order is that of the flat observation."""
+        """Entries of the observation by name, in the order of the flat observation."""
         raise NotImplementedError(f"{type(self).__name__} must define observation()")
 
-    # How an action drives the model.
+    # Actions.
 
     def actions(self, model: Model) -> Sequence[Action]:
-        """Names and ranges of the numbers of an action; by default the actuators' controls."""
+        """Names and ranges of the action's dimensions; by default the actuators' controls."""
         return controls(model)
 
     def control(self, v: View, action: Array) -> Array:
         """The actuators' controls, (..., nu), for an action; by default the action itself."""
         return action
 
-    # The reward and the end of an episode.
+    # Reward and end of an episode.
 
     def terms(self, v: View) -> Arrays:
-        """The factors of the reward by name, each of shape `v.lead`, or with players behind it."""
+        """The reward's factors by name, of shape `v.lead`, or with a trailing axis of players."""
         raise NotImplementedError(f"{type(self).__name__} must define terms()")
 
     def reward(self, terms: Arrays) -> Array:
@@ -124,7 +122,7 @@ class Task(OptionalHooks):
         return product
 
     def terminated(self, v: View) -> Array:
-        """Whether the episode has come to an end that is part of the task, bool; default never."""
+        """Whether the task ends the episode, bool; never by default."""
         return False
 
     def success(self, v: View) -> Array | None:
@@ -134,32 +132,31 @@ class Task(OptionalHooks):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class GoalTask(Task):
-    """A task whose success is that something comes to be where a goal says.
+    """A task that succeeds once a state reaches a goal.
 
-    With `observation="goal"` its environments have the form of Gymnasium-Robotics: what is achieved
-    and what is desired are entries of the observation, and reward and success follow from these
-    alone. So a transition can be learned from as if another goal had been set (hindsight experience
-    replay, Andrychowicz et al., 2017). Other observations leave the task's own reward as it is.
+    With `observation="goal"` its environments have the form of Gymnasium-Robotics: achieved and
+    desired goals are entries of the observation, and reward and success depend on these alone, so a
+    transition can be relabelled with another goal (hindsight experience replay, Andrychowicz et
+    al., 2017). Other observations keep the task's reward.
 
-    A goal task needs `achieved`, `desired` and `reached` beside the hooks of every task. Nothing
-    that ends its episodes may depend on the goal.
+    A goal task needs `achieved`, `desired` and `reached` besides the hooks of every task. The end
+    of its episodes must not depend on the goal.
     """
 
     @property
     def shows_goal(self) -> tuple[str, ...]:
-        """Entries of `observation` that tell the goal, which `observation="goal"` leaves out.
+        """Entries of `observation` that reveal the goal, which `observation="goal"` leaves out.
 
-        They would go on to tell the episode's own goal where another one is learned from.
+        They would contradict a relabelled goal.
         """
         return ()
 
     def achieved(self, v: View) -> Array:
-        """The goal that the present state fulfils, (..., k); it reads no memory that `update`
-        changes."""
+        """The goal that the state achieves, (..., k); reads no memory that `update` changes."""
         raise NotImplementedError(f"{type(self).__name__} must define achieved()")
 
     def desired(self, v: View) -> Array:
-        """The episode's goal, (..., k), of the same quantities as `achieved`."""
+        """The episode's goal, (..., k), in the same quantities as `achieved`."""
         raise NotImplementedError(f"{type(self).__name__} must define desired()")
 
     def reached(self, achieved: Array, desired: Array) -> Array:
@@ -170,9 +167,9 @@ class GoalTask(Task):
         """The reward of goals (..., k), (...); by default 0 where they are reached, -1 elsewhere.
 
         Args:
-            achieved: goals that states fulfil.
-            desired: goals that were set.
-            info: of the steps, as Gymnasium-Robotics passes it; {} in the environment's own steps.
+            achieved: achieved goals.
+            desired: desired goals.
+            info: the steps' info, as Gymnasium-Robotics passes it; {} in the environment's steps.
         """
         reached = self.reached(achieved, desired)
         xp = namespace(reached)

@@ -1,4 +1,4 @@
-"""The fields of a task: a frozen dataclass whose fields are its keyword arguments."""
+"""Fields of tasks: frozen dataclasses with their fields as keyword arguments."""
 
 import dataclasses
 import inspect
@@ -10,27 +10,23 @@ from typing import Any, Self
 
 import numpy as np
 
-WHOLE = 1e-8  # how far a ratio of two times may be from a whole number
+WHOLE = 1e-8  # tolerance of a ratio of two times to a whole number
 
 
 def steps_in(time_limit: float, control_timestep: float) -> int | None:
     """Control steps until a time limit (s); None if it is infinite."""
     if time_limit == float("inf"):
         return None
-    # The first step whose time reaches the limit; rounding must not add one.
+    # Rounding must not add a step.
     return math.ceil(time_limit / control_timestep - WHOLE)
 
 
 def check_fields(cls: type[Any], values: Mapping[str, Any]) -> None:
-    """Refuse values with which no task can run.
-
-    Args:
-        cls: the task's class.
-        values: of some of its fields, by name.
+    """Refuse invalid values of a task's fields.
 
     Raises:
-        TypeError: one is of another type than the field; the message names it and what it takes.
-        ValueError: one is not a number (NaN), or a time is not positive; the message names it.
+        TypeError: a value is not of the field's type; the message names it and the valid types.
+        ValueError: a value is NaN, or a time is not positive; the message names it.
     """
     task, annotated = cls.__name__, _types(cls)
     for name, value in values.items():
@@ -44,10 +40,10 @@ def check_fields(cls: type[Any], values: Mapping[str, Any]) -> None:
 
 
 def _types(cls: type[Any]) -> dict[str, Any]:
-    """The annotated types of a class's fields; none where a name in them cannot be found."""
+    """Annotated types of a class's fields; {} if a name in them cannot be resolved."""
     try:
         return typing.get_type_hints(cls)
-    except NameError:  # imported for type checkers alone
+    except NameError:  # imported under TYPE_CHECKING
         return {}
 
 
@@ -61,7 +57,7 @@ _WORDS = {float: "a number", int: "a whole number", bool: "True or False", str: 
 
 
 def _fits(value: Any, annotated: Any) -> bool:
-    """Whether a value can be that of a field; yes where the annotation says no plain type."""
+    """Whether a value matches an annotation; True unless the annotation is a plain type."""
     origin, arguments = typing.get_origin(annotated), typing.get_args(annotated)
     if annotated in _TAKEN:
         is_bool = isinstance(value, bool | np.bool_)
@@ -70,7 +66,7 @@ def _fits(value: Any, annotated: Any) -> bool:
         return value is None
     if origin in (typing.Union, types.UnionType):
         return any(_fits(value, one) for one in arguments)
-    if origin is tuple:  # JSON has lists for them
+    if origin is tuple:  # a list in JSON
         if not isinstance(value, list | tuple | np.ndarray):
             return False
         parts = arguments[:1] * len(value) if arguments[-1:] == (...,) else arguments
@@ -79,7 +75,6 @@ def _fits(value: Any, annotated: Any) -> bool:
 
 
 def _words(annotated: Any) -> str:
-    """The values that a field takes, as a person would say it."""
     origin, arguments = typing.get_origin(annotated), typing.get_args(annotated)
     if annotated in _WORDS:
         return _WORDS[annotated]
@@ -93,7 +88,7 @@ def _words(annotated: Any) -> str:
 
 
 def _floats(value: Any) -> Iterator[float]:
-    """The floating-point numbers in a value, in sequences, mappings and arrays as well."""
+    """The floating-point numbers in a value, including those in containers and arrays."""
     if isinstance(value, float | np.floating):
         yield float(value)
     elif isinstance(value, np.ndarray):
@@ -108,10 +103,10 @@ def _floats(value: Any) -> Iterator[float]:
 
 
 class Fields:
-    """A frozen dataclass whose subclasses give inherited fields other defaults by assignment."""
+    """A frozen dataclass with inherited fields that subclasses may assign other defaults."""
 
     def __init_subclass__(cls) -> None:
-        """Let `time_limit = 10.0` in a class body give an inherited field its default."""
+        """Let `time_limit = 10.0` in a class body set an inherited field's default."""
         super().__init_subclass__()
         bases = [base for base in cls.__mro__[1:] if dataclasses.is_dataclass(base)]
         inherited = {f.name: f for base in reversed(bases) for f in dataclasses.fields(base)}
@@ -119,24 +114,23 @@ class Fields:
         for name in inherited.keys() & vars(cls).keys():
             annotations.setdefault(name, inherited[name].type)
             if inherited[name].kw_only and not isinstance(vars(cls)[name], dataclasses.Field):
-                # Without this the field would become the first positional argument.
+                # Otherwise the field would become the first positional argument.
                 setattr(cls, name, dataclasses.field(default=vars(cls)[name], kw_only=True))
         cls.__annotations__ = annotations
 
     @classmethod
     def adopt(cls, arguments: Mapping[str, Any]) -> tuple[dict[str, Any], tuple[str, ...]]:
-        """Keyword arguments of an id as those of the class, for a task with parts of its own.
+        """Keyword arguments of an id as fields of the class, for a task that consists of parts.
 
-        A task may take fields of a part as if they were its own; what it does not know, it leaves
-        as it is.
+        A task may accept its parts' fields; unknown arguments are kept.
 
         Returns:
-            The arguments, and the names of the parts' fields that it takes.
+            The arguments, and the names of the parts' fields.
         """
         return dict(arguments), ()
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Self:
-        """Refuse a class whose fields are none of its own, because no dataclass was made of it."""
+        """Refuse a class with fields that lacks the dataclass decorator."""
         if "__dataclass_params__" not in vars(cls) and inspect.get_annotations(cls):
             raise TypeError(
                 f"{cls.__name__} has fields: put @dataclass(frozen=True) above the class"

@@ -1,4 +1,4 @@
-"""A task's model, compiled for simulations."""
+"""Compiled models of tasks."""
 
 import copy
 import functools
@@ -12,15 +12,15 @@ from mjgym import mjcf
 from mjgym.task import Task
 from mjgym.variation.varying import FRAMES
 
-# Compiled models, of the tasks that were asked for last: more than there are ids, all of which take
-# 62 MB, so that going through them again and again compiles each once.
+# More than there are ids, which take 62 MB in total, so that iterating over all of them repeatedly
+# compiles each once.
 CACHE_SIZE = 160
 
 
 def compile_model(task: Task) -> mujoco.MjModel:
-    """The task's model without textures, which only pictures need; the caller owns it.
+    """A copy of the task's compiled model without textures, which only rendering needs.
 
-    It is compiled once for each frozen task: a copy takes a hundredth of the time.
+    Each task is compiled once: a copy takes a hundredth of the time.
     """
     try:
         hash(task)
@@ -30,14 +30,14 @@ def compile_model(task: Task) -> mujoco.MjModel:
 
 
 def compile_anew(task: Task) -> mujoco.MjModel:
-    """The same, whether or not it has been compiled before."""
+    """As `compile_model`, without the cache."""
     model = mjcf.without_textures(task.model()).compile()
     free_frames(model, task.varies)
     return model
 
 
 def numbers(of: Any) -> Iterator[tuple[str, Any]]:
-    """The numbers and arrays of a model, or of its options, in the order of their names."""
+    """Numbers and arrays of a model, or of its options, in the order of their names."""
     for name in sorted(dir(of)):
         if not name.startswith("_"):  # addresses
             value = getattr(of, name)
@@ -46,10 +46,10 @@ def numbers(of: Any) -> Iterator[tuple[str, Any]]:
 
 
 def free_frames(model: mujoco.MjModel, varies: Collection[str]) -> None:
-    """Have the engine look at the places that episodes write.
+    """Have the engine recompute frames that episodes write.
 
-    It notes which frames coincide with those of their bodies or inertias when it compiles, and then
-    copies these.
+    The compiler marks frames that coincide with those of their bodies or inertias, which are then
+    copied from there.
     """
     same = mujoco.mjtSameFrame
     for kind, fields in FRAMES.items():
@@ -66,5 +66,5 @@ _compiled = functools.lru_cache(CACHE_SIZE)(compile_anew)
 
 
 def clear_cache() -> None:
-    """Forget all compiled models, for a task whose `model()` reads a file that has changed."""
+    """Drop all compiled models, for a task with a `model()` that reads a changed file."""
     _compiled.cache_clear()

@@ -14,15 +14,15 @@ TaskType = TypeVar("TaskType", bound=type[OptionalHooks])
 
 @dataclasses.dataclass(frozen=True)
 class Registration:
-    """An id, the class and fields that it stands for, and words to find it by.
+    """An id with its class, fields, and words to find it by.
 
     Args:
         id: "<namespace>/<domain>-<task>-v<number>".
         task_class: the task's class.
-        fields: the values of its fields that make this task.
+        fields: values of the class's fields.
         tags: words to find the id by.
-        summary: what it asks for, one sentence.
-        options: default overrides of environments' keyword arguments.
+        summary: the task in one sentence.
+        options: overridden defaults of the environment's keyword arguments.
     """
 
     id: str
@@ -34,7 +34,7 @@ class Registration:
 
 
 def _content(registration: Registration) -> tuple[Any, ...]:
-    """The class, fields and options of an id, in words: equal for a class and its own reload."""
+    """The class, fields and options of an id, equal for a class and its reload."""
     cls = registration.task_class
     return cls.__module__, cls.__qualname__, repr(registration.fields), repr(registration.options)
 
@@ -42,10 +42,10 @@ def _content(registration: Registration) -> tuple[Any, ...]:
 _ID = re.compile(r"[\w.-]+/[\w.-]+-v\d+")
 
 registrations: dict[str, Registration] = {}
-"""Every registered task by id."""
+"""Registrations by id."""
 
 on_register: list[Callable[[Registration], None]] = []
-"""Called with each new registration before it is one; it is none if one of them raises."""
+"""Called with each new registration before it is stored; raising rejects it."""
 
 
 def register(
@@ -56,22 +56,22 @@ def register(
     options: Mapping[str, Any] | None = None,
     **fields: Any,
 ) -> Callable[[TaskType], TaskType]:
-    """Register a task under an id; stands above the class, once for each id.
+    """Class decorator that registers a task under an id; may be repeated.
 
     Args:
         id: "<namespace>/<domain>-<task>-v<number>".
-        summary: what this id asks for, one sentence; the first of the class's docstring by default.
+        summary: the task in one sentence; by default the first of the class's docstring.
         tags: words to find the id by, see `mjgym.registry.ids`.
-        options: keyword arguments of the environment that this id has other defaults for, e.g.
+        options: overridden defaults of the environment's keyword arguments, e.g.
             `{"observation": "dict+pixels"}`.
-        **fields: the values of the class's fields that make this task.
+        **fields: values of the class's fields.
 
     Raises:
-        ValueError: the id is malformed, or stands for another class, fields or options; a
-            class that is defined anew under its own name, as by a reload, takes its place.
-        TypeError: the class is no task, has no such field, no time limit or control timestep, has
-            a field named as an argument of `gymnasium.make` or `make_vec`, or does not stand at the
-            top of a module, where another process finds it; or an option is unknown.
+        ValueError: the id is malformed, or registered with another class, fields or options; a
+            reloaded class replaces itself.
+        TypeError: the class is not a task, lacks a field, time limit or control timestep, has a
+            field named as an argument of `gymnasium.make` or `make_vec`, or is not at the top of a
+            module, where other processes can import it; or an option is unknown.
     """
     if not _ID.fullmatch(id):
         raise ValueError(f"id: {id!r} is not of the form <namespace>/<domain>-<task>-v<number>")

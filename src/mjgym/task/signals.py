@@ -1,23 +1,22 @@
-"""Labels of the numbers of an observation."""
+"""Labels of an observation's numbers."""
 
 import dataclasses
 
 
 @dataclasses.dataclass(frozen=True)
 class Signal:
-    """Meaning, names, units, frames and sources of the numbers of one entry of an observation.
+    """Meaning, names, units, frames and sources of the numbers of an observation entry.
 
-    From `Task.labels` it states only what is not to be derived: what is left empty, be it the name
-    or the unit of a single number, is derived.
+    `Task.labels` states only what cannot be derived: anything left empty, even the name or unit of
+    a single number, is derived.
 
     Args:
         meaning: one phrase, e.g. "angle of each joint, from the hip to the ankle".
-        names: one for each number of the entry, in their order, e.g. the joints' names.
-        unit: of all numbers, or one for each; "1" for none.
-        frame: the axes in which vectors are given: "world" or the name of a body, geom or site;
-            empty where there is no choice of axes; one for all numbers or one for each.
-        source: where the engine has it, e.g. "qpos" or "sensor velocimeter"; one for all numbers or
-            one for each.
+        names: one per number of the entry, in order, e.g. the joints' names.
+        unit: of all numbers, or one each; "1" if dimensionless.
+        frame: axes of vectors, of all numbers or one each: "world" or the name of a body, geom or
+            site; empty if no axes apply.
+        source: engine quantity, e.g. "qpos" or "sensor velocimeter", of all numbers or one each.
     """
 
     meaning: str = ""
@@ -34,5 +33,5 @@ class Signal:
 
 
 def vector_names(*names: str) -> tuple[str, ...]:
-    """Names of the numbers of vectors: "ball" gives "ball x", "ball y", "ball z"."""
+    """Names of vectors' components: "ball" gives "ball x", "ball y", "ball z"."""
     return tuple(f"{name} {axis}" for name in names for axis in "xyz")

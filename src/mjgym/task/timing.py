@@ -8,10 +8,10 @@ from mjgym.task import WHOLE, Task
 
 
 def substeps(task: Task, model: mujoco.MjModel) -> int:
-    """Physics steps in a control step.
+    """Physics steps per control step.
 
     Raises:
-        ValueError: the control timestep is not a whole number of physics timesteps.
+        ValueError: the control timestep is not a multiple of the physics timestep.
     """
     ratio = task.control_timestep / model.opt.timestep
     n = round(ratio) if math.isfinite(ratio) else 0

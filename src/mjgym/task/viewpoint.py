@@ -1,18 +1,18 @@
-"""A free camera that shows a task to people, without being one of the model's."""
+"""A free camera for rendering a task."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
 class Viewpoint:
-    """A free camera, which may keep bodies in view wherever they go.
+    """A free camera that can keep bodies in view.
 
     Args:
-        azimuth: of the view, degrees; 90 looks along y, 180 against x.
-        elevation: of the view, degrees; negative from above.
-        distance: m, from the point that is looked at; what the bodies are apart comes on top.
-        lookat: m, the point that is looked at; with bodies, as seen from their middle.
-        bodies: names of those that stay in view; the first matters most to viewers that follow one.
+        azimuth: degrees; 90 looks along y, 180 against x.
+        elevation: degrees; negative from above.
+        distance: m from the point that is looked at; the extent of the bodies is added.
+        lookat: point that is looked at, m; relative to the bodies' middle if there are bodies.
+        bodies: names of the bodies to keep in view; viewers that follow one take the first.
     """
 
     azimuth: float = 90.0

@@ -1,4 +1,4 @@
-"""Models without visual geoms and idle tendons, for simulations that nobody draws."""
+"""Models without visual geoms and idle tendons, for simulation without rendering."""
 
 from typing import Any
 
@@ -11,23 +11,23 @@ from mjgym.task.models import free_frames, numbers
 
 
 def compile_without_visuals(task: Task, model: mujoco.MjModel) -> tuple[mujoco.MjModel, np.ndarray]:
-    """Compile the task's model without geoms that only pictures need, and without idle tendons.
+    """Compile the task's model without geoms that only rendering needs, and without idle tendons.
 
-    Its states and what moves them are the same to the bit.
+    States and dynamics are the same to the bit.
 
     Args:
         task: the task.
-        model: of `compile_model`.
+        model: result of `compile_model`.
 
     Returns:
-        The model, and which geoms it has, ids (n,): all, where others give bodies their inertia or
-        the task's model is another by now.
+        The model, and the ids (n,) of its geoms: `model` and all geoms, if visual geoms affect
+        inertias or the task's model has changed.
     """
     spec = mjcf.without_textures(task.model())
     whole = spec.compile()
     free_frames(whole, task.varies)
     physical = _physical_geoms(whole)
-    for geom in [geom for geom in spec.geoms if not physical[geom.id]]:  # ids change meanwhile
+    for geom in [geom for geom in spec.geoms if not physical[geom.id]]:  # deleting changes ids
         spec.delete(geom)
     for tendon in [tendon for tendon in spec.tendons if not _is_physical(whole, tendon.id)]:
         spec.delete(tendon)
@@ -40,11 +40,10 @@ def compile_without_visuals(task: Task, model: mujoco.MjModel) -> tuple[mujoco.M
 
 
 def _same(one: Any, other: Any) -> bool:
-    """Whether all numbers of two models, or of their options, are the same."""
     return all(np.array_equal(value, getattr(other, name)) for name, value in numbers(one))
 
 
-# Fields that the compiler may derive from geoms.
+# Fields that the compiler may infer from geoms.
 _OF_GEOMS = ("body_mass", "body_inertia", "body_ipos", "body_iquat", "body_invweight0", "dof_M0")
 _GEOM = int(mujoco.mjtObj.mjOBJ_GEOM)
 _BY_RAYS = int(mujoco.mjtSensor.mjSENS_RANGEFINDER)
@@ -55,7 +54,7 @@ _AROUND = tuple(int(x) for x in (mujoco.mjtWrap.mjWRAP_SPHERE, mujoco.mjtWrap.mj
 
 
 def _is_physical(model: mujoco.MjModel, tendon: int) -> bool:
-    """Whether a tendon exerts a force, or an actuator, a constraint or a sensor refers to it."""
+    """Whether a tendon exerts a force, or an actuator, constraint or sensor refers to it."""
     kind = int(mujoco.mjtObj.mjOBJ_TENDON)
     linked = model.eq_type == int(mujoco.mjtEq.mjEQ_TENDON)
     referred = (
@@ -76,7 +75,7 @@ def _is_physical(model: mujoco.MjModel, tendon: int) -> bool:
 
 
 def _physical_geoms(model: mujoco.MjModel) -> np.ndarray:
-    """A mask of the geoms that can touch others, or that sensors, tendons or fluids need, (n,)."""
+    """A mask of the geoms that can collide, or that sensors, tendons or fluids need, (n,)."""
     kinds = model.geom_contype, model.geom_conaffinity, model.geom_fluid[:, 0]
     physical: np.ndarray = np.any([kind != 0 for kind in kinds], axis=0)
     physical[model.pair_geom1] = physical[model.pair_geom2] = True

@@ -1,4 +1,4 @@
-"""Whether a compiled law gives the numbers of the one in NumPy, on this machine."""
+"""Tests whether a compiled law equals its NumPy form on this machine."""
 
 import ctypes
 from typing import Any, Protocol
@@ -12,31 +12,31 @@ from mjgym.sim.compiled.stepping import law_fields
 from mjgym.sim.single import Single
 from mjgym.sim.views import View
 
-PROBES = 8  # states, far from where an episode starts
-FAR = 0.3  # rad, m: their standard deviation
+PROBES = 8  # random states
+FAR = 0.3  # their standard deviation from the start, rad or m
 
 _Law = ctypes.CFUNCTYPE(*[ctypes.c_int64] * 8)
 
 
 class Hooks(Protocol):
-    """The law in NumPy, as hooks of a task."""
+    """The law in NumPy, as a task's hooks."""
 
     def memory(self, v: View) -> dict[str, Array]:
-        """The memory at an episode's start."""
+        """Memory at the start of an episode."""
 
     def control(self, v: View) -> Array:
-        """All controls before a physics step."""
+        """Controls before a physics step."""
 
     def substep(self, v: View) -> dict[str, Array]:
-        """The entries of the memory that change after one."""
+        """Memory entries after a physics step."""
 
 
 def agrees(law: CompiledLaw, sample: Single, hooks: Hooks) -> bool:
-    """Whether all numbers of a law are those of the hooks, to the bit, in some random states.
+    """Whether a law equals the hooks to the bit, in some random states.
 
     Args:
-        law: compiled.
-        sample: a simulation, whose state is lost.
+        law: the compiled law.
+        sample: a simulation; its state is overwritten.
         hooks: the same law in NumPy.
     """
     rng = np.random.default_rng(0)
@@ -53,11 +53,11 @@ def agrees(law: CompiledLaw, sample: Single, hooks: Hooks) -> bool:
         control, packed = law.begin(view)
         view.ctrl[:] = control
         arrays: Any = (fields, law.numbers, law.integers, packed, work, addresses)
-        given = [array.ctypes.data for array in arrays]
+        arguments = [array.ctypes.data for array in arrays]
         expected = hooks.control(view), hooks.substep(view)
-        if not function(0, *given) or not np.array_equal(expected[0], view.ctrl):
+        if not function(0, *arguments) or not np.array_equal(expected[0], view.ctrl):
             return False
-        if not function(1, *given):
+        if not function(1, *arguments):
             return False
         changed = law.end(view, packed)
         if any(not np.array_equal(changed[name], x) for name, x in expected[1].items()):

@@ -1,4 +1,4 @@
-"""Whether laws can be compiled here: numba is on, engine and BLAS are found, its cache is sound."""
+"""Tests whether laws can be compiled: numba, the engine's library and BLAS are usable."""
 
 import functools
 import os
@@ -13,7 +13,7 @@ T = TypeVar("T")
 
 @functools.cache
 def refusal() -> str:
-    """The reason why laws cannot be compiled here; empty where they can."""
+    """The reason why laws cannot be compiled; empty if they can."""
     if os.environ.get("NUMBA_DISABLE_JIT") == "1":
         return "NUMBA_DISABLE_JIT=1 switches numba off"
     foreign = _loaded(_foreign)
@@ -28,14 +28,11 @@ def refusal() -> str:
 
 
 def loaded(load: Callable[[], T]) -> T | str:
-    """Import a module whose functions numba compiles when it is imported.
-
-    Args:
-        load: imports and returns it; the same function each time.
+    """Import a module that numba compiles on import; `load` is always the same function.
 
     Returns:
-        The module; a sentence where nothing can be compiled here, or this fails, as numba's files
-        cannot be written or are damaged. It has then been warned of.
+        The module, or the reason why it cannot be compiled, e.g. because numba's cache is damaged
+        or not writable. A warning has then been issued.
     """
     return refusal() or _loaded(load)
 
@@ -48,7 +45,7 @@ def _loaded(load: Callable[[], Any]) -> Any:
         if error.name in ("numba", "llvmlite"):
             return f"numba is not installed: {install('fast')}"
         raise
-    except Exception as error:  # a cut file of numba's cache may raise anything when it is read
+    except Exception as error:  # a truncated cache file may raise anything
         text = " ".join(f"{type(error).__name__}: {error}".split())
         return warned(f"numba cannot compile it or keep it in its cache: {text}")
 
@@ -67,7 +64,7 @@ def _stepping() -> Any:
 
 @functools.cache
 def warned(reason: str) -> str:
-    """Warn that laws run on arrays, once for each reason, which is returned."""
+    """Warn that laws run on arrays, once per reason; returns the reason."""
     text = f"control laws run on arrays, which takes longer: {reason}"
     warnings.warn(text, RuntimeWarning, stacklevel=2)
     return reason

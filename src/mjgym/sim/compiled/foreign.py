@@ -1,6 +1,6 @@
-"""The engine's and NumPy's own compiled functions, called by their addresses from numba's code.
+"""Compiled functions of the engine and of NumPy, called by address from numba code.
 
-Addresses come as arguments, so compiled code can be kept on disk.
+Addresses are passed as arguments, so compiled code can be cached on disk.
 """
 
 import ctypes
@@ -21,22 +21,22 @@ _ENGINE = (
     *("mj_step1", "mj_step2", "mj_forwardSkip", "mj_setState", "mj_getState", "mj_resetData"),
 )
 GEMV, GEMM, SOLVE = range(3)
-# As wheels of NumPy bring it; 64-bit integers throughout.
+# Names in NumPy's wheels, with 64-bit integers.
 _BLAS = ("scipy_cblas_dgemv64_", "scipy_cblas_dgemm64_", "scipy_dgesv_64_")
 
-# Division by zero gives inf or NaN, as in NumPy, with which a simulation diverges and is reported;
-# an exception could go nowhere from a callback.
+# Division by zero gives inf or NaN, as in NumPy, which is reported as a divergence; a callback
+# cannot raise.
 compiled = functools.partial(njit, error_model="numpy")
 inlined = functools.partial(compiled, inline="always")
 law_function = cfunc(
     "int64(int64, int64, int64, int64, int64, int64, int64)", cache=True, error_model="numpy"
 )
-"""Compiles the function of a law, see `mjgym.sim.compiled.CompiledLaw`."""
+"""Compiles a law's function, see `mjgym.sim.compiled.CompiledLaw`."""
 
 
 @intrinsic
 def call(typing: Any, address: Any, arguments: Any) -> Any:
-    """Call a C function without a result: its address, and a tuple of numbers."""
+    """Call a C function without a result, by address and a tuple of numbers."""
 
     def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
         _call(builder, ir.VoidType(), signature, values)
@@ -47,7 +47,7 @@ def call(typing: Any, address: Any, arguments: Any) -> Any:
 
 @intrinsic
 def succeeds(typing: Any, address: Any, arguments: Any) -> Any:
-    """Call a law: its address, and a tuple of numbers. Its result is 0 where it raised."""
+    """Call a law by address and a tuple of numbers; the result is 0 if it raised."""
 
     def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
         return _call(builder, ir.IntType(64), signature, values)
@@ -99,31 +99,31 @@ def copy_bytes(typing: Any, target: Any, source: Any, count: Any) -> Any:
     return types.void(types.int64, types.int64, types.int64), generate
 
 
-def _found(folders: tuple[Path, ...], pattern: str, names: tuple[str, ...]) -> np.ndarray | None:
-    """The addresses of functions in the first library that has them all; None without one."""
+def _lookup(folders: tuple[Path, ...], pattern: str, names: tuple[str, ...]) -> np.ndarray | None:
+    """Addresses of functions in the first library that has them all, or None."""
     for path in (path for folder in folders for path in sorted(folder.glob(pattern))):
         try:
             library = ctypes.CDLL(str(path))
-            found = [ctypes.cast(getattr(library, name), ctypes.c_void_p).value for name in names]
+            values = [ctypes.cast(getattr(library, name), ctypes.c_void_p).value for name in names]
         except (OSError, AttributeError):
             continue
-        return np.array(found, dtype=np.int64)
+        return np.array(values, dtype=np.int64)
     return None
 
 
 @functools.cache
 def engine() -> np.ndarray | None:
-    """The addresses of the engine's functions, by STEP1, STEP2, ...; None where it is not found."""
+    """Addresses of the engine's functions, indexed by STEP1, STEP2, ...; None if not found."""
     pattern = "mujoco.dll" if os.name == "nt" else "libmujoco.*"
-    return _found((Path(mujoco.__file__).parent,), pattern, _ENGINE)
+    return _lookup((Path(mujoco.__file__).parent,), pattern, _ENGINE)
 
 
 @functools.cache
 def blas() -> np.ndarray | None:
-    """The addresses of the functions that NumPy multiplies and solves with, by GEMV, GEMM, SOLVE.
+    """Addresses of NumPy's BLAS and LAPACK functions, indexed by GEMV, GEMM, SOLVE.
 
-    None where it does so with another library than the OpenBLAS of its wheels.
+    None if NumPy uses another library than the OpenBLAS of its wheels.
     """
     package = Path(np.__file__).parent
     folders = (package.parent / "numpy.libs", package / ".dylibs")
-    return _found(folders, "*openblas64*", _BLAS)
+    return _lookup(folders, "*openblas64*", _BLAS)

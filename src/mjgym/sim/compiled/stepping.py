@@ -1,4 +1,4 @@
-"""Simulations that are stepped with a compiled law between their physics steps."""
+"""Simulations stepped with a compiled law between physics steps."""
 
 import concurrent.futures
 import copy
@@ -36,18 +36,18 @@ _CTRL = LAW_FIELDS.index("ctrl")
 _ONE = np.zeros(1, dtype=np.int64)
 _NONE, _NO_ROWS = np.zeros(0, dtype=np.int64), np.zeros((0, 0), dtype=np.int64)
 _NO_FLAGS, _NO_NUMBERS = np.zeros(0, dtype=np.bool_), np.zeros((0, 0))
-# Of a simulation that is stepped where it is seen.
-_SEEN = (
+# The `kept` argument of `_step` for a simulation that is stepped in place.
+_IN_PLACE = (
     *(_NO_ROWS, _NO_ROWS, _NO_FLAGS, (_NO_ROWS, _NONE, _NONE), _NO_FLAGS),
     *(_NONE, _NONE, _NONE),
 )
-PARTS = 8  # of a batch, for each thread
-_WARNING_STRIDE = 2  # int32: the last of a kind, and how many
+PARTS = 8  # work items per thread
+_WARNING_STRIDE = 2  # int32: a warning's last info, and its count
 
 
 @inlined
 def _take_over(i, model, data, state, known, begun, functions):
-    """Go to a simulation's state, unless it is where the last call left it."""
+    """Load a simulation's state, unless the last call left it there."""
     same = not begun[i]
     for k in range(state.shape[1]):
         same = same and state[i, k] == known[i, k]
@@ -68,7 +68,7 @@ def _counts(warnings):
 
 @inlined
 def _hand_back(i, model, data, state, known, functions, outputs, warnings, diverged):
-    """Write a simulation's state and what follows from it where others see them."""
+    """Write a simulation's state and outputs back to the batch."""
     sources, targets, sizes = outputs
     call(functions[GET_STATE], (model, data, state[i].ctypes.data, np.int32(_INTEGRATION)))
     for k in range(state.shape[1]):
@@ -87,17 +87,17 @@ def _step(rows, model, datas, law, memory, controls, n, forces, functions, kept)
 
     Args:
         rows: their numbers.
-        model: its address.
-        datas: their addresses, those of the fields that the law reads, and those of warnings.
-        law: its address, and those of all that it is given besides fields and memory.
-        memory: of the law, (n, k).
+        model: address of the model.
+        datas: addresses of each MjData, of the fields that the law reads, and of warnings.
+        law: addresses of the law and of its arguments besides fields and memory.
+        memory: the law's memory, (n, k).
         controls: (n, nu).
         n: physics steps.
-        forces: whether forces are to be of the new state.
-        functions: addresses of the engine's.
-        kept: for simulations whose states others see: states by their bits, those at the end of the
-            last call, which have begun an episode since, outputs and where they go, which have
-            diverged; and what varies, where it goes in the model, and its sizes.
+        forces: whether to compute forces of the new state.
+        functions: addresses of the engine's functions.
+        kept: for simulations of a batch: states as bits, those at the end of the last call, whether
+            an episode has begun since, outputs and their targets, diverged flags; and varied
+            fields, their targets in the model, and their sizes.
     """
     addresses, fields, warnings = datas
     function, numbers, integers, work, blas_functions = law
@@ -108,21 +108,21 @@ def _step(rows, model, datas, law, memory, controls, n, forces, functions, kept)
             copy_bytes(settings[k], varied[k] + i * widths[k], widths[k])
         if state.size:
             _take_over(i, model, data, state, known, begun, functions)
-        table, own = fields[i].ctypes.data, memory[i].ctypes.data
+        table, entries = fields[i].ctypes.data, memory[i].ctypes.data
         copy_bytes(fields[i, _CTRL], controls[i].ctypes.data, 8 * controls.shape[1])
         fine = True
         for step in range(n):
-            if not succeeds(function, (0, table, numbers, integers, own, work, blas_functions)):
+            if not succeeds(function, (0, table, numbers, integers, entries, work, blas_functions)):
                 fine = False
                 break
             call(functions[STEP2], (model, data))
             call(functions[STEP1], (model, data))
             if forces and step == n - 1:
                 call(functions[FORWARD_SKIP], (model, data, np.int32(_VELOCITIES), np.int32(0)))
-            if not succeeds(function, (1, table, numbers, integers, own, work, blas_functions)):
+            if not succeeds(function, (1, table, numbers, integers, entries, work, blas_functions)):
                 fine = False
                 break
-        if not fine:  # a divergence, as when the engine is given controls that are not finite
+        if not fine:  # a divergence, as with controls that are not finite
             _counts(warnings[i])[_WARNING_STRIDE * _BAD_CONTROL] += 1
         if state.size:
             _hand_back(i, model, data, state, known, functions, outputs, warnings, diverged)
@@ -137,7 +137,7 @@ def _addresses(rows: list[list[int]]) -> np.ndarray:
 
 
 def law_fields(data: mujoco.MjData) -> list[int]:
-    """The addresses of `LAW_FIELDS`."""
+    """Addresses of `LAW_FIELDS`."""
     return [_address(getattr(data, name)) for name in LAW_FIELDS]
 
 
@@ -150,68 +150,62 @@ def _places(datas: Sequence[mujoco.MjData]) -> tuple[np.ndarray, np.ndarray, np.
     )
 
 
-def _given(law: CompiledLaw, work: np.ndarray) -> tuple[int, ...]:
-    """The address of a law, and those of what it is given besides fields and memory."""
+def _law_addresses(law: CompiledLaw, work: np.ndarray) -> tuple[int, ...]:
+    """Addresses of a law and of its arguments besides fields and memory."""
     arrays = law.numbers, law.integers, work, blas()
     return (law.address, *(_address(x) for x in arrays if x is not None))
 
 
-# Of no simulation: compiled or read from numba's files here, where a failure can be answered, and
-# not within a step.
+# Compile now, or read numba's cache, where a failure can be handled, and not within a step.
 _step(
     _NONE, 0, (_NONE, _NO_ROWS, _NONE), (0, 0, 0, 0, 0), _NO_NUMBERS, _NO_NUMBERS, 0, False, _NONE,
-    _SEEN,
+    _IN_PLACE,
 )  # fmt: skip
 
 
 class CompiledSingle:
-    """One simulation, stepped where it is.
+    """One simulation, stepped in place.
 
     Args:
         model: the compiled model.
-        data: of the simulation.
-        law: between the physics steps.
+        data: the simulation's MjData.
+        law: the law.
     """
 
     def __init__(self, model: mujoco.MjModel, data: mujoco.MjData, law: CompiledLaw) -> None:
-        self._kept = model, data, law  # which the addresses are of
+        self._kept = model, data, law  # keeps the addresses valid
         self._model = model._address
         self._data = _places([data])
         self._work = np.zeros(law.work)
-        self._law = _given(law, self._work)
+        self._law = _law_addresses(law, self._work)
 
     def advance(self, control: np.ndarray, memory: np.ndarray, n: int, *, forces: bool) -> None:
         """Make n physics steps from computed positions and velocities, as `Simulation.step`.
 
-        Args:
-            control: (nu,).
-            memory: of the law, (1, k), which changes.
-            n: number of steps.
-            forces: whether forces are to be of the new state.
+        `control` is (nu,); the law's memory, (1, k), is updated in place.
         """
         with quiet():
             _step(
                 _ONE, self._model, self._data, self._law, memory, control[None], n, forces,
-                engine(), _SEEN,
+                engine(), _IN_PLACE,
             )  # fmt: skip
 
 
 class CompiledBatch:
-    """The simulations of a batch, on an MjData each while they are stepped.
+    """The simulations of a batch, stepped on one MjData each.
 
     Args:
-        model: that is stepped; it may lack geoms that only pictures need.
-        kept: the geoms that it has, by their numbers in the batch.
-        state: of the batch, (n, ...), which is theirs between two calls.
-        outputs: arrays of the batch by field of MjData, for what follows from the states; a later
-            one is added by `note`.
-        fields: of the model that each simulation has for itself, (n, ...) each.
-        threads: that step them.
-        law: between the physics steps.
+        model: model that is stepped; may lack geoms that only rendering needs.
+        kept: ids in the batch of the geoms that it has.
+        state: states of the batch, (n, ...), current between two calls.
+        outputs: output arrays of the batch by field of MjData; `note` adds later ones.
+        fields: per-simulation model fields, (n, ...) each.
+        threads: number of threads.
+        law: the law.
 
     Attributes:
-        noted: how many outputs there are.
-        diverged: the simulations that the engine has reset by itself, (n,) bool.
+        noted: number of outputs.
+        diverged: mask of the simulations that the engine has reset, (n,) bool.
     """
 
     def __init__(
@@ -231,7 +225,7 @@ class CompiledBatch:
         self._begun = np.ones(n, dtype=np.bool_)
         self.diverged = np.zeros(n, dtype=np.bool_)
         self._own = {name: self._of_kept(name, x) for name, x in fields.items()}
-        # Each thread writes what varies into a model of its own.
+        # Each thread writes varied fields into its own model.
         self._models = [copy.copy(model) if fields else model for _ in range(count)]
         self._settings = [
             _addresses([[_address(episode_field(each, name)) for name in self._own]])[0]
@@ -251,9 +245,9 @@ class CompiledBatch:
         return np.ascontiguousarray(values[:, self._kept] if is_of_geoms(name) else values)
 
     def note(self, outputs: Mapping[str, np.ndarray]) -> None:
-        """Have what follows from the states written into arrays, by field of MjData."""
+        """Set the output arrays, by field of MjData."""
         self.noted = len(outputs)
-        self._outputs = tuple(outputs.values())  # which the addresses are of
+        self._outputs = tuple(outputs.values())  # keeps the addresses valid
         self._targets = np.array([_address(x) for x in self._outputs], dtype=np.int64)
         self._sizes = np.array([x[0].nbytes for x in self._outputs], dtype=np.int64)
         self._sources = _addresses(
@@ -261,7 +255,7 @@ class CompiledBatch:
         )
 
     def forget(self, ids: np.ndarray) -> None:
-        """Clear warnings, warm starts and varied fields of the given simulations."""
+        """Clear warnings, warm starts and varied fields of some simulations."""
         self._begun[ids] = True
         self.diverged[ids] = False
 
@@ -270,12 +264,8 @@ class CompiledBatch:
     ) -> None:
         """Make n physics steps in some simulations, as `Simulation.step`.
 
-        Args:
-            ids: of the simulations.
-            controls: of all, (n, nu).
-            memory: of the law, of all, (n, k), which changes.
-            n: number of steps.
-            forces: whether forces are to be of the new states.
+        `controls` (n, nu) and the law's memory (n, k), updated in place, are those of all
+        simulations.
         """
         begun = ids[self._begun[ids]]
         if begun.size:
@@ -285,18 +275,18 @@ class CompiledBatch:
 
         def work(k: int) -> None:
             outputs = self._sources, self._targets, self._sizes
-            given = _given(self._law, self._work[k])
+            law = _law_addresses(self._law, self._work[k])
             kept = (
                 self._state, self._known, self._begun, outputs, self.diverged, self._varied,
                 self._settings[k], self._widths,
             )  # fmt: skip
             for part in parts:
                 _step(
-                    part, self._models[k]._address, self._data, given, memory, controls, n, forces,
+                    part, self._models[k]._address, self._data, law, memory, controls, n, forces,
                     engine(), kept,
                 )  # fmt: skip
 
-        # Threads take a part after the other: with more contacts, one part takes longer.
+        # Threads take parts from a queue, since parts with more contacts take longer.
         count = len(self._models)
         parts = iter(np.array_split(ids, min(count * PARTS, max(1, len(ids)))))
         with quiet():
@@ -311,6 +301,6 @@ class CompiledBatch:
             each.result()
 
     def close(self) -> None:
-        """Let go of the threads."""
+        """Stop the threads."""
         if self._others is not None:
             self._others.shutdown()

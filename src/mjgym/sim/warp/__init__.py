@@ -1,4 +1,4 @@
-"""Many simulations on MuJoCo Warp: its arrays are torch's, on a GPU or on the processor.
+"""Batches of simulations on MuJoCo Warp, with torch tensors on a GPU or the CPU.
 
 Needs the extra `gpu`; nothing else in the package imports this.
 """

@@ -1,4 +1,4 @@
-"""Room for the contacts and constraints of a model on a device."""
+"""Buffer sizes for a model's contacts and constraints on a device."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -8,22 +8,22 @@ import numpy as np
 
 from mjgym.sim.single import Single
 
-STARTS = 4  # episodes that are looked at
-STEPS = 500  # physics steps of each: what was upright has fallen by then
-EVERY = 10  # physics steps between two looks at all pairs of geoms
-MARGIN = 2.0  # times what was met
-SPARE = 16  # and so many more, of contacts and of constraints
-ROUND = 16  # sizes are multiples of this: two ids that need about the same share their kernels
+STARTS = 4  # episodes
+STEPS = 500  # physics steps per episode: creatures have fallen by then
+EVERY = 10  # physics steps between two checks of all pairs of geoms
+MARGIN = 2.0  # factor on the measured maximum
+SPARE = 16  # added to both sizes
+ROUND = 16  # sizes are multiples of this, so that ids with similar needs share kernels
 
 
 @dataclass(frozen=True)
 class Buffers:
-    """Room for contacts and constraints.
+    """Buffer sizes for contacts and constraints.
 
     Attributes:
-        nconmax: contacts of a world on average: all worlds share one room for them. Pairs of geoms
-            that come near each other take a place of it, too, until they turn out not to touch.
-        njmax: rows of constraints of each world.
+        nconmax: contacts per world on average, since worlds share one buffer. Pairs of geoms that
+            pass the broad phase use it, too.
+        njmax: constraint rows per world.
     """
 
     nconmax: int
@@ -31,12 +31,12 @@ class Buffers:
 
 
 def measured(scratch: Single, start: Callable[[int, Single], None], physics_steps: int) -> Buffers:
-    """The room that a task needs, from some episodes with random controls and a margin.
+    """Buffer sizes for a task, from some episodes with random controls and a margin.
 
     Args:
-        scratch: a simulation of the task's model; what it holds is lost.
+        scratch: a simulation of the task's model; its state is overwritten.
         start: writes the start of an episode into it.
-        physics_steps: in a control step.
+        physics_steps: physics steps per control step.
     """
     model, data = scratch.model, scratch.data
     rng = np.random.default_rng(0)
@@ -77,9 +77,9 @@ def _pairs(model: mujoco.MjModel) -> np.ndarray:
 
 
 def _near(model: mujoco.MjModel, data: mujoco.MjData, pairs: np.ndarray) -> int:
-    """Count the pairs that pass the broad phase, at most."""
+    """Upper bound of the number of pairs that pass the broad phase."""
     first, second = pairs
-    radius = model.geom_rbound  # 0 for what has no end
+    radius = model.geom_rbound  # 0 for planes
     reach = radius[first] + radius[second] + model.geom_margin[first] + model.geom_margin[second]
     away = data.geom_xpos[first] - data.geom_xpos[second]
     close = (away * away).sum(axis=-1) <= reach * reach

@@ -1,4 +1,4 @@
-"""The device that Warp and torch compute on together."""
+"""The device that Warp and torch share."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -6,21 +6,21 @@ from contextlib import contextmanager
 import torch
 import warp
 
-warp.config.log_level = warp.LOG_ERROR  # else each kernel that is loaded prints a line
+warp.config.log_level = warp.LOG_ERROR  # else each loaded kernel prints a line
 
 
 class Device:
-    """A device of Warp and of torch, and the stream on which both work.
+    """A device of Warp and torch, and the stream that both use.
 
     Args:
         name: "cpu", "cuda" or "cuda:<number>".
 
     Attributes:
-        captures: whether calls can be kept as graphs.
-        loops: whether a graph may hold a loop that ends by what it computes.
+        captures: whether calls can be captured as graphs.
+        loops: whether a graph may hold a loop with a computed condition.
 
     Raises:
-        ValueError: there is no such device; the message names those that there are.
+        ValueError: the device is unknown; the message lists the known ones.
     """
 
     def __init__(self, name: str) -> None:
@@ -33,18 +33,18 @@ class Device:
         self.name = str(self.warp)
         self.torch = torch.device(warp.device_to_torch(self.warp))
         self.is_cuda: bool = self.warp.is_cuda
-        # What is allocated within a graph needs CUDA's memory pools, which not all systems have.
+        # Allocations in a graph need CUDA's memory pools, which not all systems have.
         self.captures = not self.is_cuda or bool(warp.is_mempool_enabled(self.warp))
-        # CUDA has them from 12.4 on.
+        # CUDA 12.4 or later.
         self.loops = not self.is_cuda or bool(warp.is_conditional_graph_supported())
-        # Not the default stream, on which CUDA captures no graph.
+        # CUDA cannot capture graphs on the default stream.
         self._stream = torch.cuda.Stream(self.torch) if self.is_cuda else None
 
     @contextmanager
     def use(self) -> Iterator[None]:
-        """Compute here: what Warp and torch make inside is on this device and in one order.
+        """A context in which Warp and torch compute on this device, in order.
 
-        What the caller's stream holds comes before, and what it does next comes after.
+        Work of the caller's stream comes before, and its later work after.
         """
         if self._stream is None:
             with warp.ScopedDevice(self.warp), torch.no_grad():

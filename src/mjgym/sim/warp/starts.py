@@ -1,4 +1,4 @@
-"""Starts of episodes, drawn on the processor before they are needed."""
+"""Starts of episodes, drawn on the CPU ahead of time."""
 
 import threading
 from collections.abc import Callable
@@ -11,12 +11,12 @@ from mjgym.sim.simulation import Start
 from mjgym.sim.single import Single
 
 Copy = Callable[[Single], dict[str, np.ndarray]]
-"""Copies what a start consists of out of the simulation in which it was written."""
+"""Copies a start from the simulation in which it was written."""
 
 
 @dataclass
 class _Drawn:
-    """A start that is being drawn, and the state of its generator before."""
+    """A start that is being drawn, and its generator's state before."""
 
     numbers: Future[dict[str, np.ndarray]]
     before: np.ndarray
@@ -25,13 +25,13 @@ class _Drawn:
 class Starts:
     """The next start of each simulation.
 
-    While one episode runs, threads draw the start of the next: with the generator and in the order
-    that the simulation would have drawn it with anyway.
+    While an episode runs, threads draw the start of the next one, with the same generator and in
+    the same order as without threads.
 
     Args:
-        scratch: makes a simulation to write starts in; each thread has its own.
-        encode: gives the state of the generator of a simulation.
-        threads: 0 to draw each start only when it is needed.
+        scratch: creates a simulation to write starts in, one per thread.
+        encode: returns the state of a simulation's generator.
+        threads: number of threads; 0 to draw each start when it is needed.
     """
 
     def __init__(
@@ -44,15 +44,10 @@ class Starts:
         self._ahead: dict[int, _Drawn] = {}
 
     def take(self, ids: list[int], start: Start, copy: Copy) -> list[dict[str, np.ndarray]]:
-        """Next initial states of the given simulations; then draws the following ones ahead.
-
-        Args:
-            ids: of the simulations, ascending.
-            start: writes the next start of one.
-            copy: what is kept of it.
+        """The next starts of some simulations, ids ascending; then draws the following ones ahead.
 
         Raises:
-            Exception: what `start` raises.
+            Exception: raised by `start`.
         """
         if self._threads is None:
             return [self._draw(i, start, copy) for i in ids]
@@ -60,18 +55,18 @@ class Starts:
             if i not in self._ahead:
                 self._prepare(self._threads, i, start, copy)
         taken = [self._ahead.pop(i).numbers for i in ids]
-        found = [numbers.result() for numbers in taken]
+        results = [numbers.result() for numbers in taken]
         for i in ids:
             self._prepare(self._threads, i, start, copy)
-        return found
+        return results
 
     def forget(self, i: int) -> np.ndarray | None:
-        """Throw away a start that has been drawn ahead.
+        """Discard a start that was drawn ahead.
+
+        The generator is idle when this returns; the caller restores or replaces it.
 
         Returns:
-            The state of the generator before it was drawn; None if none has been.
-
-        The generator is not used any more when this returns, and has to be set back, or replaced.
+            The generator's state before the draw; None if there was none.
         """
         drawn = self._ahead.pop(i, None)
         if drawn is None:
@@ -81,7 +76,7 @@ class Starts:
         return drawn.before
 
     def close(self) -> None:
-        """Wait for the threads and let go of them."""
+        """Wait for the threads and stop them."""
         if self._threads is not None:
             self._threads.shutdown(cancel_futures=True)
 

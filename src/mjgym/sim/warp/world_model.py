@@ -1,4 +1,4 @@
-"""A model on a device, of which some fields belong to each world."""
+"""A model on a device, with some fields per world."""
 
 import copy
 import re
@@ -15,30 +15,29 @@ import warp
 
 from mjgym.sim.engine import episode_field, get_field
 
-# Fields that no physics step reads there: what MuJoCo's own search for contacts and its compiler
-# note, and what pictures alone show.
+# Fields that no physics step reads there: notes of MuJoCo's broad phase and compiler, and visuals.
 _UNREAD = re.compile(
     r"bvh_aabb|dof_M0|dof_length|\w+_sameframe|\w+_rgba|mat_\w+|light_\w+|tendon_width|site_size"
 )
-# Where all numbers of a field are zero the engine leaves out what they do, once and for all.
+# If a field is all zero, the engine omits its effect for good.
 _SWITCHES = frozenset(
     {"opt.density", "opt.viscosity", "opt.wind", "tendon_stiffness", "tendon_stiffnesspoly",
      "tendon_damping", "tendon_dampingpoly", "actuator_damping", "actuator_dampingpoly",
      "body_gravcomp"}
 )  # fmt: skip
-# Sensors that look whether something is within a site.
+# Sensors that test whether something is within a site.
 _SITE_SENSORS = (mujoco.mjtSensor.mjSENS_TOUCH, mujoco.mjtSensor.mjSENS_INSIDESITE)
-_FRICTIONS = ("geom_friction", "pair_friction")  # MuJoCo takes them as mjMINMU at least
+_FRICTIONS = ("geom_friction", "pair_friction")  # MuJoCo clips them to at least mjMINMU
 _TERRAIN = ("hfield_size", "hfield_nrow", "hfield_ncol", "hfield_adr", "hfield_data")
 
 
 class EngineWarning(UserWarning):
-    """MuJoCo Warp computes something in another way than the model asks for."""
+    """MuJoCo Warp computes something in another way than the model specifies."""
 
 
 @dataclass(frozen=True)
 class _Held:
-    """A field of each world: an array of the engine, or one of ours if the engine reads none."""
+    """A per-world field: an array of the engine, or our own if the engine reads none."""
 
     tensor: torch.Tensor
     inverse_root: bool = False  # the engine keeps 1 / sqrt of it
@@ -56,11 +55,11 @@ class WorldModel:
     Args:
         model: the compiled model.
         n: number of worlds.
-        varies: names of the fields of MjModel of which each world has its own.
-        device: of torch.
+        varies: names of per-world fields of MjModel.
+        device: torch device.
 
     Attributes:
-        engine: the model as the engine takes it.
+        engine: the engine's model.
 
     Raises:
         NotImplementedError: the engine lacks something that the model or a varying field needs; the
@@ -104,34 +103,33 @@ class WorldModel:
         if name.startswith("opt."):
             return self._held_option(name, shape)
         if _is_batched(name):
-            found = warp.to_torch(getattr(self.engine, name))
-            return _Held(found.reshape(self._n, *shape))
+            return _Held(warp.to_torch(getattr(self.engine, name)).reshape(self._n, *shape))
         return _Held(torch.zeros((self._n, *shape), device=self._device))
 
     def _held_option(self, name: str, shape: tuple[int, ...]) -> _Held:
-        """An option for each world, in place of the one that all share."""
+        """Replace a shared option with one per world."""
         attribute = _option(name)
         assert attribute is not None
         shared = getattr(self.engine.opt, attribute)
-        own = warp.zeros(self._n, dtype=shared.dtype)
-        own._is_batched = True  # what the engine notes of its own arrays
-        setattr(self.engine.opt, attribute, own)
-        tensor = warp.to_torch(own).reshape(self._n, *shape)
+        batched = warp.zeros(self._n, dtype=shared.dtype)
+        batched._is_batched = True  # the engine's mark of per-world arrays
+        setattr(self.engine.opt, attribute, batched)
+        tensor = warp.to_torch(batched).reshape(self._n, *shape)
         return _Held(tensor, inverse_root=attribute != name.removeprefix("opt."))
 
     def _terrains(self) -> torch.Tensor:
-        """Heights for each world: as many height fields as worlds have, for all of them.
+        """Heights per world, (n, nhfielddata): each world gets its own copies of the height fields.
 
-        The engine knows one list of height fields, and which of them a geom has, for each world.
+        The engine has one list of height fields, and the index of a geom's height field per world.
         """
         model, engine, n = self._model, self.engine, self._n
         for name in _TERRAIN:
             shared = getattr(engine, name)
-            own = shared.numpy()
-            tiled = np.concatenate([own] * n)
+            values = shared.numpy()
+            tiled = np.concatenate([values] * n)
             if name == "hfield_adr":
                 tiled = tiled + np.repeat(np.arange(n) * model.nhfielddata, model.nhfield)
-            setattr(engine, name, warp.array(tiled.astype(own.dtype), dtype=shared.dtype))
+            setattr(engine, name, warp.array(tiled.astype(values.dtype), dtype=shared.dtype))
         chosen = warp.to_torch(engine.geom_dataid)
         rough = np.flatnonzero(model.geom_type == mujoco.mjtGeom.mjGEOM_HFIELD)
         first = torch.arange(n, device=self._device, dtype=chosen.dtype)[:, None] * model.nhfield
@@ -141,26 +139,22 @@ class WorldModel:
         return warp.to_torch(engine.hfield_data).reshape(n, model.nhfielddata)
 
     def tensor(self, name: str) -> torch.Tensor:
-        """A field of the compiled model, in the precision of the device."""
+        """A field of the compiled model, in the device's precision."""
         value = np.asarray(episode_field(self._model, name))
         if value.dtype.kind == "f":
             value = value.astype(np.float32)
         return torch.as_tensor(np.array(value), device=self._device)
 
     def field(self, name: str) -> torch.Tensor | None:
-        """A field of each world, (n, ...); None if all share it."""
+        """A per-world field, (n, ...); None if worlds share it."""
         held = self._fields.get(name)
         return None if held is None else held.read()
 
     def write(self, rows: torch.Tensor, values: Mapping[str, np.ndarray]) -> None:
-        """Write fields of the given worlds.
-
-        Args:
-            rows: numbers of the worlds.
-            values: by name, with a leading axis of rows.
+        """Write fields of some worlds, by name, with a leading axis of rows.
 
         Raises:
-            NotImplementedError: a sensor looks into a site whose size is not the model's.
+            NotImplementedError: a sensor reads a site of which the size varies.
         """
         self._check_sites(values)
         for name, value in values.items():
@@ -176,9 +170,9 @@ class WorldModel:
         kinds = model.sensor_type
         of_touch = model.sensor_objid[kinds == _SITE_SENSORS[0]]
         within = model.sensor_refid[kinds == _SITE_SENSORS[1]]
-        seen = np.concatenate([of_touch, within])
-        given, own = sizes.astype(np.float32), model.site_size.astype(np.float32)
-        changed = [i for i in seen if (given[:, i] != own[i]).any()]
+        sensed = np.concatenate([of_touch, within])
+        varied, fixed = sizes.astype(np.float32), model.site_size.astype(np.float32)
+        changed = [i for i in sensed if (varied[:, i] != fixed[i]).any()]
         if changed:
             raise NotImplementedError(
                 "MuJoCo Warp holds site_size once for all worlds, and a sensor looks into"
@@ -188,7 +182,7 @@ class WorldModel:
 
 
 def _option(name: str) -> str | None:
-    """The engine's name of an option that each world can have for itself."""
+    """The engine's name of an option that can be per world, or None."""
     leaf = name.removeprefix("opt.")
     leaf = "impratio_invsqrt" if leaf == "impratio" else leaf
     annotation = mujoco_warp.Option.__annotations__.get(leaf)
@@ -200,15 +194,12 @@ def _is_batched(name: str) -> bool:
 
 
 def _leads_with_worlds(annotation: Any) -> bool:
-    """Whether the engine declares an array with an axis of worlds in front."""
+    """Whether the engine declares an array with a leading axis of worlds."""
     return tuple(getattr(annotation, "shape", ()))[:1] == ("*",)
 
 
 def _witness(model: mujoco.MjModel, varies: tuple[str, ...]) -> mujoco.MjModel:
-    """A model of which the engine sees that what varies is not always zero.
-
-    Frictions are at least as large as MuJoCo takes them; the engine warns of smaller ones.
-    """
+    """A model in which varying fields are not all zero, and frictions reach MuJoCo's minimum."""
     witness = copy.copy(model)
     for name in _FRICTIONS:
         value = getattr(witness, name)
@@ -223,18 +214,14 @@ def _witness(model: mujoco.MjModel, varies: tuple[str, ...]) -> mujoco.MjModel:
 
 
 def put(model: mujoco.MjModel, sizes: dict[str, int]) -> Any:
-    """A model as the engine takes it.
-
-    Args:
-        model: the compiled model.
-        sizes: of the axes of worlds, by the fields that have one.
+    """The engine's model; `sizes` is the length of the axis of worlds, by the fields that have one.
 
     Raises:
         NotImplementedError: the engine lacks something that the model needs.
     """
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of features that the engine approximates
+            warnings.simplefilter("ignore")  # about features that the engine approximates
             engine = mujoco_warp.put_model(model, batch_sizes=sizes)
     except (NotImplementedError, ValueError) as error:
         raise NotImplementedError(
@@ -247,5 +234,5 @@ def put(model: mujoco.MjModel, sizes: dict[str, int]) -> Any:
             EngineWarning,
             stacklevel=2,
         )
-    engine.opt.warn_overflow = 0  # it prints; `Worlds.overflow` says so once
+    engine.opt.warn_overflow = 0  # it prints; `Worlds.overflow` reports it once
     return engine

@@ -1,4 +1,4 @@
-"""Pictures of all worlds, drawn on the device by rays."""
+"""Images of all worlds, ray-traced on the device."""
 
 from typing import Any
 
@@ -9,20 +9,20 @@ import warp
 
 from mjgym.sim.warp.world_model import put
 
-_DRAWN = (0, 1, 2)  # groups of geoms that a camera sees
+_DRAWN = (0, 1, 2)  # groups of geoms that are rendered
 
 
 class Pictures:
-    """Cameras of worlds, whose pictures stay on the device.
+    """Cameras of the worlds, with images on the device.
 
-    They show geoms, lights, textures and the sky as MuJoCo's own pictures do; neither sites nor
-    tendons, nor reflections, nor jagged edges smoothed.
+    They show geoms, lights, textures and the sky as MuJoCo's renderer does, but no sites, tendons
+    or reflections, and no antialiasing.
 
     Args:
         scene: the model with its textures.
-        engine: the worlds' model, whose sizes of geoms are drawn: they may be each world's own.
-        worlds: that are drawn.
-        shadows: whether lights cast them.
+        engine: the worlds' model, for geom sizes, which may be per world.
+        worlds: the engine's state of the worlds.
+        shadows: whether lights cast shadows.
     """
 
     def __init__(self, scene: mujoco.MjModel, engine: Any, worlds: Any, *, shadows: bool) -> None:
@@ -35,18 +35,18 @@ class Pictures:
     def draw(
         self, camera: int, width: int, height: int, kind: str, hidden_groups: tuple[int, ...] = ()
     ) -> torch.Tensor:
-        """Pictures of all worlds as their positions have been computed.
+        """Images of all worlds at their computed positions.
 
         Args:
-            camera: index of one of the model's.
+            camera: index of one of the model's cameras.
             width: in pixels.
             height: in pixels.
             kind: "rgb" or "depth".
-            hidden_groups: of geoms that are left out.
+            hidden_groups: geom groups that are left out.
 
         Returns:
             uint8 (n, height, width, 3), or for "depth" float32 (n, height, width) in metres along
-            the camera's axis, where nothing is seen the distance beyond which nothing is drawn.
+            the camera's axis, clipped to the far plane.
         """
         key = camera, width, height, kind, hidden_groups
         if key not in self._contexts:
@@ -64,7 +64,6 @@ class Pictures:
     def _context(
         self, camera: int, width: int, height: int, kind: str, hidden_groups: tuple[int, ...]
     ) -> tuple[Any, Any]:
-        """A context of the engine for one camera, and an array for its pictures."""
         n = self._worlds.nworld
         context = mujoco_warp.create_render_context(
             self._scene,

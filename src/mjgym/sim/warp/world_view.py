@@ -1,4 +1,4 @@
-"""A task's view of many simulations on a device."""
+"""A task's view of simulations on a device."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -25,8 +25,8 @@ class WorldView(View):
     Args:
         model: the compiled model.
         worlds: the engine's state of the worlds.
-        fields: the model's fields that each world has for itself.
-        sample: the view of one simulation of the model on the processor, for names and shapes.
+        fields: per-world model fields.
+        sample: view of one simulation of the model on the CPU, for names and shapes.
     """
 
     def __init__(
@@ -40,18 +40,18 @@ class WorldView(View):
         self.__dict__.update(_model=model, _worlds=worlds, _fields=fields, _sample=sample)
 
     def to_numpy(self, array: Array) -> np.ndarray:
-        """A tensor, or whatever it is, in NumPy; waits for the device."""
+        """A tensor, or another value, in NumPy; waits for the device."""
         return array.cpu().numpy() if isinstance(array, torch.Tensor) else np.asarray(array)
 
     def _field(self, name: str) -> torch.Tensor:
-        own = self._fields.field(name)
-        if own is not None:
-            return own
+        values = self._fields.field(name)
+        if values is not None:
+            return values
         if name in mujoco.batch.DATA_FIELDS:
-            found = getattr(self._worlds, name, None)
-            if isinstance(found, warp.array):
+            array = getattr(self._worlds, name, None)
+            if isinstance(array, warp.array):
                 shape = np.shape(getattr(self._sample, name))
-                return warp.to_torch(found).reshape(*self.lead, *shape)
+                return warp.to_torch(array).reshape(*self.lead, *shape)
         elif isinstance(value := getattr(self._model, name, None), np.ndarray | int | float):
             return self._fields.tensor(name).expand(*self.lead, *np.shape(value))
         hint = did_you_mean(name, [*mujoco.batch.DATA_FIELDS, *dir(self._model)])
@@ -67,11 +67,11 @@ class WorldView(View):
         return _Live(self, kind, name)
 
     def rows(self, field: str, names: Iterable[str]) -> slice | Any:
-        """As of the view in NumPy: a range, or places on the device, made once."""
+        """As `View.rows`, with indices on the device."""
         key = "on the device", field, tuple(names)
         if key not in self._rows:
-            found = super().rows(field, key[2])
-            self._rows[key] = found if isinstance(found, slice) else self.from_numpy(found)
+            index = super().rows(field, key[2])
+            self._rows[key] = index if isinstance(index, slice) else self.from_numpy(index)
         return self._rows[key]
 
     def _dofs(self, joints: tuple[str, ...]) -> np.ndarray:
@@ -79,7 +79,7 @@ class WorldView(View):
 
 
 class _Live(Named):
-    """An element of each world: parts of the view's tensors, each found once."""
+    """An element of each world: parts of the view's tensors, each looked up once."""
 
     def __init__(self, view: WorldView, kind: str, name: str) -> None:
         of_data, of_model = (
@@ -90,11 +90,11 @@ class _Live(Named):
         def fetch(attribute: str) -> Array:
             for source, element in ((view._sample._data, of_data), (view._model, of_model)):
                 if element is not None and hasattr(element, attribute):
-                    own = np.asarray(getattr(element, attribute))
-                    field, start = _place(source, kind, attribute, own)
+                    part = np.asarray(getattr(element, attribute))
+                    field, start = _place(source, kind, attribute, part)
                     whole = getattr(view, field)
-                    flat = whole.reshape(*view.lead, -1)[:, start : start + own.size]
-                    return flat.reshape(*view.lead, *own.shape)
+                    flat = whole.reshape(*view.lead, -1)[:, start : start + part.size]
+                    return flat.reshape(*view.lead, *part.shape)
             known = [a for element in (of_data, of_model) if element for a in dir(element)]
             hint = did_you_mean(attribute, known)
             raise AttributeError(f"{kind} {name!r} has no attribute {attribute!r}{hint}")
@@ -106,18 +106,15 @@ class _Live(Named):
         return value
 
 
-def _place(source: Any, kind: str, attribute: str, own: np.ndarray) -> tuple[str, int]:
-    """The field that an element's attribute is a part of, and the number of its first number.
-
-    The part lies in the memory of the whole, which says where.
-    """
-    address = own.__array_interface__["data"][0]
+def _place(source: Any, kind: str, attribute: str, part: np.ndarray) -> tuple[str, int]:
+    """The field that contains an element's attribute, and the index of its first number."""
+    address = part.__array_interface__["data"][0]
     for prefix in ("", *KINDS[kind].prefixes):
         whole = getattr(source, prefix + attribute, None)
-        if not isinstance(whole, np.ndarray) or whole.itemsize != own.itemsize:
+        if not isinstance(whole, np.ndarray) or whole.itemsize != part.itemsize:
             continue
-        first, rest = divmod(address - whole.__array_interface__["data"][0], own.itemsize)
-        if rest == 0 and first >= 0 and first + own.size <= whole.size:
+        first, rest = divmod(address - whole.__array_interface__["data"][0], part.itemsize)
+        if rest == 0 and first >= 0 and first + part.size <= whole.size:
             return prefix + attribute, first
     raise AttributeError(f"{kind}s have no {attribute!r} of each world")
 

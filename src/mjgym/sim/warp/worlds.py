@@ -1,4 +1,4 @@
-"""Many simulations of one model on MuJoCo Warp."""
+"""A batch of simulations of one model on MuJoCo Warp."""
 
 import copy
 from collections.abc import Callable, Iterator, Mapping
@@ -24,7 +24,7 @@ from mjgym.sim.warp.world_model import WorldModel
 from mjgym.sim.warp.world_pictures import Pictures
 from mjgym.sim.warp.world_view import WorldView, copies
 
-# Where the engine computes them only with the forces: a step leaves them as they were at its start.
+# Fields that the engine computes only with forces: a step leaves those of its start.
 _WITH_FORCES = (
     "actuator_force",
     "act_dot",
@@ -38,12 +38,12 @@ _WITH_FORCES = (
     "cfrc_ext",
     "sensordata",
 )
-# What decides where a geom is that no joint moves; the engine looks at that when worlds are made.
+# Fields that place static geoms; the engine reads them when worlds are created.
 _PLACES = frozenset({"geom_pos", "geom_quat", "body_pos", "body_quat"})
-# What pictures on the device read of the model that all worlds share.
+# Fields that images on the device read from the shared model.
 _UNSEEN = ("geom_rgba", "geom_matid", "mat_", "light_", "cam_fovy", "hfield_", "mesh_")
 _WHERE_STILL = ("geom_xpos", "geom_xmat")
-_HUGE = 1e10  # mjMAXVAL: MuJoCo takes a larger position, velocity or acceleration for divergence
+_HUGE = 1e10  # mjMAXVAL: larger positions, velocities or accelerations count as divergence
 _OVERFLOWS = mujoco_warp.OverflowType
 _NONE = np.zeros(0, dtype=np.int64)
 
@@ -51,18 +51,18 @@ _NONE = np.zeros(0, dtype=np.int64)
 class Worlds:
     """n simulations; see `mjgym.sim.simulation.Simulation`.
 
-    A step of the engine is one of all worlds: where only some step, the others are put back to
-    where they were. Numbers are float32.
+    The engine steps all worlds at once: if only some are to step, the others are restored
+    afterwards. Numbers are float32.
 
     Args:
         model: the compiled model.
         n: number of simulations.
-        device: of Warp and torch; all methods are called within `device.use()`.
-        buffers: room for contacts and constraints.
+        device: device of Warp and torch; all methods are called within `device.use()`.
+        buffers: buffer sizes for contacts and constraints.
         starts: draws the starts of episodes.
         varies: names of the model fields that belong to an episode; each simulation has its own
             values.
-        varying: what else a user varies of the model, and the fields derived from it.
+        varying: the user's variations of the model.
         deterministic: whether contacts, constraints and sums are in the same order in every run.
 
     Raises:
@@ -90,7 +90,7 @@ class Worlds:
         self.varies = episode_fields(varies, varying)
         derived = () if varying is None else varying.derived
         self.state_fields = state_fields(model)
-        # Starts are written into a simulation on the processor, with a model that they may change.
+        # Starts are written into a simulation on the CPU, with a writable copy of the model.
         self._scratch = self.scratch(model, varies, varying)
         self._scratch.forward()
         self.sample: SingleView = self._scratch.view
@@ -117,7 +117,7 @@ class Worlds:
         }
         self._late_sensors = self._columns(mujoco.mjtStage.mjSTAGE_ACC)
         self._splits = model.opt.integrator != mujoco.mjtIntegrator.mjINT_RK4
-        self._behind = True  # positions and velocities have been written since they were computed
+        self._behind = True  # the states have changed since positions and velocities were computed
         self._bad = torch.zeros(n, dtype=torch.bool, device=device.torch)
         self._graphs: dict[tuple[Any, ...], Any] = {}
 
@@ -125,14 +125,15 @@ class Worlds:
     def scratch(
         model: mujoco.MjModel, varies: tuple[str, ...], varying: Variation | None
     ) -> Single:
-        """A simulation on the processor, in which starts are written, at the model's defaults."""
-        own = copy.copy(model) if episode_fields(varies, varying) else model
-        scratch = Single(own, varies, varying)
+        """A simulation on the CPU for writing starts, at the model's defaults."""
+        scratch = Single(
+            copy.copy(model) if episode_fields(varies, varying) else model, varies, varying
+        )
         scratch.restore_defaults()
         return scratch
 
     def _columns(self, stage: mujoco.mjtStage) -> torch.Tensor:
-        """Places in `sensordata` of the sensors of a stage."""
+        """Columns of `sensordata` of the sensors of a stage."""
         model = self.model
         places = [
             np.arange(start, start + size)
@@ -141,16 +142,16 @@ class Worlds:
             )
             if needed == stage
         ]
-        found = np.concatenate(places) if places else np.zeros(0, dtype=np.int64)
-        return torch.as_tensor(found, device=self.device.torch, dtype=torch.int64)
+        columns = np.concatenate(places) if places else np.zeros(0, dtype=np.int64)
+        return torch.as_tensor(columns, device=self.device.torch, dtype=torch.int64)
 
-    # What the engine computes.
+    # Calls of the engine.
 
     def _run(self, name: str, *arguments: Any) -> None:
-        """Call one of the methods that only launch kernels, as a graph captured at its first call.
+        """Call a method that only launches kernels, as a graph captured at its first call.
 
-        Python then launches one thing instead of hundreds: on a processor a step of a few worlds
-        takes a tenth of the time.
+        Python then launches one graph instead of hundreds of kernels: on a CPU a step of a few
+        worlds takes a tenth of the time.
         """
         act: Callable[..., None] = getattr(self, name)
         if not self.device.captures:
@@ -158,26 +159,24 @@ class Worlds:
             return
         key = (name, *arguments)
         if key not in self._graphs:
-            act(*arguments)  # compiles what is not compiled yet, which a capture cannot
+            act(*arguments)  # compiles kernels, which a capture cannot
             with warp.ScopedCapture(self.device.warp) as capture:
                 act(*arguments)
             self._graphs[key] = capture.graph
-            return  # the first call has done the work; capturing does none
+            return  # capturing computes nothing, the call before it did
         warp.capture_launch(self._graphs[key])
 
     def _advance(self, n: int, halfway: bool) -> None:
-        """n physics steps; halfway, positions and velocities of the first are there already."""
+        """Make n physics steps; `halfway` if positions and velocities of the first are computed."""
         if halfway:
             mujoco_warp.step2(self._engine, self._worlds)
         for _ in range(n - 1 if halfway else n):
             mujoco_warp.step(self._engine, self._worlds)
 
     def _follow_states(self) -> None:
-        """Positions and velocities, and the sensors of them."""
         mujoco_warp.step1(self._engine, self._worlds)
 
     def _compute(self, actuation: bool) -> None:
-        """Everything that depends on the states."""
         flags = self._engine.opt.disableflags
         if not actuation:
             self._engine.opt.disableflags = flags | ACTUATION_OFF
@@ -188,7 +187,7 @@ class Worlds:
 
     @contextmanager
     def _only(self, where: torch.Tensor | None) -> Iterator[None]:
-        """Whatever happens inside, happens to the worlds of a mask."""
+        """A context that restores the worlds outside a mask at the end."""
         if where is None:
             yield
             return
@@ -203,14 +202,14 @@ class Worlds:
     def forward(self, *, contacts: bool = True) -> None:
         """Compute everything that depends on the states, with the actuators switched off.
 
-        Contacts are among it in any case: the memory for them is there.
+        Always includes contacts: their memory is allocated anyway.
         """
         self._run("_compute", False)
 
     def reset(self, start: Start, where: Array | None = None) -> None:
-        """Begin an episode in some simulations and compute everything else about its start.
+        """Begin an episode in some simulations and compute everything that depends on its start.
 
-        Starts are written on the processor and copied over all at once.
+        Starts are written on the CPU and copied over all at once.
         """
         ids = self._ids(where)
         if not ids.size:
@@ -221,7 +220,7 @@ class Worlds:
         self._forward(ids, actuation=False)
 
     def write(self, fields: Mapping[str, Array], where: Array | None = None) -> None:
-        """Overwrite fields of MjData, by name; what follows comes with the next step."""
+        """Overwrite fields of MjData by name; derived fields follow with the next step."""
         for name, value in fields.items():
             values = getattr(self.view, name)
             mask = torch.ones_like(self._bad) if where is None else where
@@ -239,7 +238,7 @@ class Worlds:
             self._restart_diverged(where)
         late = self._forces["sensordata"].clone() if self._late_sensors.numel() else None
         self._run("_follow_states")
-        if late is not None:  # forces are those of the last physics step
+        if late is not None:  # force sensors keep the readings of the last physics step
             places = self._late_sensors
             self._forces["sensordata"][:, places] = late[:, places]
         self._behind = False
@@ -247,7 +246,7 @@ class Worlds:
             self.update_forces(where)
 
     def takes(self, law: CompiledLaw) -> bool:
-        """Never: a compiled law is the processor's."""
+        """Always False: compiled laws run on the CPU."""
         return False
 
     def step_under(
@@ -259,19 +258,18 @@ class Worlds:
         *,
         forces: bool = False,
     ) -> None:
-        """Not here, as `takes` says."""
+        """Unsupported, see `takes`."""
         raise NotImplementedError("MuJoCo Warp takes no compiled law")
 
     def for_each_shard(self, work: Callable[["Worlds", EllipsisType], None]) -> None:
-        """Do something with all worlds that steps them again and again; the device divides them."""
+        """Apply a function that steps repeatedly to all worlds."""
         work(self, ...)
 
     def _restart_diverged(self, where: torch.Tensor | None) -> None:
-        """Note which worlds are no longer finite, and put them to the model's defaults."""
-        bad = ~_tame(self._state["qpos"])
+        bad = ~_bounded(self._state["qpos"])
         for values in (self._state.get("qvel"), self._forces.get("qacc")):
             if values is not None:
-                bad |= ~_tame(values)
+                bad |= ~_bounded(values)
         if where is not None:
             bad &= where
         self._bad |= bad
@@ -281,20 +279,20 @@ class Worlds:
             values.masked_fill_(_spread(bad, values), 0.0)
 
     def update_forces(self, where: Array | None = None) -> None:
-        """Compute the forces and accelerations of the present states."""
+        """Compute forces and accelerations of the current states."""
         with self._only(where):
             self._run("_compute", True)
 
     def diverged(self) -> torch.Tensor:
-        """A mask of the simulations whose state has not been finite, (n,)."""
+        """A mask of the simulations that have diverged, (n,)."""
         return self._bad.clone()
 
     def get_state(self, rows: np.ndarray) -> dict[str, np.ndarray]:
-        """Copies of all that the given simulations' futures and current sensors depend on."""
+        """Copies of everything that the simulations' futures and current sensors depend on."""
         places = self._places(rows)
-        own = self.sample._data
+        data = self.sample._data
         state = {
-            name: self.view.to_numpy(values[places]).astype(np.asarray(getattr(own, name)).dtype)
+            name: self.view.to_numpy(values[places]).astype(np.asarray(getattr(data, name)).dtype)
             for name, values in self._state.items()
         }
         state["sensordata"] = self.view.to_numpy(self.view.sensordata[places]).astype(float)
@@ -316,19 +314,16 @@ class Worlds:
             )
 
     def rendered_state(self, rows: np.ndarray) -> dict[str, np.ndarray]:
-        """States of the given simulations, and the model fields that their images depend on."""
+        """States of some simulations, and the model fields that their images depend on."""
         derived = () if self.varying is None else self.varying.derived
         return {**self.get_state(rows), **self._read_fields(derived, self._places(rows))}
 
     def pictures(self, scene: mujoco.MjModel, *, shadows: bool) -> Pictures:
-        """Cameras of the worlds, on the device.
-
-        Args:
-            scene: the model with its textures.
-            shadows: whether lights cast them.
+        """Cameras of the worlds on the device, for the model with its textures.
 
         Raises:
-            NotImplementedError: episodes vary what those would not show; the message names it.
+            NotImplementedError: episodes vary something that images would not show; the message
+                names it.
         """
         unseen = [name for name in self._varied() if name.startswith(_UNSEEN)]
         if unseen:
@@ -339,7 +334,7 @@ class Worlds:
         return Pictures(scene, self._engine, self._worlds, shadows=shadows)
 
     def overflow(self) -> str:
-        """Names of the buffers that have been too small, in words; empty if none has.
+        """A phrase that names the buffers that were too small; empty if none was.
 
         Waits for the device.
         """
@@ -352,19 +347,19 @@ class Worlds:
         return " and ".join(room)
 
     def nbytes(self) -> int:
-        """Bytes of the arrays that hold the worlds; what a step takes besides is not counted."""
+        """Bytes of the arrays that hold the worlds, without temporary memory of a step."""
         held = [self._worlds, self._worlds.contact, self._worlds.efc]
         arrays = [value for part in held for value in vars(part).values()]
         return sum(a.capacity for a in arrays if isinstance(a, warp.array))
 
     def close(self) -> None:
-        """Let go of the worlds; nothing else works afterwards."""
+        """Release the worlds, which cannot be used afterwards."""
         self.starts.close()
         self.view.release()
         for name in ("_worlds", "_engine", "_fields", "_state", "_forces", "_graphs", "_bad"):
             self.__dict__.pop(name, None)
 
-    # Between the processor and the device.
+    # Transfers between CPU and device.
 
     def _ids(self, where: Array | None) -> np.ndarray:
         return np.arange(self.n) if where is None else np.flatnonzero(self.view.to_numpy(where))
@@ -379,21 +374,20 @@ class Worlds:
         return self.varies + (() if self.varying is None else self.varying.derived)
 
     def _read_fields(self, names: tuple[str, ...], places: torch.Tensor) -> dict[str, np.ndarray]:
-        found = {}
+        fields = {}
         for name in names:
             values = self._fields.field(name)
             assert values is not None
             dtype = np.asarray(episode_field(self.model, name)).dtype
-            found[name] = self.view.to_numpy(values[places]).astype(dtype)
-        return found
+            fields[name] = self.view.to_numpy(values[places]).astype(dtype)
+        return fields
 
     def _copy_start(self, scratch: Single) -> dict[str, np.ndarray]:
-        """Copies of the state that a start has written, and of its model's fields."""
         state = {name: np.array(getattr(scratch.data, name)) for name in self._state}
         return {**state, **self._copy_fields(scratch)}
 
     def _copy_fields(self, scratch: Single) -> dict[str, np.ndarray]:
-        """Copies of the fields that episodes write, and of where its still geoms are then."""
+        """Copies of the fields that episodes write, and of the resulting poses of static geoms."""
         names = self._varied()
         fields = {name: np.array(episode_field(scratch.model, name)) for name in names}
         if self._still.size:
@@ -403,7 +397,7 @@ class Worlds:
         return fields
 
     def _followed(self, fields: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-        """Model fields of the given simulations with the fields derived from them."""
+        """Model fields of some simulations, with the derived fields."""
         scratch, rows = self._scratch, []
         for i in range(len(next(iter(fields.values())))):
             scratch.restore_defaults()
@@ -420,23 +414,22 @@ class Worlds:
     def _write_rows(
         self, data: Mapping[str, np.ndarray], fields: Mapping[str, np.ndarray], ids: np.ndarray
     ) -> None:
-        """Write states and model fields of the given simulations, which are then finite again."""
+        """Write states and model fields of some simulations, which are then finite again."""
         places = self._places(ids)
         for name, value in data.items():
             values = self._state[name]
             values[places] = self._tensor(value, values.dtype)
-        own = {
+        of_model = {
             name: value for name, value in fields.items() if self._fields.field(name) is not None
         }
-        self._fields.write(places, own)
-        for name in fields.keys() - own.keys():  # where still geoms are
+        self._fields.write(places, of_model)
+        for name in fields.keys() - of_model.keys():  # poses of static geoms
             values = getattr(self.view, name)
             still = self._places(self._still)
             values[places[:, None], still] = self._tensor(fields[name], values.dtype)
         self._bad[places] = False
 
     def _forward(self, ids: np.ndarray, *, actuation: bool) -> None:
-        """Compute everything that depends on the states of the given simulations."""
         where = None
         if len(ids) < self.n:
             where = torch.zeros(self.n, dtype=torch.bool, device=self.device.torch)
@@ -447,7 +440,6 @@ class Worlds:
 
 
 def _still_geoms(model: mujoco.MjModel) -> np.ndarray:
-    """Numbers of the geoms that neither a joint nor a mocap body moves."""
     body = model.geom_bodyid
     fixed = (model.body_weldid[body] == 0) & (model.body_mocapid[model.body_rootid[body]] == -1)
     return np.flatnonzero(fixed)
@@ -458,10 +450,9 @@ def _stacked(rows: list[dict[str, np.ndarray]]) -> dict[str, np.ndarray]:
 
 
 def _spread(mask: torch.Tensor, values: torch.Tensor) -> torch.Tensor:
-    """A mask of worlds in the shape of their values."""
     return mask.reshape(-1, *[1] * (values.ndim - 1))
 
 
-def _tame(values: torch.Tensor) -> torch.Tensor:
-    """A mask of the worlds whose values are all finite and none huge."""
+def _bounded(values: torch.Tensor) -> torch.Tensor:
+    """A mask of the worlds with finite values that are not huge."""
     return (values.abs() <= _HUGE).all(dim=-1)
