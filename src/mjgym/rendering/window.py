@@ -1,4 +1,4 @@
-"""A window on the screen that shows a simulation as it runs."""
+"""A window that shows a running simulation."""
 
 import atexit
 import threading
@@ -21,13 +21,13 @@ _VIEWER_THREAD = "(_launch_internal)"  # how Python names a thread after what it
 
 
 class Window:
-    """MuJoCo's viewer on a simulation. It opens at the first `show`, in the simulation's own speed.
+    """MuJoCo's viewer on a simulation, in real time; it opens at the first `show`.
 
     Args:
-        task: what is simulated.
-        model: the simulation's MjModel. What is written into it shows.
+        task: that is simulated.
+        model: the simulation's MjModel; later changes to it show.
         quality: one of `QUALITIES`.
-        overlay: what is shown at the opening beside the shapes.
+        overlay: shown beside the shapes when the window opens.
     """
 
     def __init__(
@@ -54,16 +54,16 @@ class Window:
         reward: float | None = None,
         colours: Mapping[str, Any] | None = None,
     ) -> None:
-        """Show a state, one control timestep after the one before. Nothing once it is closed.
+        """Show a state, one control timestep after the previous one. Does nothing once closed.
 
         Args:
-            state: a simulation's, as a row of `Simulation.rendered_state` gives it.
-            camera: at the opening; a name, an index, or -1 for the free camera.
-            reward: to show in the colours of the bodies; None for the model's own.
+            state: of a simulation, a row of `Simulation.rendered_state`.
+            camera: when the window opens: a name, an index, or -1 for the free camera.
+            reward: shown in the colours of the bodies; None for the model's colours.
             colours: of some elements, as `Task.colours` gives them for one simulation.
 
         Raises:
-            RenderingError: there is no display on which a window can be opened.
+            RenderingError: there is no display to open a window on.
             ValueError: there is no such camera.
         """
         if self._viewer is None:

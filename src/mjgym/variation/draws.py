@@ -1,4 +1,4 @@
-"""The varied numbers of the present episodes, and the generators of their next values."""
+"""The varied numbers of the current episodes, and the generators of their next values."""
 
 from collections.abc import Mapping
 
@@ -11,17 +11,17 @@ ROUNDING = 1e-9  # s, of times that are sums
 
 
 class Draws:
-    """The varied numbers of the episodes of n simulations, each drawn with its own generator.
+    """The varied numbers of the episodes of n simulations, each with a separate generator.
 
     Args:
-        varying: what varies.
-        every: "episode", "reset" or "never": when there are new values.
+        varying: the varied numbers.
+        every: when new values are drawn: "episode", "reset" or "never".
         n: number of simulations.
 
     Attributes:
-        values: of the present episodes by key, (n, ...) each.
+        values: of the current episodes by key, (n, ...) each.
         forces: names of the fields of applied forces among them.
-        redraws: whether forces are drawn anew within episodes.
+        redraws: whether forces are redrawn within episodes.
     """
 
     def __init__(self, varying: Varying, every: str, n: int) -> None:
@@ -46,7 +46,7 @@ class Draws:
         """The values of a simulation's next episode.
 
         Args:
-            i: which simulation.
+            i: index of the simulation.
             by_reset: whether `reset` starts the episode, rather than an autoreset.
         """
         count = int(self._count[i])
@@ -63,10 +63,10 @@ class Draws:
 
         Args:
             time: of the episodes, s, (n,).
-            where: which simulations go on, bool (n,).
+            where: simulations whose episode continues, bool (n,).
 
         Returns:
-            The simulations whose forces have changed, ascending.
+            The simulations with changed forces, ascending.
         """
         changed = np.zeros(len(time), dtype=bool)
         for key, every in self._varying.intervals.items():
@@ -86,7 +86,7 @@ class Draws:
         self._varying.apply(forces, {key: values[i] for key, values in self.values.items()})
 
     def state(self, rows: np.ndarray) -> dict[str, np.ndarray]:
-        """Copies of all that the next values depend on, and of the present ones by key."""
+        """Copies of everything the next values depend on, and of the current values by key."""
         words = np.empty((len(rows), WORDS), dtype=np.uint64)
         for k, i in enumerate(rows.tolist()):
             words[k] = encode(self._rngs[i])
@@ -102,7 +102,7 @@ class Draws:
         return ("variation.due.", self._due), ("variation.drawn.", self._drawn)
 
     def restore(self, state: Mapping[str, np.ndarray], rows: np.ndarray) -> None:
-        """Go on from a state, or from those of its entries that are there."""
+        """Continue from a state, which may lack entries."""
         for k, i in enumerate(rows.tolist()):
             if "rng.variation" in state:
                 decode(self._rngs[i], state["rng.variation"][k])

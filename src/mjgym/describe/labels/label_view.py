@@ -12,7 +12,7 @@ from mjgym.describe.labels.label import WORLD, XYZ, Label
 from mjgym.sim.fields import SIZES, owner
 from mjgym.sim.views import Named, View
 
-# Of the fields and attributes that are named for it: unit, and frame where it is a vector.
+# Unit of fields and attributes, and frame of vectors.
 _UNITS = {
     "xpos": "m", "xipos": "m", "xanchor": "m", "subtree_com": "m", "pos": "m", "size": "m",
     "xaxis": "1", "subtree_linvel": "m/s", "mass": "kg", "length": "m", "force": "N",
@@ -46,7 +46,7 @@ class _Functions:
         return getattr(np, name)
 
     def where(self, condition: Any, a: Any, b: Any) -> Any:
-        """The label of the two, wherever one of them is none."""
+        """The label of the two, if one is a plain number."""
         a, b = np.broadcast_arrays(np.asarray(a, dtype=object), np.asarray(b, dtype=object))
         pairs = zip(a.ravel(), b.ravel(), strict=True)
         chosen = np.empty(a.size, dtype=object)
@@ -54,7 +54,7 @@ class _Functions:
         return chosen.reshape(a.shape)
 
     def maximum(self, a: Any, b: Any) -> Any:
-        """The label of the two; which number it is does not matter."""
+        """The label of the two, whichever number is larger."""
         return self.where(None, a, b)
 
     minimum = maximum
@@ -64,7 +64,7 @@ class _Functions:
         return x
 
     def astype(self, x: Any, dtype: Any, **_: Any) -> Any:
-        """The labels; integers, which stand for rows of a table, become its first row."""
+        """The labels; integers, which index a table, become its first row."""
         return np.zeros(np.shape(x), dtype) if np.issubdtype(dtype, np.integer) else x
 
     def floor(self, x: Any) -> Any:
@@ -75,7 +75,7 @@ class _Functions:
 
 
 class LabelView(View):
-    """A view whose arrays hold labels in place of floating-point numbers; whole numbers are real.
+    """A view with labels in place of floating-point numbers; integers are real.
 
     Args:
         view: of the simulations, one or many; the labels are those of one.
@@ -162,7 +162,7 @@ class LabelView(View):
         return _array([Label(name, unit=unit, source=attribute)] * count, (count,))
 
     def _numbered(self, what: str, source: str, real: np.ndarray, unit: str = "") -> Array:
-        """Labels of numbers of which no more is known than their place."""
+        """Labels of numbers by index alone."""
         if real.ndim == 0 or real.shape == (1,):
             return _array([Label(what, unit=unit, source=source)] * real.size, real.shape)
         if real.shape == (3,):
@@ -218,7 +218,7 @@ class LabelView(View):
         return _array(parts, (size,))
 
     def _element_of(self, kind: int, i: int) -> tuple[str, str]:
-        """The kind and the name of what a sensor is on, or of what it is seen from."""
+        """Kind and name of a sensor's object or reference."""
         found = _OBJECTS.get(int(kind), "") if i >= 0 else ""
         return found, getattr(self._model, found)(int(i)).name if found else ""
 
@@ -230,7 +230,7 @@ class LabelView(View):
         return "rad" if hinged else "m"
 
     def _slides(self, body: int) -> bool:
-        """Whether the axes of a body's slides are the world's: nothing below them turns."""
+        """Whether a body's slide axes stay aligned with the world's: no body below them turns."""
         model = self._model
         own = True  # a body's slides come before its hinges
         while body:
@@ -250,7 +250,7 @@ def _quaternion(what: str, frame: str, source: str) -> list[Label]:
 
 
 def _array(labels: Sequence[Any], shape: tuple[int, ...]) -> np.ndarray:
-    """Labels, or arrays of them, as one array of a shape."""
+    """Labels, or arrays of them, as one array."""
     if not labels:
         return np.empty(shape, dtype=object)
     return np.concatenate([np.atleast_1d(np.asarray(x, dtype=object)) for x in labels]).reshape(
@@ -259,7 +259,7 @@ def _array(labels: Sequence[Any], shape: tuple[int, ...]) -> np.ndarray:
 
 
 def _swinging(model: mujoco.MjModel) -> set[int]:
-    """Bodies that turn, if at all, about y alone: their angle to the vertical says it all."""
+    """Bodies that turn only about y, so that their angle to the vertical says it all."""
     data = mujoco.MjData(model)
     mujoco.mj_kinematics(model, data)
     in_plane = set()

@@ -1,4 +1,4 @@
-"""Errors of the compiler as problems with file, line and the nearest valid word."""
+"""Compiler errors as problems with file, line and the nearest valid word."""
 
 import itertools
 import re
@@ -23,12 +23,12 @@ _NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?")
 
 @dataclass(frozen=True)
 class Refusal:
-    """An error of the compiler.
+    """A compiler error.
 
     Attributes:
-        reason: without what it says about the place.
-        node: the element that it is about, where that is known.
-        compiled: whether it was said by the compiler, after the parser had taken everything.
+        reason: the message without the place.
+        node: the element it is about, if known.
+        compiled: whether the compiler reported it, after the parser had accepted the text.
     """
 
     reason: str
@@ -43,15 +43,15 @@ class Refusal:
 
 @dataclass(frozen=True)
 class _Diagnosis:
-    """The interpretation of a compiler's error.
+    """The interpretation of a compiler error.
 
     Attributes:
-        node: what is wrong.
-        message: why.
-        nearest: what could stand there.
-        attribute: the one that is wrong, if it is one.
-        value: what to put there in order to go on; None takes it away.
-        certain: whether it cannot be the consequence of something else.
+        node: the faulty element.
+        message: why it is wrong.
+        nearest: valid replacements.
+        attribute: the faulty one, if any.
+        value: to put there in order to go on; None deletes the attribute.
+        certain: whether it cannot be a consequence of another problem.
         general: whether it holds for all elements of that tag with that value.
     """
 
@@ -65,13 +65,13 @@ class _Diagnosis:
 
 
 def near(word: str, known: Iterable[str]) -> tuple[str, ...]:
-    """The known words that look like a word; all of them if none does and they are few."""
+    """The known words similar to a word; all of them if there are none and the list is short."""
     known = list(dict.fromkeys(known))
     return alike(word, known) or (tuple(known) if len(known) <= _FEW else ())
 
 
 def alike(word: str, known: Iterable[str], most: int = 3) -> tuple[str, ...]:
-    """The known words that look like a word, in capitals or not, the best first."""
+    """The known words similar to a word, ignoring case, the best first."""
     lower: dict[str, list[str]] = {}
     for k in known:
         lower.setdefault(k.lower(), []).append(k)
@@ -80,10 +80,10 @@ def alike(word: str, known: Iterable[str], most: int = 3) -> tuple[str, ...]:
 
 
 def settle(draft: Draft) -> None:
-    """Ask the engine, report what it says and mend it, until it takes the draft.
+    """Ask the engine, report and repair its error, until it accepts the draft.
 
-    What may be the consequence of something that has been reported is mended in silence. The work
-    is bounded: where too much is wrong, the last report says that there may be more.
+    Likely consequences of reported problems are repaired silently. The work is bounded: if too much
+    is wrong, the last report says that there may be more.
     """
     while (refusal := ask(draft)) is not None:
         if not draft.may_ask():
@@ -110,7 +110,7 @@ def settle(draft: Draft) -> None:
 
 
 def _settle_others(draft: Draft, diagnosis: _Diagnosis) -> None:
-    """Report and mend the same mistake in other elements, for which the engine is not asked."""
+    """Report and repair the same mistake in other elements without asking the engine."""
     node, attribute = diagnosis.node, diagnosis.attribute
     assert attribute is not None
     assert node.parent is not None
@@ -129,7 +129,7 @@ def _settle_others(draft: Draft, diagnosis: _Diagnosis) -> None:
 
 
 def _is_consequence(draft: Draft, refusal: Refusal, diagnosis: _Diagnosis) -> bool:
-    """Whether it may follow from what has been reported."""
+    """Whether the error may follow from a reported problem."""
     node, attribute = diagnosis.node, diagnosis.attribute
     if attribute is None:
         follows = node in draft.emptied
@@ -140,7 +140,7 @@ def _is_consequence(draft: Draft, refusal: Refusal, diagnosis: _Diagnosis) -> bo
         return True
     if diagnosis.certain or not refusal.compiled:
         return False
-    # A keyframe's sizes follow from all joints and actuators, which may not be there now.
+    # A keyframe's sizes depend on all joints and actuators, some of which may be missing now.
     mended = not draft.mended.isdisjoint((node, *node.children))
     return mended or (node.tag == "key" and bool(draft.problems))
 
@@ -148,7 +148,7 @@ def _is_consequence(draft: Draft, refusal: Refusal, diagnosis: _Diagnosis) -> bo
 def ask(draft: Draft, *, compiles: bool = True) -> Refusal | None:
     """Compile a draft; returns the error, or None.
 
-    Where not every name is known, or if `compiles` is not set, only the parser is asked.
+    If names are missing, or `compiles` is False, only the parser is asked.
     """
     text, nodes = draft.text()
     compiled = False
@@ -172,7 +172,6 @@ def reason_of(message: str) -> str:
 
 
 def _located(draft: Draft, message: str, nodes: list[Node]) -> Node | None:
-    """The element that a message is about."""
     places = re.findall(r"^Element (?:name )?'(.*)'(?:, id (\d+))?(?:, line (\d+))?", message, re.M)
     if not places:
         return _located_by_words(draft, reason_of(message))
@@ -193,7 +192,7 @@ def _located(draft: Draft, message: str, nodes: list[Node]) -> Node | None:
 
 
 def _located_by_words(draft: Draft, reason: str) -> Node | None:
-    """The element that is meant by a message which does not say where it is."""
+    """The element of a message that does not say its place."""
     file = re.match("Error opening file '(.*)'", reason)
     seen: set[tuple[str, str]] = set()
     for node in draft.root.walk():
@@ -247,10 +246,10 @@ def _unknown_word(draft: Draft, refusal: Refusal, node: Node) -> _Diagnosis | No
 
 
 def _near_words(draft: Draft, wrong: str, vocabulary: Vocabulary) -> tuple[str, ...]:
-    """The words of an attribute that look like a wrong one; all of them if none does.
+    """The valid words of an attribute that resemble a wrong one; all of them if none does.
 
-    Each question is a model for the engine's parser, so the likely ones come first, and all are
-    asked for a few attributes only.
+    Each question is a model for the engine's parser, so likely words come first, and all words are
+    tried for a few attributes only.
     """
     candidates = vocabulary.candidates()
     likely = alike(wrong, candidates, len(candidates))
@@ -360,7 +359,7 @@ def _unknown_name(draft: Draft, refusal: Refusal, node: Node) -> _Diagnosis | No
                 continue
             close = near(value, known)
             message = f"{described(owner)}: there is no {kind} {value!r}"
-            # Any name keeps a model of MJCF together; one of URDF might become a circle.
+            # Any name keeps an MJCF model together; in URDF it might create a cycle.
             guess = known[:1] if draft.root.tag == "mujoco" else []
             fill = next(iter([*alike(value, known), *guess]), None)
             return _Diagnosis(owner, message, close, attribute, fill, certain=True)
