@@ -1,4 +1,4 @@
-"""Whether a task's hooks run on the arrays of another library, and give the same numbers there."""
+"""Checks that a task's hooks run on the arrays of another library, with equal results."""
 
 from collections.abc import Iterator, Mapping
 from types import ModuleType
@@ -23,11 +23,11 @@ def failures(
         task: the task.
         view: of its simulations, in NumPy, in some state of an episode.
         action: (*view.lead, number of actions).
-        xp: the namespace of the other library, of the array API standard.
-        close: bound of differences, relative to the largest number of an array or to 1.
+        xp: the other library's namespace of the array API standard.
+        close: tolerance, relative to the largest number of an array or to 1.
 
     Yields:
-        A hook's name, and what it raised or how its result differs from that in NumPy.
+        A hook's name, and its exception or the difference of its result from NumPy's.
     """
     converted = ConvertedView(view, xp)
     for name, wanted in run_hooks(task, view, action).items():

@@ -28,7 +28,7 @@ _COLOUR = re.compile(r"\x1b\[\d+m")
 
 
 def _difference(subject: Subject, a: list[Step], b: list[Step], first: int = 0) -> str | None:
-    """The first bit in which two runs, numbered from `first` on, differ, in words; None if none."""
+    """The first difference of two runs, numbered from `first` on, in words, or None."""
     for i, (x, y) in enumerate(zip(a, b, strict=True), first):
         when = f"in step {i}" if i else "at the start"
         if not same(x.observation, y.observation):
@@ -100,7 +100,7 @@ def check_single_is_batch(subject: Subject) -> Results:
 
 
 def check_snapshot(subject: Subject) -> Results:
-    """States, copies and pickles go on bit for bit."""
+    """States, copies and pickles continue bit for bit."""
     env: Any = subject.make().unwrapped
     run_steps(env, subject.random_actions(), SHORT_EPISODE, seed=0)
     supply = subject.random_actions(seed=1)
@@ -182,7 +182,7 @@ def check_reward(subject: Subject) -> Results:
 
 
 def check_time_limit(subject: Subject) -> Results:
-    """An episode is as long as its time limit says."""
+    """The time limit is the length of an episode."""
     task, limit, steps = subject.task, subject.limit, subject.random_episode.steps
     last, played = steps[-1], len(steps) - 1
     whole = task.time_limit / task.control_timestep
@@ -204,7 +204,7 @@ def check_time_limit(subject: Subject) -> Results:
 
 
 def check_gymnasium(subject: Subject) -> Results:
-    """Gymnasium's own checker has no objection."""
+    """Gymnasium's checker has no objection."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         check_env(subject.make().unwrapped, skip_render_check=True)

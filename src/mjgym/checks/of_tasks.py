@@ -1,4 +1,4 @@
-"""Checks of a task: its model, hooks, names and words."""
+"""Checks of a task: its model, hooks, names and docstring."""
 
 import dataclasses
 import functools
@@ -55,7 +55,7 @@ def check_build(subject: Subject) -> Results:
 
 
 def check_frozen(subject: Subject) -> Results:
-    """The class is a frozen dataclass, and its hooks keep nothing on the task."""
+    """The class is a frozen dataclass, and its hooks store nothing on the task."""
     task, cls = subject.task, type(subject.task)
     run_hooks(task, subject.begin(0), np.zeros(len(subject.actions)))
     cached = {
@@ -100,7 +100,7 @@ def check_hooks(subject: Subject) -> Results:
 
 
 def check_batch_shapes(subject: Subject) -> Results:
-    """In a batch, arrays have its length in front and the same entries as for one simulation."""
+    """In a batch, arrays lead with its length and have the same entries as for one simulation."""
     task, model = subject.task, subject.model
     sizes = {model.nq, model.nv, model.nu, model.nbody, model.ngeom, model.nsite, model.nsensordata}
     n = next(k for k in range(5, 100) if k not in sizes)  # not to be taken for another length
@@ -245,7 +245,7 @@ def check_observation_names(subject: Subject) -> Results:
 
 
 def _missing_entries(subject: Subject) -> list[str]:
-    """Entries that the docstring names and neither this id nor another one of its class observes.
+    """Entries that the docstring names, but no id of the class observes.
 
     An id may observe less than others of its class, which share the docstring.
     """
@@ -287,7 +287,7 @@ def check_model_names(subject: Subject) -> Results:
 
 
 def check_docstring(subject: Subject) -> Results:
-    """The docstring says what people ask for."""
+    """The docstring has a summary and paragraphs on reward and start."""
     cls = type(subject.task)
     text = inspect.cleandoc(cls.__doc__ or "")
     if not text or text.startswith(f"{cls.__name__}("):  # the one that @dataclass makes

@@ -25,7 +25,7 @@ EXTREME = 300  # control steps with every control at an end of its range, at mos
 
 
 class Subject:
-    """A task under test, and what several checks need of it."""
+    """A task under check, with results that several checks need."""
 
     def __init__(self, id: str, kwargs: dict[str, Any]) -> None:
         self.id = id
@@ -46,7 +46,7 @@ class Subject:
         return gymnasium.make(self.id, **{**self.kwargs, **more})
 
     def begin(self, seed: int) -> View:
-        """Start an episode on the subject's own simulation, as a single environment does."""
+        """Start an episode in the subject's simulation, as a single environment does."""
         self._rng = np.random.default_rng(seed)
         self.episodes.reset()
         return self.simulation.view
@@ -73,7 +73,7 @@ class Subject:
         return [f"{entry}, {name}" for entry, s in self.signals.items() for name in s.names]
 
     def random_actions(self, lead: tuple[int, ...] = (), seed: int = 0) -> Iterator[np.ndarray]:
-        """Actions uniform between their bounds, without end."""
+        """Endless random actions, uniform between their bounds."""
         return random_actions(self.low, self.high, lead, np.float32, STEPS, seed)
 
     @functools.cached_property

@@ -1,4 +1,4 @@
-"""The commands, and how their errors are shown."""
+"""The commands, and the display of their errors."""
 
 import io
 import os

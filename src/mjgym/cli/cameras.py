@@ -7,7 +7,7 @@ import typer
 
 
 def _completed(incomplete: str) -> list[str]:
-    """Words that a shell offers for --show."""
+    """Shell completions of --show."""
     from mjgym.envs.overlays import WORDS
 
     done, comma, last = incomplete.rpartition(",")

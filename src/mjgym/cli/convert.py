@@ -46,7 +46,7 @@ def convert(
 
 
 def _convert(recorded: "Demonstrations", target: str) -> int:
-    """Write all episodes; the number of them."""
+    """Write all episodes; returns their number."""
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
     from mjgym import datasets

@@ -119,7 +119,7 @@ def _script(task: Any, id: str) -> Any:
     """The scripted policy of a task.
 
     Raises:
-        typer.BadParameter: it has none, or none for this robot.
+        typer.BadParameter: there is no script for this task or robot.
     """
     try:
         policy = task.scripted_policy()
@@ -133,7 +133,7 @@ def _script(task: Any, id: str) -> Any:
 
 
 def _with_script() -> list[str]:
-    """The ids whose tasks have a scripted policy, as they are registered."""
+    """The ids with a scripted policy, in the order of registration."""
     from mjgym import registry
 
     found = []

@@ -27,7 +27,7 @@ LAW_SAMPLE = "robosuite/Lift-v0"  # has a law that numba compiles
 REQUIRED = ("mujoco", "numpy", "gymnasium")
 GPU_TIMEOUT = 20.0  # s
 
-# Any of these draws without a window; names of packages in Debian and Ubuntu.
+# Any of these renders without a window; names of Debian and Ubuntu packages.
 _INSTALL = "apt-get update && apt-get install -y --no-install-recommends"
 _PACKAGES = {"egl": "libegl1 libgl1", "osmesa": "libosmesa6 libgl1"}
 _OFF = ("disable", "disabled", "off", "false", "0")  # as MuJoCo reads MUJOCO_GL
@@ -37,7 +37,7 @@ Problem = dict[str, str]
 
 
 def examine() -> dict[str, Any]:
-    """Gather all facts and judge them; it raises nothing."""
+    """Collect and assess all facts; raises nothing."""
     problems: list[Problem] = []
     notes: list[str] = []
     environment = {k: v for k, v in sorted(os.environ.items()) if _is_relevant(k)}
@@ -71,7 +71,7 @@ def examine() -> dict[str, Any]:
 
 
 def _is_relevant(variable: str) -> bool:
-    """Whether an environment variable changes how the package draws or counts its threads."""
+    """Whether an environment variable affects rendering or threads."""
     return variable.startswith(("MUJOCO_", "PYOPENGL_", "OMP_NUM", "LP_NUM")) or variable in (
         "DISPLAY",
         "WAYLAND_DISPLAY",
@@ -81,13 +81,13 @@ def _is_relevant(variable: str) -> bool:
 
 
 def _chosen() -> str:
-    """The backend that MUJOCO_GL names, as MuJoCo reads it."""
+    """The backend in MUJOCO_GL, as MuJoCo reads it."""
     chosen = os.environ.get("MUJOCO_GL", "").lower().strip()
     return {"glx": "glfw", "wgl": "glfw"}.get(chosen, chosen)
 
 
 def _load_engine() -> str:
-    """Import the package; where MUJOCO_GL forbids it, without that variable, and say why."""
+    """Import the package, without MUJOCO_GL if that forbids it; returns the error."""
     import mjgym
 
     try:
@@ -101,7 +101,7 @@ def _load_engine() -> str:
 
 
 def _simulate(problems: list[Problem]) -> dict[str, Any]:
-    """The fingerprint of a small task, once a few steps of it have gone well."""
+    """The fingerprint of a small task, after a few steps of it."""
     import gymnasium
 
     import mjgym
@@ -124,7 +124,7 @@ def _simulate(problems: list[Problem]) -> dict[str, Any]:
 
 
 def _law(problems: list[Problem], notes: list[str]) -> dict[str, str]:
-    """The `law` in the fingerprint of a task that has a compiled one."""
+    """The `law` in the fingerprint of a task with a compiled law."""
     import gymnasium
 
     import mjgym
@@ -155,7 +155,7 @@ def _version(package: str) -> str | None:
 
 
 def _gpus(problems: list[Problem]) -> list[dict[str, str]]:
-    """NVIDIA's, as its own tool knows them."""
+    """NVIDIA GPUs, from nvidia-smi."""
     tool = shutil.which("nvidia-smi")
     if tool is None:
         return []
@@ -189,7 +189,7 @@ def _gpus(problems: list[Problem]) -> list[dict[str, str]]:
 def _warp(
     gpus: list[dict[str, str]], problems: list[Problem], notes: list[str]
 ) -> list[dict[str, Any]]:
-    """Devices that MuJoCo Warp can compute on; empty where it is not installed."""
+    """Devices for MuJoCo Warp; empty if it is not installed."""
     if _version("warp-lang") is None or _version("mujoco-warp") is None:
         if gpus:
             notes.append(f'{install("gpu")} for make_vec(..., backend="warp") on the GPU')
@@ -265,7 +265,7 @@ _BOUND = re.compile(r"(>=|<=|<|>)\s*([\d.]+)")
 
 
 def _judge_versions(problems: list[Problem]) -> None:
-    """Whether the installed versions are those that the package asks for."""
+    """Compare the installed versions with the package's requirements."""
     try:
         wanted = metadata.requires("mjgym") or []
     except metadata.PackageNotFoundError:
@@ -299,7 +299,7 @@ def _holds(found: tuple[int, ...], sign: str, bound: tuple[int, ...]) -> bool:
 
 
 def _load() -> float | None:
-    """Processes that have wanted a core, over the last minute."""
+    """Load average of the last minute."""
     try:
         return os.getloadavg()[0]
     except (AttributeError, OSError):
@@ -307,7 +307,7 @@ def _load() -> float | None:
 
 
 def _quota() -> float | None:
-    """Cores' worth of time that the container may use; None for no limit."""
+    """CPU quota of the container in cores; None if unlimited."""
     try:
         with open("/sys/fs/cgroup/cpu.max") as file:
             quota, period = file.read().split()

@@ -19,21 +19,21 @@ Settings = typing.Annotated[
         autocompletion=completions.task_arguments,
     ),
 ]
-"""The option of the commands that make an environment."""
+"""The option of commands that make an environment."""
 
 _TRUE, _FALSE = ("true", "yes", "on", "1"), ("false", "no", "off", "0")
 _WORDS = dict.fromkeys(_TRUE, True) | dict.fromkeys(_FALSE, False)
 
 
 def arguments(id: str, settings: list[str]) -> dict[str, Any]:
-    """The keyword arguments of make that settings give, each of the type that its field has.
+    """Keyword arguments of make from settings, converted to the types of the task's fields.
 
     Args:
         id: of the task.
         settings: "name=value" each.
 
     Raises:
-        typer.BadParameter: a setting has no "=", is given twice, or has a value of a wrong type.
+        typer.BadParameter: a setting has no "=", is repeated, or has a value of a wrong type.
     """
     from mjgym import registry
 
@@ -100,7 +100,7 @@ def _none(text: str) -> None:
 
 
 def _literal(text: str) -> Any:
-    """For what is no field of the task but an argument of make, which checks it itself."""
+    """For arguments of make that are not fields of the task; make checks them."""
     try:
         return ast.literal_eval(text)
     except (ValueError, SyntaxError):
@@ -119,7 +119,7 @@ _CONVERT: dict[Any, Callable[[str], Any]] = {
 
 
 def make(id: str, settings: list[str], **kwargs: Any) -> Any:
-    """`gymnasium.make` with settings; what it refuses is a mistake on the command line.
+    """`gymnasium.make` with settings; refused ones are command-line errors.
 
     Args:
         id: of the environment.
@@ -135,7 +135,7 @@ def make(id: str, settings: list[str], **kwargs: Any) -> Any:
 
 
 def make_batch(id: str, settings: list[str], count: int, **kwargs: Any) -> Any:
-    """`gymnasium.make_vec` in the same way, with a number of sub-environments."""
+    """`gymnasium.make_vec` with settings and a number of sub-environments, see `make`."""
     import gymnasium
 
     return _made(gymnasium.make_vec, id, {**kwargs, **arguments(id, settings), "num_envs": count})
@@ -151,5 +151,5 @@ def _made(make: Callable[..., Any], id: str, kwargs: dict[str, Any]) -> Any:
 
 
 def refusal(error: Exception) -> str:
-    """Why make refuses its arguments, without what Gymnasium adds."""
+    """The error of make without Gymnasium's additions."""
     return str(error).partition(" was raised from the environment creator")[0]

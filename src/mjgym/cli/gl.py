@@ -1,4 +1,4 @@
-"""Probe OpenGL backends, each in its own process, and measure their speed."""
+"""Probes OpenGL backends, each in a separate process, and measures their speed."""
 
 import os
 import subprocess
@@ -32,7 +32,7 @@ print(frames / (time.perf_counter() - started), flush=True)
 def gl_report(
     backends: tuple[str, ...] = BACKENDS, *, timeout: float = TIMEOUT
 ) -> list[dict[str, Any]]:
-    """Try backends, and draw a few frames of a task with those that work.
+    """Try backends, and render a few frames of a task with those that work.
 
     Args:
         backends: as `MUJOCO_GL` names them.
@@ -61,7 +61,7 @@ def _report(found: Probe, timeout: float) -> dict[str, Any]:
 
 
 def _rate(backend: str, timeout: float) -> tuple[float | None, str]:
-    """Frames per second, or why there are none."""
+    """Frames per second, and the error if it fails."""
     try:
         done = subprocess.run(
             [sys.executable, "-c", _TIMER, SAMPLE, str(FRAMES), str(SIZE)],

@@ -28,9 +28,9 @@ class Guide:
     """One guide.
 
     Attributes:
-        name: by which it is asked for.
+        name: on the command line.
         summary: its first sentence.
-        text: the whole, Markdown.
+        text: Markdown.
     """
 
     name: str
@@ -39,7 +39,7 @@ class Guide:
 
 
 def guides() -> dict[str, Guide]:
-    """All guides by name, in the index's order; those that it lacks stand at the end."""
+    """All guides by name, in the order of the index; others come last."""
     folder = assets() / "guides"
     there = {path.stem: path for path in sorted(folder.glob("*.md")) if path.name != INDEX}
     listed = _LISTED.findall((folder / INDEX).read_text("utf-8"))
@@ -54,7 +54,7 @@ def _read(path: Path) -> Guide:
 
 
 def programs() -> dict[str, Guide]:
-    """Tutorials and examples by name: programs, each a file."""
+    """Tutorials and examples by name, one program each."""
     files = [path for folder in ("tutorials", "examples") for path in _programs(folder)]
     texts = {path.stem: path.read_text("utf-8") for path in files}
     return {name: Guide(name, _sentence(text), text) for name, text in texts.items()}
@@ -115,13 +115,13 @@ def guide(
 
 
 def _rendered(text: str) -> Any:
-    """Markdown for a terminal: comments left out, links by their words alone."""
+    """Markdown for a terminal, without comments and link targets."""
     from rich.markdown import CodeBlock, Heading, Markdown
     from rich.padding import Padding
     from rich.text import Text
 
     class Title(Heading):
-        """A heading at the left, where a reader's eye is."""
+        """A left-aligned heading."""
 
         def __rich_console__(self, console: "Console", options: "ConsoleOptions") -> "RenderResult":
             text = self.text.copy()
@@ -130,7 +130,7 @@ def _rendered(text: str) -> Any:
             yield text
 
     class Code(CodeBlock):
-        """Code in columns of its own."""
+        """An indented code block."""
 
         def __rich_console__(self, console: "Console", options: "ConsoleOptions") -> "RenderResult":
             from rich.syntax import Syntax

@@ -17,18 +17,18 @@ _ALIKE = 0.5  # of what is typed, which is shorter than an id
 
 
 class ModuleError(Exception):
-    """A module with tasks fails while it is imported; the message says where."""
+    """A module with tasks fails on import; the message says where."""
 
 
 def known_id(value: str) -> str:
-    """The id itself, if it is registered; without its namespace and version, it is found as well.
+    """The registered id that an argument means; namespace and version may be left out.
 
-    A bare "walker-walk" means "dmc/walker-walk-v0": the suite's comes first, another namespace's
-    must be the only one.
+    A bare "walker-walk" means "dmc/walker-walk-v0": the suite comes first, an id of another
+    namespace must be unambiguous.
 
     "module:id" imports a module first, as in `gymnasium.make`; the module may be a file. A file
-    that registers one id stands for it, and so does the folder of a run for its task. An id of
-    one's own is looked for in the files of the working folder.
+    that registers one id stands for it, and the folder of a run for its task. Other ids are
+    searched for in the files of the working folder.
 
     Raises:
         typer.BadParameter: there is no such id; the message names the nearest ones.
@@ -52,9 +52,7 @@ def run_folder(value: str) -> bool:
 
 
 def _id_of_run(folder: Path) -> str:
-    """The task of a run. Its module, if it is not the package's own, is not imported from there.
-
-    The folder is data: its id is looked up in the registry alone.
+    """The task of a run, from the registry alone: the folder is data and imports no module.
 
     Raises:
         typer.BadParameter: the folder names no task, or one that is not registered.
@@ -103,7 +101,7 @@ def import_named(module: str) -> None:
 
 
 def _find_here(id: str) -> str | None:
-    """The id that is meant, of a file in the working folder where nobody has registered it yet."""
+    """The id in a file of the working folder, if it is not registered yet."""
     found = find_id(id)
     if found is None and (file := _file_that_registers(id)):
         import_named(file)
@@ -112,7 +110,7 @@ def _find_here(id: str) -> str | None:
 
 
 def _file_that_registers(id: str) -> str | None:
-    """The one Python file of the working folder in which an id is registered, if there is one."""
+    """The only Python file of the working folder that registers an id, or None."""
     if not re.fullmatch(r"[\w.-]+/[\w.-]+", id):
         return None
     pattern = re.compile(rf"""register\(\s*["']{re.escape(id)}(-v\d+)?["']""")
@@ -130,7 +128,7 @@ def known_ids(values: list[str]) -> list[str]:
 
 
 def _own(module: str, id: str) -> str:
-    """A hint to name the module of an id that the package does not register."""
+    """A hint to name the module of an id outside the package."""
     from mjgym import registry
 
     space = id.partition("/")[0]
@@ -142,7 +140,7 @@ def _own(module: str, id: str) -> str:
 
 
 def completed(incomplete: str) -> list[str]:
-    """Completions for a shell: ids and namespaces that begin so."""
+    """Shell completions: ids and namespaces with this prefix."""
     from mjgym import registry
 
     known = registry.ids()
@@ -169,11 +167,11 @@ ID = typer.Argument(
     callback=_argument,
     autocompletion=completed,
 )
-"""The argument of the commands that take one id."""
+"""The argument of commands that take one id."""
 
 
 def find_id(value: str) -> str | None:
-    """The id that is meant, or None."""
+    """The registered id that an argument means, or None."""
     from mjgym import registry
 
     known = registry.ids()
@@ -186,7 +184,7 @@ def find_id(value: str) -> str | None:
 
 
 def nearest_ids(value: str) -> str:
-    """A question that names the nearest ids; empty if none is near."""
+    """A question that names the nearest ids; empty if there are none."""
     from mjgym import registry
 
     known = registry.ids()
@@ -202,10 +200,10 @@ def nearest_ids(value: str) -> str:
 
 
 def ids_of(value: str) -> list[str]:
-    """The ids that are meant by an id, by "module:id", or by a module or file that registers some.
+    """The ids for an id, for "module:id", or registered by a module or file.
 
     Raises:
-        typer.BadParameter: there is neither such an id nor such a module, or it registers none.
+        typer.BadParameter: there is neither such an id nor such a module, or it registers no id.
         ModuleError: the module fails.
     """
     from mjgym import registry
@@ -236,9 +234,9 @@ def _is_file(value: str) -> bool:
 
 
 def load(name: str) -> ModuleType:
-    """Import a module by its name, from the working folder too, or by the path of its file.
+    """Import a module by its name, including the working folder, or by the path of its file.
 
-    What it prints goes to stderr, for stdout may be meant for JSON.
+    Its output goes to stderr, as stdout may be JSON.
 
     Raises:
         typer.BadParameter: there is no such module.

@@ -88,7 +88,7 @@ def _heading(out: "Console", title: str) -> None:
 
 
 def _paragraphs(description: str) -> list[str]:
-    """Those of the docstring that have no place of their own below."""
+    """Paragraphs of the docstring that are not shown elsewhere."""
     shown = ("Reward:", "Start:", "Observation:")
     found = [p.replace("\n", " ") for p in description.split("\n\n") if not p.startswith(shown)]
     return [p for p in found if p]

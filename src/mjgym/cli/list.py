@@ -97,7 +97,7 @@ def _show(rows: list[dict[str, Any]]) -> None:
 def _table(
     rows: list[dict[str, Any]], words: tuple[str, ...] = (), most: int | None = None
 ) -> "Table":
-    """A line for each id, with at most so many characters of its words."""
+    """A line for each id, with at most `most` characters of its words."""
     numbers = ("obs", "act", "steps", "dt, s")
     made = table("id", *numbers, *words, right=numbers)
     made.columns[0].no_wrap = True  # an id is copied
@@ -114,7 +114,7 @@ def _cut(text: str, most: int | None) -> str:
 
 
 def _show_blocks(out: "Console", rows: list[dict[str, Any]]) -> None:
-    """An id to a line, however narrow, and what there is to say about it below."""
+    """An id per line, however narrow, with its description below."""
     from rich.padding import Padding
 
     for r in rows:

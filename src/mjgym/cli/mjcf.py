@@ -109,7 +109,7 @@ def _show_differences(found: "list[Difference]") -> None:
 
 
 def _presence(difference: "Difference") -> tuple[str, str]:
-    """The words for an element that only one of the models has."""
+    """Words for an element that only one model has."""
     return ("", "added") if difference.a is None else ("removed", "")
 
 
@@ -172,7 +172,7 @@ def edit(
 
 
 def _values(settings: list[str], names: list[str]) -> dict[str, str | None]:
-    """The attributes to be set, and with None those to be taken away."""
+    """Attributes to set, and with None those to delete."""
     found: dict[str, str | None] = {}
     for setting in settings:
         name, equals, value = setting.partition("=")

@@ -74,10 +74,10 @@ def _read(
     interpolation: Literal["cubic", "linear"],
     rate: float,
 ) -> list[tuple[dict[str, Any], "Trajectory", Path | None]]:
-    """Facts, trajectory and target file of each clip.
+    """Facts, trajectory and output file of each clip.
 
     Raises:
-        ValueError: there is no clip, or one cannot be read.
+        ValueError: there is no such clip, or it cannot be read.
         OSError: a file cannot be read.
     """
     from mjgym.mocap import SCALE_V2020, find_clips, read_amc, to_trajectory
@@ -107,7 +107,7 @@ def _read(
 
 
 def _write(found: list[tuple[dict[str, Any], "Trajectory", Path | None]]) -> None:
-    """Save each trajectory, and note in its facts where it is."""
+    """Save each trajectory, and add its path to the facts."""
     for data, trajectory, target in found:
         assert target is not None
         try:
@@ -121,10 +121,10 @@ def _write(found: list[tuple[dict[str, Any], "Trajectory", Path | None]]) -> Non
 
 
 def _out(clip: Path, out: Path, several: bool) -> Path:
-    """The file that the trajectory of a clip goes to.
+    """The output file of a clip.
 
     Raises:
-        typer.BadParameter: `--out` is not what is to be written.
+        typer.BadParameter: `--out` is not an existing folder, or not an .npz file.
     """
     if several:
         if not out.is_dir():
@@ -136,7 +136,7 @@ def _out(clip: Path, out: Path, several: bool) -> Path:
 
 
 def _shown(data: dict[str, Any]) -> dict[str, str]:
-    """The same for people."""
+    """Facts in readable form."""
     bones = data["bones"]
     rows = {
         "clip": data["clip"],

@@ -60,7 +60,7 @@ def replay(
 
 
 def _check(recorded: Any, env: Any, first: int, out: Any) -> None:
-    """Compare all episodes from one on.
+    """Replay all episodes from `first` on.
 
     Raises:
         typer.Exit: one differs.

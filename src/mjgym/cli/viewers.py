@@ -1,4 +1,4 @@
-"""Options and viewer of the commands that show a live simulation."""
+"""Options and viewer of commands that show a live simulation."""
 
 import contextlib
 import signal
@@ -44,10 +44,10 @@ Host = Annotated[
 
 
 def place_of(camera: str | None, env: Any) -> "int | Viewpoint":
-    """The camera that an option names, else the task's viewpoint; see `viewing.place_of`.
+    """The camera of an option, or the task's viewpoint; see `viewing.place_of`.
 
     Raises:
-        typer.BadParameter: the model has none of that name.
+        typer.BadParameter: the model has no such camera.
     """
     from mjgym.viewing import opening
 
@@ -59,10 +59,10 @@ def place_of(camera: str | None, env: Any) -> "int | Viewpoint":
 
 @contextlib.contextmanager
 def terminable() -> Iterator[None]:
-    """End the command on SIGTERM or a closed terminal as on Ctrl-C: everything is cleaned up.
+    """Handle SIGTERM or a closed terminal like Ctrl-C, so that everything is cleaned up.
 
     Raises:
-        SystemExit: a signal has come; the exit code is the shell's for it.
+        SystemExit: on a signal, with the shell's exit code for it.
     """
 
     def end(number: int, frame: object) -> None:
@@ -90,11 +90,11 @@ def open_viewer(
     port: int | None,
     out: "Console",
 ) -> "Viewer":
-    """Open a window or a page on a session, and say where.
+    """Open a window or a page on a session, and print where.
 
     Raises:
         typer.BadParameter: the page cannot listen there.
-        ViewerError: there is no viewer for this; the message says why.
+        ViewerError: there is no suitable viewer; the message says why.
     """
     from mjgym.viewing import opening, ports
 

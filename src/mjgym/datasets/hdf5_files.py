@@ -1,4 +1,4 @@
-"""HDF5 files of demonstrations as robomimic and robosuite lay them out, whole or cut off."""
+"""HDF5 files of demonstrations in the layout of robomimic and robosuite, complete or truncated."""
 
 import contextlib
 import importlib
@@ -31,11 +31,7 @@ def h5py() -> Any:
 
 
 class _Padded(io.RawIOBase):
-    """A file that has been cut off, with zeros behind what is left of it.
-
-    Args:
-        path: of the file.
-    """
+    """A truncated file, padded with zeros."""
 
     def __init__(self, path: Path) -> None:
         self._file = path.open("rb")
@@ -67,7 +63,7 @@ class _Padded(io.RawIOBase):
 
 
 class File:
-    """An HDF5 file of demonstrations, of which those that are whole can be read.
+    """An HDF5 file of demonstrations; complete ones can be read even if it is truncated.
 
     Args:
         name: the file's path.
@@ -75,11 +71,11 @@ class File:
     Attributes:
         name: the file's path.
         attributes: of the group `data`.
-        demos: names of the groups that are whole, in order.
-        note: what is missing; empty if nothing is.
+        demos: names of complete groups, in order.
+        note: missing parts; empty if complete.
 
     Raises:
-        DemonstrationError: h5py is not installed, there is no such file, or it has none.
+        DemonstrationError: h5py is not installed, or there is no such file, or no demonstration.
     """
 
     def __init__(self, name: str) -> None:
@@ -120,7 +116,7 @@ class File:
                 yield file
 
     def _names(self, file: Any) -> list[str]:
-        """The names of demonstrations, in order; those that may be left if it is cut off."""
+        """Names of demonstrations, in order; candidates if the file is truncated."""
         if self._cut is not None and REFERENCES in file:
             with contextlib.suppress(*DAMAGE):
                 found = [k for k, reference in enumerate(file[REFERENCES][:]) if reference]
@@ -165,7 +161,7 @@ def _datasets(root: Any) -> Iterator[Any]:
     """The datasets below a group.
 
     Raises:
-        ValueError: a link or a dataset leads elsewhere: out of the file, or in a circle.
+        ValueError: a link or a dataset leads out of the file, or in a cycle.
     """
     hard = h5py().HardLink
     left, seen = [root], set()
@@ -187,10 +183,10 @@ def _datasets(root: Any) -> Iterator[Any]:
 
 
 def require_bounded(group: Any) -> None:
-    """See that the datasets below a group may be read into memory.
+    """Check that the datasets below a group are small enough to read.
 
     Raises:
-        ValueError: they are larger than an episode may be, or lie elsewhere.
+        ValueError: they are too large for an episode, or outside the file.
     """
     size = sum(int(dataset.nbytes) for dataset in _datasets(group))
     if size > MOST_BYTES:
@@ -198,7 +194,7 @@ def require_bounded(group: Any) -> None:
 
 
 def _end(dataset: Any) -> int:
-    """The first byte of a file behind a dataset's values."""
+    """File offset after a dataset's values."""
     low = dataset.id
     if dataset.chunks is None:
         return int(low.get_offset() or 0) + int(low.get_storage_size())

@@ -1,12 +1,11 @@
-"""LeRobotDatasets, version 3, written and read by the `lerobot` package.
+"""LeRobotDatasets, version 3, written and read with the `lerobot` package.
 
-A frame has `observation.state`, what a robot senses of itself; `observation.environment_state`,
-all else that is no picture; a picture `observation.image`, or `observation.images.<camera>` if
-there are several, as PNG, which loses nothing; `action`, `next.reward`, `next.done` and
-`next.success`.
+A frame has `observation.state`, the robot's proprioception; `observation.environment_state`, all
+other numbers; an image `observation.image`, or `observation.images.<camera>` if there are several,
+as lossless PNG; `action`, `next.reward`, `next.done` and `next.success`.
 
-Beside LeRobot's own files, the folder `meta/mjgym` has what makes it exact: the environment, and
-for each episode its last observation and the states; a dataset of others is read without.
+Beside LeRobot's files, the folder `meta/mjgym` has the data for exact replay: the environment, and
+for each episode its last observation and the states. Other datasets lack it.
 """
 
 import contextlib
@@ -40,7 +39,7 @@ OF_ROBOTS = re.compile(r"robot\d+_")
 OWN = Path("meta", "mjgym")
 ABOUT = "about.json"
 INSTALL = install("lerobot")
-# What the file of an episode in `meta/mjgym` has besides observations, states and wide actions.
+# Arrays in an episode's file in `meta/mjgym`, besides observations, states and wide actions.
 EXACT = ("rewards", "terminations", "truncations", "successes")
 
 
@@ -52,7 +51,7 @@ def _lerobot() -> Any:
 
 @contextlib.contextmanager
 def _quiet() -> Iterator[None]:
-    """Context manager: no progress bars of `datasets`, no warnings of NumPy's of histograms."""
+    """Context manager: no progress bars of `datasets`, no NumPy warnings about histograms."""
     bars: Any = importlib.import_module("datasets.utils")
     shown = not bars.are_progress_bars_disabled()
     if shown:
@@ -72,18 +71,18 @@ def described(id: str) -> str:
 
 
 def image_key(entry: str) -> str:
-    """LeRobot's key of a picture: "observation.images.agentview" of "pixels_agentview"."""
+    """LeRobot's key of an image: "observation.images.agentview" for "pixels_agentview"."""
     return IMAGE if entry == KEY else f"{IMAGES}{entry.removeprefix(f'{KEY}_').replace('/', '_')}"
 
 
 def vectors(entries: Mapping[str, Any]) -> dict[str, list[str]]:
-    """The entries of an observation that are in each of LeRobot's vectors, by its key.
+    """Entries of an observation in each of LeRobot's vectors, by its key.
 
-    What robots sense of themselves is the state, all else the environment's state; where there is
-    no robot by name, all is the state.
+    Proprioception of robots is the state, all else the environment's state; if no entry is named
+    after a robot, all are the state.
 
     Args:
-        entries: by name; those that are pictures have uint8.
+        entries: by name; images are uint8.
     """
     plain = [name for name, value in entries.items() if np.asarray(value).dtype != np.uint8]
     of_robots = [name for name in plain if OF_ROBOTS.match(name)]
@@ -93,11 +92,11 @@ def vectors(entries: Mapping[str, Any]) -> dict[str, list[str]]:
 
 
 def spread(observation: Any, layout: Mapping[str, tuple[int, ...]]) -> dict[str, Any]:
-    """The entries of an observation, those of the vector "flat" among them.
+    """The entries of an observation, including those of the vector "flat".
 
     Args:
         observation: an array or arrays by name.
-        layout: the shapes of the entries in a row that the vector is.
+        layout: shapes of the entries that the vector concatenates.
     """
     entries = dict(observation) if isinstance(observation, Mapping) else {FLAT: observation}
     if not (layout and FLAT in entries):
@@ -127,11 +126,11 @@ def _names(entries: Mapping[str, Any], names: list[str]) -> list[str]:
 
 
 def place_of(name: str) -> tuple[str, Path | None]:
-    """LeRobot's name of a dataset, and its folder if it is one.
+    """LeRobot's name of a dataset, and its folder if the name is a path.
 
     Args:
         name: "lerobot:" and either a path, which begins with ".", "~" or "/", or LeRobot's name of
-            a dataset, whose folder is in LeRobot's own.
+            a dataset in LeRobot's cache folder.
     """
     rest = name.removeprefix(LEROBOT)
     if rest.startswith((".", "~", "/")) or Path(rest).is_absolute():
@@ -146,19 +145,20 @@ def create(name: str, env: gymnasium.Env[Any, Any], facts: About) -> "LeRobotWri
 
 
 class LeRobotWriter:
-    """Writes a LeRobotDataset: beside its place, to which it is moved when it is closed.
+    """Writes a LeRobotDataset to a temporary folder, which is moved into place on close.
 
     Args:
         name: see `place_of`.
         env: like the one of the episodes.
-        facts: what is said of them.
+        facts: about them.
 
     Attributes:
-        name: as given.
-        kept: how many episodes are in it.
+        name: the argument.
+        kept: number of episodes in it.
 
     Raises:
-        DemonstrationError: lerobot is not installed, there is such a dataset, or the name is none.
+        DemonstrationError: lerobot is not installed, there is such a dataset, or the name is
+            invalid.
     """
 
     def __init__(self, name: str, env: gymnasium.Env[Any, Any], facts: About) -> None:
@@ -175,7 +175,7 @@ class LeRobotWriter:
         self._task = described(facts.id)
         self._rate = max(1, round(1 / plain.control_timestep))
         self._actions = [action.name for action in plain.task.actions(plain.model)]
-        # A batch of players, or a vector of a history, is no row of these entries.
+        # Observations of players, or with a history, are not rows of these entries.
         size = sum(map(math.prod, plain.entry_shapes.values()))
         flat = space.spaces.get(FLAT) if isinstance(space, gymnasium.spaces.Dict) else space
         row = flat is not None and flat.shape == (size,) and flat.dtype != np.uint8
@@ -269,10 +269,10 @@ class LeRobotWriter:
         self.kept += 1
 
     def close(self) -> None:
-        """Put the dataset in its place, if it has any episodes.
+        """Move the dataset into place, if it has any episodes.
 
         Raises:
-            DemonstrationError: something is there by now; the message says where the dataset is.
+            DemonstrationError: the place is taken by now; the message says where the dataset is.
         """
         if self._stage is None:
             return
@@ -296,7 +296,6 @@ def _file(number: int) -> str:
 
 
 def _is_exact(name: str) -> bool:
-    """Whether an array of an episode's file is one that `_exact` writes."""
     return name in (*EXACT, ACTION, "seed") or name.startswith(("last/", "whole/", "state/"))
 
 
@@ -323,20 +322,22 @@ def load(name: str) -> "LeRobotDemonstrations":
 class LeRobotDemonstrations:
     """A LeRobotDataset.
 
-    Of a dataset of others the last observation of an episode stands twice, as LeRobot has none
-    after the last action; its pictures are entries "pixels_<camera>" beside "flat", the state.
+    In datasets of other software the last observation of an episode is repeated, as LeRobot stores
+    no observation after the last action; images are entries "pixels_<camera>" beside "flat", the
+    state.
 
     Args:
-        name: see `place_of`; what is not in LeRobot's folder is fetched from the Hugging Face Hub.
+        name: see `place_of`; datasets missing from LeRobot's cache are downloaded from the Hugging
+            Face Hub.
 
     Attributes:
-        name: as given.
-        count: of episodes.
-        about: where they come from.
-        note: empty: nothing is missing.
+        name: the argument.
+        count: number of episodes.
+        about: their origin.
+        note: always empty.
 
     Raises:
-        DemonstrationError: lerobot is not installed, or there is no such dataset, or it is damaged.
+        DemonstrationError: lerobot is not installed, or the dataset is missing or damaged.
     """
 
     def __init__(self, name: str) -> None:

@@ -1,8 +1,8 @@
 """Minari datasets.
 
-Each episode's `infos` hold `success` (where the task has a goal) and `state`: at each time
-everything that the future depends on, as `mjgym.Env.get_state` gives it, just before the action, so
-that what a mouse has moved is in it. Entries that never change within an episode have one row.
+Each episode's `infos` hold `success` (if the task has a goal) and `state`: at each time the full
+state of `mjgym.Env.get_state` just before the action, including changes made with the mouse.
+Entries that are constant within an episode have one row.
 """
 
 import importlib
@@ -55,15 +55,15 @@ class MinariWriter:
     Args:
         name: of the dataset: "demos", "lift/demos-v0"; see `versioned`.
         env: like the one of the episodes.
-        facts: what is said of them.
+        facts: about them.
 
     Attributes:
         name: of the dataset, with its version.
-        kept: how many episodes are in it.
+        kept: number of episodes in it.
 
     Raises:
-        DemonstrationError: Minari is not installed, there is such a dataset, the name is none, or
-            the observations cannot be written.
+        DemonstrationError: Minari is not installed, there is such a dataset, the name is invalid,
+            or the observations cannot be written.
     """
 
     def __init__(self, name: str, env: gymnasium.Env[Any, Any], facts: About) -> None:
@@ -119,7 +119,7 @@ class MinariWriter:
         self.kept += 1
 
     def _take_back(self) -> None:
-        """Remove what is there of an episode that could not be written."""
+        """Remove the traces of an episode that could not be written."""
         import h5py
         from minari.storage.datasets_root_dir import get_dataset_path
 
@@ -148,7 +148,7 @@ class MinariWriter:
         return dataset
 
     def close(self) -> None:
-        """Nothing is left to be written."""
+        """Do nothing: every episode is complete on disk."""
 
 
 def _entries(space: gymnasium.Space[Any]) -> list[str]:
@@ -163,9 +163,9 @@ class MinariDemonstrations:
 
     Attributes:
         name: of the dataset, with its version.
-        count: of episodes.
-        about: where they come from.
-        note: empty: nothing is missing.
+        count: number of episodes.
+        about: their origin.
+        note: always empty.
 
     Raises:
         DemonstrationError: Minari is not installed, or there is no such dataset.
@@ -222,7 +222,7 @@ class MinariDemonstrations:
             ) from None
 
     def _require_bounded(self, number: int) -> None:
-        """See that an episode of an HDF5 file may be read into memory."""
+        """Check that an episode of an HDF5 file is small enough to read."""
         import h5py
 
         file = self._dataset.storage.data_path / "main_data.hdf5"
@@ -252,7 +252,7 @@ class MinariDemonstrations:
 
 
 def _require_spaces(name: str) -> None:
-    """See that a dataset states its spaces: without, Minari would make its environment to ask it.
+    """Check that a dataset states its spaces; otherwise Minari would make its environment.
 
     Raises:
         DemonstrationError: it does not, or its metadata are damaged.
@@ -273,7 +273,7 @@ def _require_spaces(name: str) -> None:
 
 
 def _flat(states: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, np.ndarray]]:
-    """Entries of a state by name: HDF5 has made groups of those that have a "/"."""
+    """Entries of a state by name: HDF5 makes groups of names with a "/"."""
     for name, value in states.items():
         if isinstance(value, Mapping):
             yield from _flat(value, f"{before}{name}/")
