@@ -103,7 +103,8 @@ class _Graph:
         return self.add("LayerNormalization", x, weight, bias, epsilon=LAYER_NORM)
 
     def perceptron(self, x: str, layers: Layers, activation: str) -> str:
-        """Add layers, with the activation after each normalisation or else all layers but the last.
+        """Add layers; the activation follows all normalisations or, without any, all layers but
+        one.
         """
         norms = any(layer["weight"].ndim == 1 for layer in layers)
         for layer in layers[:-1]:
