@@ -11,7 +11,7 @@ from mjgym.sim.converted import ConvertedView
 from mjgym.sim.views import View
 from mjgym.task import Task
 
-CLOSE = 1e-12  # between two libraries, of the largest number of an array or of 1
+CLOSE = 1e-12  # relative to the largest number of an array or to 1
 
 
 def failures(
@@ -32,15 +32,15 @@ def failures(
     converted = ConvertedView(view, xp)
     for name, wanted in run_hooks(task, view, action).items():
         try:
-            found = HOOKS[name](task, converted, xp.asarray(action))
-        except Exception as error:  # whatever the other library has to say
+            result = HOOKS[name](task, converted, xp.asarray(action))
+        except Exception as error:  # any error of the other library
             yield name, error
             continue
         if isinstance(wanted, Mapping):
             for entry, value in wanted.items():
-                yield from _compared(f"{name}()[{entry!r}]", value, found.get(entry), close)
+                yield from _compared(f"{name}()[{entry!r}]", value, result.get(entry), close)
         elif wanted is not None:
-            yield from _compared(f"{name}()", wanted, found, close)
+            yield from _compared(f"{name}()", wanted, result, close)
 
 
 def _compared(what: str, wanted: Any, found: Any, close: float) -> Iterator[tuple[str, str]]:
@@ -49,7 +49,7 @@ def _compared(what: str, wanted: Any, found: Any, close: float) -> Iterator[tupl
         return
     try:
         plain = found if isinstance(found, bool | int | float) else np.from_dlpack(found)
-    except (AttributeError, TypeError):  # what a function of another name or meaning gives
+    except (AttributeError, TypeError):  # a result of an unexpected type
         yield what, f"is a {type(found).__name__}, no array"
         return
     if np.shape(plain) != np.shape(wanted):

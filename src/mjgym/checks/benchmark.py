@@ -26,15 +26,15 @@ from mjgym.task import Task
 from mjgym.task.models import compile_model
 from mjgym.util.cores import allowed_cores
 
-UNLIMITED = 1e9  # an action's bound above this is none
-WARM_UP = 100  # control steps before the first measurement: what was dropped has landed by then
-RAMP = 3  # control steps before each that do not count: caches are cold, threads asleep
+UNLIMITED = 1e9  # a bound above this is no limit
+WARM_UP = 100  # control steps before the first measurement, for objects to land
+RAMP = 3  # uncounted control steps before each: cold caches, sleeping threads
 PHYSICS_STEPS = 128  # at least, in one call of the engine alone
 # Minimum period of random actions in control steps: a short one shakes a body, and makes contacts
 # that random actions do not make.
 CYCLE = 128
-REPEATS = 3  # of what is done once, such as a reset
-MEMORY_STEPS = 10  # after which memory that only stepping touches counts too
+REPEATS = 3  # of single calls such as a reset
+MEMORY_STEPS = 10  # to include memory touched only by stepping
 MEMORY_TIMEOUT = 300.0  # s
 
 
@@ -135,7 +135,7 @@ def batch_on_device(
 
     def call() -> bool:
         _, _, terminations, truncations, _ = envs.step(next(actions))
-        return bool((terminations | truncations).all())  # which waits for the device
+        return bool((terminations | truncations).all())  # waits for the device
 
     return Subject(call, num_envs, num_envs, restart=call, reset=envs.reset, close=envs.close)
 
@@ -212,7 +212,7 @@ def engine(id: str, num_envs: int, *, threads: int | None = None, seed: int = 0)
                 sensordata=sensors,
                 chunk_size=max(1, num_envs // (threads * 64)),
             )
-        ends = states[:, -1]  # of which the first entry is the time
+        ends = states[:, -1]  # the first entry is the time
         if controls_of is not None:
             return False
         over = (ends[:, 0] - now[:, 0] < shortest) | (ends[:, 0] > limit * env.control_timestep)
@@ -414,7 +414,7 @@ def memory(id: str, num_envs: int, *, threads: int | None = None) -> float:
 def growth(module: str, id: str, num_envs: str, threads: str) -> float:
     """Measure memory; `memory` runs this in a separate process."""
     importlib.import_module(module)
-    first = make(id, 1)  # kept, so that its memory is not used again
+    first = make(id, 1)  # kept, so that its memory is not reused
     first.reset(seed=0)
     before = resident()
     envs = make(id, int(num_envs), threads=int(threads))

@@ -20,7 +20,7 @@ from mjgym.actions import UNLIMITED
 from mjgym.policies.network import begin
 from mjgym.util import atomic
 
-STEPS = 200  # of each trajectory, over the ends of episodes
+STEPS = 200  # of each trajectory, across episodes
 RANDOM, SCRIPTED, SINUSOIDAL = "random", "scripted", "sinusoidal"
 PERIOD = 50  # control steps, of sinusoidal actions
 
@@ -68,7 +68,7 @@ def trajectories(id: str) -> Iterator[tuple[str, np.ndarray]]:
     env = gymnasium.make(id, **options)
     try:
         script: Callable[[Any], Any] | None = env.unwrapped.task.scripted_policy()  # type: ignore[attr-defined]
-    except ValueError:  # this task cannot observe what its script reads
+    except ValueError:  # the task lacks an entry of its script
         script = None
     kinds = {RANDOM: _random(env)}
     kinds |= {SINUSOIDAL: _Sinusoidal(env)} if script is None else {SCRIPTED: script}

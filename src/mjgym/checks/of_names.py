@@ -9,7 +9,7 @@ from mjgym.checks.words import Results
 from mjgym.task import Task
 from mjgym.util.suggestions import close
 
-ALIKE = 0.8  # the least similarity of a name that is taken for a misspelt hook
+ALIKE = 0.8  # minimum similarity of a misspelt hook
 # Names in Gymnasium, dm_control and robosuite for the hooks on the left.
 _ELSEWHERE = {
     ("model",): "_load_model load_model make_model build_model get_model mjcf_model",

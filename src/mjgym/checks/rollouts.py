@@ -88,22 +88,22 @@ def not_finite(env: Any) -> dict[str, list[str]]:
         terms["reward()"] = task.reward(terms)
         parts = {"observation": task.observation(view), "reward": terms}
     return {
-        part: [f"{name} = {value}" for name, value in found.items() if not np.isfinite(value).all()]
-        for part, found in parts.items()
+        part: [f"{name} = {value}" for name, value in items.items() if not np.isfinite(value).all()]
+        for part, items in parts.items()
     }
 
 
 @contextmanager
 def _warnings_of_numpy() -> Iterator[list[str]]:
     """Yields a list that holds each different warning with its place when the context has ended."""
-    found: list[str] = []
+    texts: list[str] = []
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        yield found
+        yield texts
     for warning in caught:
         text = f"{warning.message} ({Path(warning.filename).name}:{warning.lineno})"
-        if issubclass(warning.category, RuntimeWarning) and text not in found:
-            found.append(text)
+        if issubclass(warning.category, RuntimeWarning) and text not in texts:
+            texts.append(text)
 
 
 def same(a: Any, b: Any) -> bool:

@@ -19,8 +19,8 @@ from mjgym.task.models import compile_model
 
 STEPS = 60  # control steps of a comparison
 LONGEST_EPISODE = 2000  # control steps of an episode with random actions, at most
-NO_LIMIT = 1000  # control steps of such an episode where the task has no limit
-STARTS = 5  # episodes that are begun to see what begins them
+NO_LIMIT = 1000  # control steps of such an episode without a time limit
+STARTS = 5  # episodes to start
 EXTREME = 300  # control steps with every control at an end of its range, at most
 
 
@@ -34,7 +34,7 @@ class Subject:
         limits = (env.spec.max_episode_steps, env.unwrapped.max_episode_steps)
         self.limit = min((limit for limit in limits if limit is not None), default=None)
         self.task: Task = env.unwrapped.task
-        self.model = compile_model(self.task)  # never simulated: the numbers before any episode
+        self.model = compile_model(self.task)  # never simulated: as before any episode
         self.simulation = Single(compile_model(self.task), self.task.varies)
         self._rng = np.random.default_rng(0)
         self.episodes = Episodes(self.task, self.simulation, lambda i: self._rng)

@@ -13,7 +13,7 @@ Status = Literal["pass", "skipped", "warn", "fail"]
 Result = tuple[Status, str]
 Results = Iterable[Result]
 
-SHOWN = 5  # names in a list of them, at most
+SHOWN = 5  # maximum number of listed names
 LONGEST_MESSAGE = 400  # characters of an error
 TWO_NUMBERS = (
     "v.xp.where takes one plain number, not two, beside an array that says the type:"
@@ -48,7 +48,7 @@ def error_line(error: Exception, cls: type[Task]) -> str:
         if base not in Task.__mro__:
             try:
                 files.add(inspect.getfile(base))
-            except (OSError, TypeError):  # typed in at a prompt
+            except (OSError, TypeError):  # defined at a prompt
                 continue
     frames = [f for f in traceback.extract_tb(error.__traceback__) if f.filename in files]
     where = ""

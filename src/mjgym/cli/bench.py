@@ -191,13 +191,13 @@ def _result(
         subject.close()
     # The median round, so that the ratio is that of adjacent measurements.
     rounds = sorted(zip(rates["ours"], rates["limit"], strict=True), key=lambda r: r[0] / r[1])
-    own, engine = rounds[len(rounds) // 2]
-    found: dict[str, Any] = {
+    our_rate, engine = rounds[len(rounds) // 2]
+    result: dict[str, Any] = {
         "id": id,
         "num_envs": n,
-        "steps_per_second": own,
+        "steps_per_second": our_rate,
         "limit_steps_per_second": engine,
-        "ratio_to_limit": own / engine,
+        "ratio_to_limit": our_rate / engine,
         "reset_seconds": reset,
         "creation_seconds": benchmark.creation_seconds(id, n, threads=threads, on=on),
         "bytes_per_env": None,
@@ -207,7 +207,7 @@ def _result(
         },
     }
     try:
-        found["bytes_per_env"] = (
+        result["bytes_per_env"] = (
             benchmark.memory(id, n, threads=threads)
             if on is None
             else benchmark.memory_on_device(id, n, **on)
@@ -220,9 +220,9 @@ def _result(
         except RuntimeError as error:
             left_out.append(f"{peer}, {n} x {id}: {error}")
         else:
-            ratio = found["steps_per_second"] / rate
-            found["peers"][peer] = {"steps_per_second": rate, "ratio": ratio}
-    return found
+            ratio = result["steps_per_second"] / rate
+            result["peers"][peer] = {"steps_per_second": rate, "ratio": ratio}
+    return result
 
 
 _COLUMNS: dict[str, Callable[[dict[str, Any]], str]] = {

@@ -8,7 +8,7 @@ import typer
 
 from mjgym.cli.ids import find_id
 
-RUNS = Path("runs")  # where `mjgym train` writes runs for which no folder is given
+RUNS = Path("runs")  # default folder of `mjgym train`
 
 
 def beginning(incomplete: str, known: list[str]) -> list[str]:
@@ -22,18 +22,18 @@ def _task(context: typer.Context) -> Any:
 
     # While an option is being completed, arguments after it are not parsed yet.
     words = [context.params.get("id"), context.params.get("target"), *context.args]
-    found = [id for word in words if word and (id := find_id(str(word)))]
-    return registry.registration(found[0]) if found else None
+    ids = [id for word in words if word and (id := find_id(str(word)))]
+    return registry.registration(ids[0]) if ids else None
 
 
 def policies(incomplete: str) -> list[str]:
     """Named policies, and runs in the working folder; after a comma, those of the other team."""
     from mjgym.cli.policies import RANDOM, SCRIPTED, TRAINED, ZERO
 
-    own, comma, begun = incomplete.rpartition(",")
+    first, comma, begun = incomplete.rpartition(",")
     runs = sorted(str(file.parent) for file in RUNS.glob("*/config.yaml"))
     known = [RANDOM, ZERO, TRAINED, SCRIPTED, *runs]
-    return [f"{own}{comma}{word}" for word in beginning(begun, known)]
+    return [f"{first}{comma}{word}" for word in beginning(begun, known)]
 
 
 def cameras(context: typer.Context, incomplete: str) -> list[str]:

@@ -23,7 +23,7 @@ PEERS = (
     "warp-lang",
 )
 SAMPLE = "dmc/cartpole-swingup-v0"
-LAW_SAMPLE = "robosuite/Lift-v0"  # has a law that numba compiles
+LAW_SAMPLE = "robosuite/Lift-v0"  # its law is compiled by numba
 REQUIRED = ("mujoco", "numpy", "gymnasium")
 GPU_TIMEOUT = 20.0  # s
 
@@ -44,7 +44,7 @@ def examine() -> dict[str, Any]:
     chosen = _chosen()
     refusal = _load_engine()
 
-    from mjgym.cli.gl import gl_report  # only now can it be imported
+    from mjgym.cli.gl import gl_report  # importable only now
 
     print_ = _simulate(problems)
     gpus = _gpus(problems)
@@ -91,7 +91,7 @@ def _load_engine() -> str:
     import mjgym
 
     try:
-        _ = mjgym.Task  # has the package read, and with it the engine
+        _ = mjgym.Task  # load the package, and the engine with it
     except ImportError as error:
         if os.environ.pop("MUJOCO_GL", None) is None:
             raise
@@ -198,7 +198,7 @@ def _warp(
         warp: Any = importlib.import_module("warp")
         warp.config.log_level = warp.LOG_ERROR
         warp.init()
-        found = [
+        devices = [
             {
                 "device": str(device),
                 "name": device.name,
@@ -207,11 +207,11 @@ def _warp(
             }
             for device in warp.get_devices()
         ]
-    except Exception as error:  # whatever a driver has to say
+    except Exception as error:  # any error of a driver
         problem = f"Warp does not start: {type(error).__name__}: {error}"
         problems.append({"problem": problem, "fix": "pip install --force-reinstall warp-lang"})
         return []
-    if gpus and len(found) == 1:
+    if gpus and len(devices) == 1:
         driver = gpus[0].get("driver_version", "?")
         problems.append(
             {
@@ -219,7 +219,7 @@ def _warp(
                 "fix": "update the driver, or install a warp-lang for the CUDA that it has",
             }
         )
-    return found
+    return devices
 
 
 def _judge_gl(
@@ -275,14 +275,14 @@ def _judge_versions(problems: list[Problem]) -> None:
         return
     for requirement in wanted:
         name = re.split(r"[\s<>=!;\[]", requirement, maxsplit=1)[0]
-        found = _version(name)
-        if name not in REQUIRED or found is None or "extra ==" in requirement:
+        version = _version(name)
+        if name not in REQUIRED or version is None or "extra ==" in requirement:
             continue
         for sign, bound in _BOUND.findall(requirement.partition(";")[0]):
-            if not _holds(_numbers(found), sign, _numbers(bound)):
+            if not _holds(_numbers(version), sign, _numbers(bound)):
                 problems.append(
                     {
-                        "problem": f"{name} {found} is installed, needed is {requirement}",
+                        "problem": f"{name} {version} is installed, needed is {requirement}",
                         "fix": f'pip install "{requirement}"',
                     }
                 )

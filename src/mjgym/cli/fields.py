@@ -37,22 +37,22 @@ def arguments(id: str, settings: list[str]) -> dict[str, Any]:
     """
     from mjgym import registry
 
-    found: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     hints = _hints(registry.registration(id).task_class)
     for setting in settings:
         name, equals, text = setting.partition("=")
         if not equals or not name.isidentifier():
             raise typer.BadParameter(f"{setting!r} is not of the form name=value.")
-        if name in found:
+        if name in values:
             raise typer.BadParameter(f"{name} is set twice.")
-        found[name] = _value(name, text, hints.get(name))
-    return found
+        values[name] = _value(name, text, hints.get(name))
+    return values
 
 
 def _hints(cls: type) -> dict[str, Any]:
     try:
         return typing.get_type_hints(cls)
-    except NameError:  # a type that is imported for checkers only
+    except NameError:  # a type imported for type checkers only
         return {}
 
 
@@ -114,7 +114,7 @@ _CONVERT: dict[Any, Callable[[str], Any]] = {
     str: str,
     types.NoneType: _none,
     None: _literal,
-    Any: _literal,  # of a field that takes words as well as numbers or dicts
+    Any: _literal,  # a field of words, numbers or dicts
 }
 
 

@@ -12,7 +12,7 @@ BACKENDS: tuple[str, ...] = {"darwin": ("cgl", "glfw"), "win32": ("glfw",)}.get(
 )
 TIMEOUT = 60.0  # s
 SAMPLE = "dmc/cartpole-swingup-v0"
-FRAMES, SIZE = 16, 84  # to time, and their width and height in pixels
+FRAMES, SIZE = 16, 84  # number of frames, and their sides in pixels
 
 _TIMER = """
 import sys, time

@@ -17,10 +17,10 @@ if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderResult
 
 INDEX = "index.md"
-_LISTED = re.compile(r"\]\((\w+)\.md\)")  # a link of the index
+_LISTED = re.compile(r"\]\((\w+)\.md\)")  # a link in the index
 _COMMENT = re.compile(r"<!--.*?-->\n?", re.DOTALL)
 _LINK = re.compile(r"(?<!!)\[([^\]\n]+)\]\([^)\n]+\)")
-WIDTH = 104  # columns, at most: a line of code, and how far it is indented
+WIDTH = 104  # columns, at most: an indented line of code
 
 
 @dataclass(frozen=True)
@@ -96,15 +96,15 @@ def guide(
         return
     wanted = re.sub(r"\.(md|py)$", "", name).replace("-", "_").lower()
     known = runnable | known
-    found = known.get(wanted)
-    if found is None:
+    page = known.get(wanted)
+    if page is None:
         hint = or_else(name, known)
         raise typer.BadParameter(f"there is no guide {name!r}{hint}", param_hint="'[NAME]'")
     if markdown:
-        print(found.text)
+        print(page.text)
         return
     out = console()
-    text = f"```python\n{found.text}```" if wanted in runnable else found.text
+    text = f"```python\n{page.text}```" if wanted in runnable else page.text
     shown = _rendered(text)
     if out.is_terminal:
         os.environ.setdefault("LESS", "FRX")  # colours, and no pager for a single screen

@@ -13,7 +13,7 @@ import typer
 
 from mjgym.util.suggestions import close
 
-_ALIKE = 0.5  # of what is typed, which is shorter than an id
+_ALIKE = 0.5  # lower than usual, as input is shorter than an id
 
 
 class ModuleError(Exception):
@@ -40,10 +40,10 @@ def known_id(value: str) -> str:
     module, _, id = value.rpartition(":")
     if module:
         import_named(module)
-    found = find_id(id) if module else _find_here(id)
-    if found is None:
+    registered = find_id(id) if module else _find_here(id)
+    if registered is None:
         raise typer.BadParameter(f"there is no id {id!r}.{nearest_ids(id)}{_own(module, id)}")
-    return found
+    return registered
 
 
 def run_folder(value: str) -> bool:
@@ -67,25 +67,25 @@ def _id_of_run(folder: Path) -> str:
         id = str(RunFolder(folder).settings().get("id", ""))
     except RunError as error:
         raise typer.BadParameter(f"{error}.") from None
-    found = find_id(id)
-    if found is None:
+    registered = find_id(id)
+    if registered is None:
         raise typer.BadParameter(
             f"{folder} is a run of {id!r}, which is not registered: name its module,"
             f' "path/to/file.py:{id}", and give --policy {folder}'
         )
-    return found
+    return registered
 
 
 def _only_id(file: str) -> str:
     try:
-        found = ids_of(file)
+        registered = ids_of(file)
     except ModuleError as error:
         raise typer.BadParameter(str(error)) from None
-    if len(found) > 1:
+    if len(registered) > 1:
         raise typer.BadParameter(
-            f"{file} registers {', '.join(found)}: name one, {file}:{found[0]}"
+            f"{file} registers {', '.join(registered)}: name one, {file}:{registered[0]}"
         )
-    return found[0]
+    return registered[0]
 
 
 def import_named(module: str) -> None:
@@ -102,11 +102,11 @@ def import_named(module: str) -> None:
 
 def _find_here(id: str) -> str | None:
     """The id in a file of the working folder, if it is not registered yet."""
-    found = find_id(id)
-    if found is None and (file := _file_that_registers(id)):
+    registered = find_id(id)
+    if registered is None and (file := _file_that_registers(id)):
         import_named(file)
-        found = find_id(id)
-    return found
+        registered = find_id(id)
+    return registered
 
 
 def _file_that_registers(id: str) -> str | None:
@@ -114,12 +114,12 @@ def _file_that_registers(id: str) -> str | None:
     if not re.fullmatch(r"[\w.-]+/[\w.-]+", id):
         return None
     pattern = re.compile(rf"""register\(\s*["']{re.escape(id)}(-v\d+)?["']""")
-    found = []
+    files = []
     for file in sorted(Path().glob("*.py")):
         with contextlib.suppress(OSError, UnicodeDecodeError):
             if pattern.search(file.read_text(encoding="utf-8")):
-                found.append(str(file))
-    return found[0] if len(found) == 1 else None
+                files.append(str(file))
+    return files[0] if len(files) == 1 else None
 
 
 def known_ids(values: list[str]) -> list[str]:
@@ -147,10 +147,10 @@ def completed(incomplete: str) -> list[str]:
     if "/" in incomplete:
         return [id for id in known if id.startswith(incomplete)]
     bare = {id.partition("/")[2]: id for id in known}
-    found = [name for name, id in bare.items() if name.startswith(incomplete)]
+    names = [name for name, id in bare.items() if name.startswith(incomplete)]
     spaces = dict.fromkeys(f"{id.partition('/')[0]}/" for id in known)
     begun = [space for space in spaces if space.startswith(incomplete)]
-    return [*begun, *(name for name in found if find_id(name) == bare[name])]
+    return [*begun, *(name for name in names if find_id(name) == bare[name])]
 
 
 RUN = "mjgym.run"  # in the context of a command: the folder of a run that stands for its id
@@ -215,18 +215,18 @@ def ids_of(value: str) -> list[str]:
     before = set(registry.ids())
     module = load(value)
     prefixes = (module.__name__, f"{module.__name__}.")
-    found = [
+    ids = [
         id
         for id in registry.ids()
         if id not in before
         or (name := registry.registration(id).task_class.__module__) == prefixes[0]
         or name.startswith(prefixes[1])
     ]
-    if not found:
+    if not ids:
         raise typer.BadParameter(
             f'{value} registers no ids: put @register("my/task-v0") above the task\'s class'
         )
-    return found
+    return ids
 
 
 def _is_file(value: str) -> bool:
@@ -266,7 +266,7 @@ def _load_file(path: Path) -> ModuleType:
         raise typer.BadParameter(f"there is no file {path}.")
     path = path.resolve()
     folder = str(path.parent)
-    if folder not in sys.path:  # for what stands beside it
+    if folder not in sys.path:  # for modules beside it
         sys.path.insert(0, folder)
     there = sys.modules.get(path.stem)
     if there is not None and getattr(there, "__file__", None) == str(path):

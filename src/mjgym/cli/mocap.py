@@ -53,15 +53,15 @@ def mocap(
     """
     several = not clip or Path(clip).expanduser().is_dir()
     try:
-        found = _read(clip, out, several, body, timestep, interpolation, rate)
+        clips = _read(clip, out, several, body, timestep, interpolation, rate)
     except (ValueError, OSError) as error:
         raise typer.BadParameter(str(error)) from None
     if out is not None:
-        _write(found)
+        _write(clips)
     if json:
-        print_json([data for data, *_ in found] if several else found[0][0])
+        print_json([data for data, *_ in clips] if several else clips[0][0])
         return
-    for k, (data, *_) in enumerate(found):
+    for k, (data, *_) in enumerate(clips):
         console().print(*([""] if k else []), facts(_shown(data)), sep="\n")
 
 
@@ -86,7 +86,7 @@ def _read(
     if not paths:
         raise ValueError(f"clips: no {AMC} file in the folder {clip!r}")
     outs = [None if out is None else _out(path, out, several) for path in paths]
-    found = []
+    clips = []
     for path, target in zip(paths, outs, strict=True):
         read = read_amc(path, rate)
         scale = SCALE_V2020 if body == "2020" else 1.0
@@ -102,8 +102,8 @@ def _read(
             "timestep": trajectory.timestep,
             "written": None,
         }
-        found.append((data, trajectory, target))
-    return found
+        clips.append((data, trajectory, target))
+    return clips
 
 
 def _write(found: list[tuple[dict[str, Any], "Trajectory", Path | None]]) -> None:

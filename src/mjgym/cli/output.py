@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
-PIPED_WIDTH = 200  # columns where there is no terminal; a line that is cut cannot be searched
-NARROW = 70  # columns, below which a table would have more folds than lines
+PIPED_WIDTH = 200  # columns without a terminal, enough to search whole lines
+NARROW = 70  # columns, below which a table would mostly fold
 
 
 def console(*, stderr: bool = False) -> "Console":
@@ -61,7 +61,7 @@ def table(*columns: str, right: tuple[str, ...] = (), fold: tuple[str, ...] = ()
     from rich import box
     from rich.table import Table
 
-    made = Table(
+    grid = Table(
         box=box.SIMPLE_HEAD,
         show_edge=False,
         pad_edge=False,
@@ -69,13 +69,13 @@ def table(*columns: str, right: tuple[str, ...] = (), fold: tuple[str, ...] = ()
         header_style="bold",
     )
     for title in columns:
-        made.add_column(
+        grid.add_column(
             title,
             justify="right" if title in right else "left",
             overflow="fold",
             ratio=1 if title in fold else None,
         )
-    return made
+    return grid
 
 
 def fits(out: "Console", made: "Table") -> bool:
@@ -97,12 +97,12 @@ def facts(rows: dict[str, str]) -> "Table":
     """A table of names and values."""
     from rich.table import Table
 
-    made = Table.grid(padding=(0, 2))
-    made.add_column(style="dim", no_wrap=True)
-    made.add_column(overflow="fold")
+    grid = Table.grid(padding=(0, 2))
+    grid.add_column(style="dim", no_wrap=True)
+    grid.add_column(overflow="fold")
     for name, value in rows.items():
-        made.add_row(name, value)
-    return made
+        grid.add_row(name, value)
+    return grid
 
 
 def print_json(data: Any) -> None:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 NAMESPACE = "dmc"
 _ID = re.compile(rf"{NAMESPACE}/(?P<domain>\w+)-(?P<task>\w+)-v\d+")
-_START = 120.0  # s, that a peer may take to load and to make its environments
+_START = 120.0  # s, for a peer to load and make its environments
 
 
 def domain_and_task(id: str) -> tuple[str, str]:

@@ -23,7 +23,7 @@ FORM = (
 OF_TEAMS = ' Of two teams, one each: "home,away".'
 HELP = f"{FORM} from observation to action.{OF_TEAMS}"
 DEFAULT = "that of the run, else random"
-_UNBOUNDED = 1.0  # where an action has no bound
+_UNBOUNDED = 1.0  # bound of unlimited actions
 
 Policy = Callable[[Any], np.ndarray]
 
@@ -44,8 +44,8 @@ def of_teams(text: str) -> tuple[str, dict[str, str]]:
         text: of the command: "random,zero" gives "random" and {"opponent": "still"}; without a
             comma, the other team keeps its default.
     """
-    own, comma, other = text.partition(",")
-    return own, {"opponent": {ZERO: "still"}.get(other, other)} if comma else {}
+    agent, comma, other = text.partition(",")
+    return agent, {"opponent": {ZERO: "still"}.get(other, other)} if comma else {}
 
 
 def load_policy(text: str, env: Any, *, seed: int | None = None) -> Policy:
@@ -98,12 +98,12 @@ def _packaged(env: Any) -> Callable[[Any], Any]:
     from mjgym.policies import trained
 
     try:
-        found = trained.of(env.spec.id)
-        found.about.check(env)
+        bundled = trained.of(env.spec.id)
+        bundled.about.check(env)
     except trained.TrainedError as error:
         raise _refused(f"{error}.") from None
-    _require_spaces(f"the trained policy of {env.spec.id}", found.policy, env)
-    return found.policy
+    _require_spaces(f"the trained policy of {env.spec.id}", bundled.policy, env)
+    return bundled.policy
 
 
 def _scripted(env: Any) -> Callable[[Any], Any]:
@@ -162,11 +162,11 @@ def _of_file(file: str, env: Any) -> Callable[[Any], Any]:
     from mjgym.policies import network as policy
 
     try:
-        found = policy.load(file)
+        loaded = policy.load(file)
     except (OSError, policy.PolicyError) as error:
         raise _refused(str(error)) from None
-    _require_spaces(file, found, env)
-    return found
+    _require_spaces(file, loaded, env)
+    return loaded
 
 
 def _require_spaces(name: str, policy: "AnyPolicy", env: Any) -> None:
@@ -206,19 +206,19 @@ def _find(text: str) -> Callable[[Any], Any]:
     if not colon or not module or not name:
         raise _refused(f"{text!r} is not {FORM}.")
     try:
-        found: Any = load(module)
+        attribute: Any = load(module)
     except typer.BadParameter:
         raise _refused(f"there is no module {module!r}.") from None
     except ModuleError as error:
         raise _refused(str(error)) from None
     for part in name.split("."):
         try:
-            found = getattr(found, part)
+            attribute = getattr(attribute, part)
         except AttributeError:
             raise _refused(f"{module} has no {name}.") from None
-    if not callable(found):
-        raise _refused(f"{text} is not a function but {type(found).__name__}.")
-    function: Callable[[Any], Any] = found
+    if not callable(attribute):
+        raise _refused(f"{text} is not a function but {type(attribute).__name__}.")
+    function: Callable[[Any], Any] = attribute
     return function
 
 
@@ -263,6 +263,6 @@ class _Checked:
 def _failure(text: str, error: Exception) -> str:
     """The error of a policy in one line, with the place that raised it."""
     message = " ".join(str(error).split())
-    frames = traceback.extract_tb(error.__traceback__)[1:]  # the first is the call from here
+    frames = traceback.extract_tb(error.__traceback__)[1:]  # without the call from here
     where = f" ({Path(frames[-1].filename).name}:{frames[-1].lineno})" if frames else ""
     return f"{text} failed: {type(error).__name__}: {message}{where}"

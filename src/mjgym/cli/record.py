@@ -21,8 +21,8 @@ from mjgym.util.packaged import install
 if TYPE_CHECKING:
     from mjgym.rendering.film import Draw, Film
 
-AFTER_SUCCESS = 1.0  # s, for which a scripted policy is shown once it has succeeded
-UNLIMITED = 1000  # control steps of an episode that has no time limit
+AFTER_SUCCESS = 1.0  # s to show a scripted policy after success
+UNLIMITED = 1000  # control steps of an episode without time limit
 MAX_SIDE = 8192  # pixels of a frame with all its tiles; few players show more
 
 
@@ -105,8 +105,8 @@ def record(
     }
     with contextlib.ExitStack() as stack:
         policy, opponent = of_teams(chosen(policy, context))
-        made = _make(id, set or [], envs, drawing, opponent)
-        player = _Player(made, envs, columns, drawing["camera"])
+        env = _make(id, set or [], envs, drawing, opponent)
+        player = _Player(env, envs, columns, drawing["camera"])
         if policy == SCRIPTED and steps is None:
             player.patience = math.ceil(AFTER_SUCCESS / player.control_timestep)
         stack.callback(player.env.close)
@@ -171,8 +171,8 @@ class _Player:
         self.returns: list[float] = []
         self.patience: int | None = None
         self._columns = columns
-        self._still: dict[int, Any] = {}  # the last shots of those that have ended
-        self._drawn: dict[int, tuple[Any, np.ndarray]] = {}  # theirs, by the shots' identities
+        self._still: dict[int, Any] = {}  # last shots of ended episodes
+        self._drawn: dict[int, tuple[Any, np.ndarray]] = {}  # their images, by id of the shots
 
     def limit(self, steps: int | None) -> int:
         """Maximum control steps of an episode, if `steps` are asked for."""
@@ -278,11 +278,11 @@ def _record(
     with Progress(*columns, console=shown, transient=True, disable=not shown.is_terminal) as bar:
         task = bar.add_task("recording", total=episodes * limit)
         for episode in range(episodes):
-            seen = player.play(act, limit, seed + episode * player.count)
-            for step, _ in enumerate(seen):
+            played = player.play(act, limit, seed + episode * player.count)
+            for step, _ in enumerate(played):
                 film.add(player.scene())
                 bar.update(task, completed=episode * limit + step)
-            film.flush()  # while the model is this episode's
+            film.flush()  # while the model has this episode's fields
         film.finish()
 
 

@@ -18,7 +18,7 @@ def seeds_of(text: str, hint: str) -> tuple[int, ...]:
     Raises:
         typer.BadParameter: the text is invalid, or names too many.
     """
-    found: dict[int, None] = {}
+    seeds: dict[int, None] = {}
     for part in text.split(","):
         first, dash, last = part.strip().partition("-")
         if not first.isdecimal() or (dash and not last.isdecimal()):
@@ -28,8 +28,8 @@ def seeds_of(text: str, hint: str) -> tuple[int, ...]:
         end = int(last) if dash else int(first)
         if not 0 <= end - int(first) < MOST or end >= 2**31:
             raise typer.BadParameter(f"{part.strip()!r} is no range of seeds", param_hint=hint)
-        found |= dict.fromkeys(range(int(first), end + 1))
-    return tuple(found)
+        seeds |= dict.fromkeys(range(int(first), end + 1))
+    return tuple(seeds)
 
 
 def run_each(commands: Mapping[int, Sequence[str]], jobs: int) -> bool:

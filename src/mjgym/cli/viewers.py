@@ -69,10 +69,10 @@ def terminable() -> Iterator[None]:
         del frame
         raise SystemExit(128 + number)
 
-    if threading.current_thread() is not threading.main_thread():  # where no signal arrives
+    if threading.current_thread() is not threading.main_thread():  # signals arrive only there
         yield
         return
-    names = ("SIGTERM", "SIGHUP")  # the second is not on Windows
+    names = ("SIGTERM", "SIGHUP")  # Windows lacks the second
     numbers = [getattr(signal, name) for name in names if hasattr(signal, name)]
     before = {number: signal.signal(number, end) for number in numbers}
     try:

@@ -59,7 +59,7 @@ def attempts(
     observation, _ = envs.reset(seed=seeds.tolist())
     recordings = [Recording(_row(observation, i), int(seeds[i])) for i in range(count)]
     generators = [_generator(each) for each in seeds]
-    held = np.zeros(count, dtype=np.int64)  # control steps that the goal has been reached for
+    held = np.zeros(count, dtype=np.int64)  # control steps at the goal
     finished: dict[int, Attempt] = {}
     while True:
         states = plain.get_state()

@@ -193,7 +193,7 @@ def remake(about: About, given: Mapping[str, Any]) -> gymnasium.Env[Any, Any]:
         )
     try:
         return gymnasium.make(id, **{**about.kwargs, **given})
-    except Exception as error:  # of any part of a task that an argument of the file reaches
+    except Exception as error:  # from any part of a task
         raise DemonstrationError(
             f"the dataset's environment {id!r} cannot be made: {error}"
         ) from None
@@ -203,8 +203,8 @@ def _code(about: About) -> list[str]:
     """References to code outside the package, except the class of a registered id."""
     registered = registrations.get(about.id)
     cls = None if registered is None else registered.task_class
-    own = "" if cls is None else f"{cls.__module__}:{cls.__qualname__}"
-    return [text for text in about.code if text != own]
+    registered_class = "" if cls is None else f"{cls.__module__}:{cls.__qualname__}"
+    return [text for text in about.code if text != registered_class]
 
 
 def require_plain(kwargs: Mapping[str, Any], code: Iterable[str] = ()) -> None:

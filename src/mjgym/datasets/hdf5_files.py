@@ -14,9 +14,9 @@ from mjgym.datasets.recording import DAMAGE, MOST_BYTES, DemonstrationError
 from mjgym.util.packaged import install
 from mjgym.util.suggestions import did_you_mean
 
-REFERENCES = "demos"  # at the beginning of a file of this package: to its demonstrations
+REFERENCES = "demos"  # of a file of this package, to its demonstrations
 INSTALL = install("robomimic")
-END = 1 << 48  # a size that no file has
+END = 1 << 48  # larger than any file
 
 
 def h5py() -> Any:
@@ -51,9 +51,9 @@ class _Padded(io.RawIOBase):
     def readinto(self, buffer: Any) -> int:
         view = memoryview(buffer).cast("B")
         self._file.seek(min(self._at, self._size))
-        found = self._file.read(len(view))
-        view[: len(found)] = found
-        view[len(found) :] = bytes(len(view) - len(found))
+        content = self._file.read(len(view))
+        view[: len(content)] = content
+        view[len(content) :] = bytes(len(view) - len(content))
         self._at += len(view)
         return len(view)
 
@@ -82,7 +82,7 @@ class File:
         self._h5py = h5py()
         self._path = Path(name).expanduser()
         self.name = name
-        self._cut: int | None = None  # where the file has been cut off
+        self._cut: int | None = None  # size of a truncated file
         self.note = ""
         if not self._path.is_file():
             near = [str(p) for p in self._path.parent.glob("*") if p.suffix in SUFFIXES]
@@ -119,8 +119,8 @@ class File:
         """Names of demonstrations, in order; candidates if the file is truncated."""
         if self._cut is not None and REFERENCES in file:
             with contextlib.suppress(*DAMAGE):
-                found = [k for k, reference in enumerate(file[REFERENCES][:]) if reference]
-                return [f"demo_{k}" for k in found]
+                numbers = [k for k, reference in enumerate(file[REFERENCES][:]) if reference]
+                return [f"demo_{k}" for k in numbers]
         names: list[str] = []
         with contextlib.suppress(*DAMAGE):
             names = [name for name in file["data"] if re.fullmatch(r"demo_\d+", name)]
@@ -164,12 +164,12 @@ def _datasets(root: Any) -> Iterator[Any]:
         ValueError: a link or a dataset leads out of the file, or in a cycle.
     """
     hard = h5py().HardLink
-    left, seen = [root], set()
+    left, visited = [root], set()
     while left:
         group = left.pop()
-        if group.id in seen:
+        if group.id in visited:
             raise ValueError(f"{group.name} contains itself")
-        seen.add(group.id)
+        visited.add(group.id)
         for name in group:
             if not isinstance(group.get(name, getlink=True), hard):
                 raise ValueError(f"{name} leads elsewhere")

@@ -109,14 +109,14 @@ def spread(observation: Any, layout: Mapping[str, tuple[int, ...]]) -> dict[str,
 
 def keyed(entries: Mapping[str, Any]) -> dict[str, np.ndarray]:
     """The entries of an observation by LeRobot's keys, vectors as float32."""
-    found = {
+    keyed_entries = {
         key: np.concatenate([np.ravel(entries[name]) for name in names]).astype(np.float32)
         for key, names in vectors(entries).items()
     }
     for name, value in entries.items():
         if np.asarray(value).dtype == np.uint8:
-            found[image_key(name)] = value
-    return found
+            keyed_entries[image_key(name)] = value
+    return keyed_entries
 
 
 def _names(entries: Mapping[str, Any], names: list[str]) -> list[str]:
@@ -223,9 +223,9 @@ class LeRobotWriter:
             robot_type="mjgym",
             use_videos=False,
         )
-        own = self._root / OWN
-        own.mkdir()
-        (own / ABOUT).write_text(json.dumps(self._about))
+        folder = self._root / OWN
+        folder.mkdir()
+        (folder / ABOUT).write_text(json.dumps(self._about))
 
     @property
     def _root(self) -> Path:
@@ -238,7 +238,7 @@ class LeRobotWriter:
         Raises:
             DemonstrationError: it cannot be written.
         """
-        if self._saving:  # LeRobot's frames and its list of episodes may differ by now
+        if self._saving:  # LeRobot's frames and list of episodes may disagree
             raise DemonstrationError(f"{self.name!r}: nothing follows an episode that was cut off")
         try:
             if self._dataset is None:
@@ -277,7 +277,7 @@ class LeRobotWriter:
         if self._stage is None:
             return
         self._dataset.finalize()
-        shutil.rmtree(self._root / "images", ignore_errors=True)  # copies, from before an episode
+        shutil.rmtree(self._root / "images", ignore_errors=True)  # temporary copies
         stage, self._stage = self._stage, None
         if not self.kept:
             shutil.rmtree(stage)
@@ -301,17 +301,17 @@ def _is_exact(name: str) -> bool:
 
 def _exact(episode: Episode) -> dict[str, Any]:
     """The parts of an episode that LeRobot's frames lack."""
-    found: dict[str, Any] = {name: getattr(episode, name) for name in EXACT}
+    arrays: dict[str, Any] = {name: getattr(episode, name) for name in EXACT}
     seen = episode.observations if isinstance(episode.observations, Mapping) else None
     for name, rows in ({FLAT: episode.observations} if seen is None else seen).items():
-        wide = rows.dtype not in (np.uint8, np.float32)  # in float32 it would not be the same
-        found[f"{'whole' if wide else 'last'}/{name}"] = rows if wide else rows[-1]
+        wide = rows.dtype not in (np.uint8, np.float32)  # not exact in float32
+        arrays[f"{'whole' if wide else 'last'}/{name}"] = rows if wide else rows[-1]
     if episode.actions.dtype != np.float32:
-        found[ACTION] = episode.actions
-    found |= {f"state/{name}": rows for name, rows in episode.states.items()}
+        arrays[ACTION] = episode.actions
+    arrays |= {f"state/{name}": rows for name, rows in episode.states.items()}
     if episode.seed is not None:
-        found["seed"] = episode.seed
-    return found
+        arrays["seed"] = episode.seed
+    return arrays
 
 
 def load(name: str) -> "LeRobotDemonstrations":
@@ -352,7 +352,7 @@ class LeRobotDemonstrations:
             with _quiet():
                 self._dataset = lerobot.LeRobotDataset(repo, root=folder)
                 self._frames = self._dataset.hf_dataset.with_format(None)
-        except Exception as error:  # of any of the packages that read it
+        except Exception as error:  # from any package that reads it
             raise DemonstrationError(f"{name!r} cannot be read: {_first_line(error)}") from None
         self.count = int(self._dataset.num_episodes)
         self._own = Path(self._dataset.root) / OWN
@@ -415,13 +415,13 @@ class LeRobotDemonstrations:
             rows |= dict(zip(names, parts, strict=True))
         if self._layout and FLAT in one:
             rows[FLAT] = np.concatenate([rows[name] for name in self._layout], axis=-1)
-        found = wholes | {
+        entry_rows = wholes | {
             name: np.concatenate([rows[name].reshape(-1, *np.shape(last)), last[None]])
             for name, last in lasts.items()
         }
         states = {n.removeprefix("state/"): x for n, x in exact.items() if n.startswith("state/")}
         return Episode(
-            observations={n: found[n] for n in order} if self._entries else found[FLAT],
+            observations={n: entry_rows[n] for n in order} if self._entries else entry_rows[FLAT],
             actions=exact.get(ACTION, columns[ACTION].astype(np.float32)),
             states=states,
             seed=int(exact["seed"]) if "seed" in exact else None,
@@ -433,13 +433,13 @@ def _of_others(columns: Mapping[str, np.ndarray], steps: int) -> Episode:
     def flags(key: str) -> np.ndarray:
         return columns[key].reshape(steps).astype(bool) if key in columns else np.zeros(steps, bool)
 
-    seen = {FLAT if key == STATE else key: rows for key, rows in _observed(columns)}
-    seen = {name: np.concatenate([rows, rows[-1:]]) for name, rows in seen.items()}
+    observed = {FLAT if key == STATE else key: rows for key, rows in _observed(columns)}
+    observed = {name: np.concatenate([rows, rows[-1:]]) for name, rows in observed.items()}
     rewards = columns.get(REWARD, np.zeros(steps))
     truncations = np.zeros(steps, bool)
     truncations[-1] = not flags(DONE)[-1]
     return Episode(
-        observations=seen[FLAT] if list(seen) == [FLAT] else seen,
+        observations=observed[FLAT] if list(observed) == [FLAT] else observed,
         actions=columns[ACTION].astype(np.float32),
         rewards=rewards.reshape(steps).astype(float),
         terminations=flags(DONE),

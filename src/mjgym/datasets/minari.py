@@ -25,7 +25,7 @@ SUCCESS, STATE = "success", "state"
 ENTRIES = "mjgym_entries"  # in Minari's metadata: the names of a dict observation
 INSTALL = install("minari")
 _SITE = "https://github.com/mjgym/mjgym"
-_UNKNOWN = "unknown"  # where Minari wants a word
+_UNKNOWN = "unknown"  # Minari requires a value
 
 
 def _minari() -> Any:
@@ -83,7 +83,7 @@ class MinariWriter:
                 f'Minari cannot write observations with a "/" in a name, as {folders[0]!r}:'
                 ' take observation="flat"'
             )
-        specification(env, name)  # Minari would leave one out that JSON cannot hold
+        specification(env, name)  # Minari would drop a spec that JSON cannot hold
         self.name = name
         self.kept = 0
         self._env = env
@@ -144,7 +144,7 @@ class MinariWriter:
             jpeg_encoding=False,
         )
         entries = _entries(self._env.observation_space)
-        dataset.storage.update_metadata({ENTRIES: entries})  # in order, which spaces do not keep
+        dataset.storage.update_metadata({ENTRIES: entries})  # in order, unlike spaces
         return dataset
 
     def close(self) -> None:
@@ -181,7 +181,7 @@ class MinariDemonstrations:
 
             hint = or_else(name, minari.list_local_datasets())
             raise DemonstrationError(f"there is no dataset {name!r}{hint}") from error
-        except Exception as error:  # of what Minari makes of damaged metadata
+        except Exception as error:  # damaged metadata
             raise DemonstrationError(f"{name!r} is damaged: {error}") from None
         self.name, self.note = name, ""
         self.count = int(self._dataset.total_episodes)
@@ -216,7 +216,7 @@ class MinariDemonstrations:
         """An episode, by its number from 0."""
         try:
             return self._read(number).validated()
-        except Exception as error:  # of Minari, which checks nothing itself
+        except Exception as error:  # Minari checks nothing
             raise DemonstrationError(
                 f"{self.name!r}: episode {number} is damaged: {error}"
             ) from None
@@ -232,19 +232,19 @@ class MinariDemonstrations:
 
     def _read(self, number: int) -> Episode:
         self._require_bounded(number)
-        (found,) = self._dataset.iterate_episodes([number])
+        (episode,) = self._dataset.iterate_episodes([number])
         (metadata,) = self._dataset.storage.get_episode_metadata([number])
-        infos, seen = found.infos or {}, found.observations
-        if isinstance(seen, dict):  # HDF5 has sorted them
-            order = self._dataset.storage.metadata.get(ENTRIES, seen)
-            seen = {name: seen[name] for name in order}
-        successes = infos.get(SUCCESS, np.zeros(len(found.actions) + 1, dtype=bool))
+        infos, observations = episode.infos or {}, episode.observations
+        if isinstance(observations, dict):  # sorted by HDF5
+            order = self._dataset.storage.metadata.get(ENTRIES, observations)
+            observations = {name: observations[name] for name in order}
+        successes = infos.get(SUCCESS, np.zeros(len(episode.actions) + 1, dtype=bool))
         return Episode(
-            observations=seen,
-            actions=found.actions,
-            rewards=found.rewards,
-            terminations=found.terminations,
-            truncations=found.truncations,
+            observations=observations,
+            actions=episode.actions,
+            rewards=episode.rewards,
+            terminations=episode.terminations,
+            truncations=episode.truncations,
             successes=np.asarray(successes, dtype=bool)[1:],
             states=dict(_flat(infos.get(STATE, {}))),
             seed=metadata.get("seed"),
@@ -262,7 +262,7 @@ def _require_spaces(name: str) -> None:
 
     folder = get_dataset_path(name) / "data"
     if not folder.is_dir():
-        return  # Minari says that there is none
+        return  # Minari reports missing datasets
     try:
         metadata = MinariStorage.read_raw_metadata(folder)
         stated = all(isinstance(metadata[f"{x}_space"], str) for x in ("observation", "action"))

@@ -27,7 +27,7 @@ class Recorder(gymnasium.Wrapper[Any, Any, Any, Any]):
         super().__init__(env)
         self._writer = writer
         self._recording: Recording | None = None
-        self._before: State | None = None  # the state before a step that is being made
+        self._before: State | None = None  # the state before the current step
 
     @property
     def name(self) -> str:

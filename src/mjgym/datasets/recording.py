@@ -104,8 +104,8 @@ class Episode:
             if values.shape != (steps,):
                 raise DemonstrationError(f"{name} have the shape {values.shape}, not ({steps},)")
             _require_numbers(name, values)
-        seen = self.observations
-        rows = seen if isinstance(seen, Mapping) else {"observations": seen}
+        observed = self.observations
+        rows = observed if isinstance(observed, Mapping) else {"observations": observed}
         for name, values in rows.items():
             if np.shape(values)[:1] != (steps + 1,):
                 raise DemonstrationError(
@@ -160,7 +160,7 @@ class Episode:
             observation, reward, terminated, truncated, _ = env.step(action)
             ended = (bool(terminated), bool(truncated))
             recorded = (bool(self.terminations[t]), bool(self.truncations[t]))
-            same_end = ended == recorded or t == len(self) - 1  # where a person ended it
+            same_end = ended == recorded or t == len(self) - 1  # ended by hand
             same = _same(observation, self.observation(t + 1)) and reward == self.rewards[t]
             if not (same and same_end):
                 return Replayed(t, touched, t)

@@ -29,12 +29,12 @@ from mjgym.mjcf.written_fields import with_fields
 from mjgym.util import atomic, plugins
 
 GYM = 2  # robomimic's EnvType
-FLAT = "flat"  # the key of an observation that is one vector, as of robomimic's Gym environments
-OBJECT = "object"  # the key of all that is no robot's, as of robosuite's environments
+FLAT = "flat"  # key of a vector observation, as in robomimic's Gym environments
+OBJECT = "object"  # key of all non-robot entries, as in robosuite
 OF_ROBOTS = re.compile(r"robot\d+_")
 VALID = 0.1  # of the demonstrations
-OWN = "mjgym"  # the attribute of our own files
-MOST = 8192  # demonstrations that there are references to
+OWN = "mjgym"  # attribute of this package's files
+MOST = 8192  # maximum number of references
 
 
 def key_of(entry: str) -> str:
@@ -53,16 +53,16 @@ def keyed(observation: Any, lead: int = 0) -> dict[str, np.ndarray]:
     """
     if not isinstance(observation, Mapping):
         return {FLAT: np.asarray(observation)}
-    found = {key_of(name): np.asarray(rows) for name, rows in observation.items()}
-    robots = [name for name in found if OF_ROBOTS.match(name)]
+    entries = {key_of(name): np.asarray(rows) for name, rows in observation.items()}
+    robots = [name for name in entries if OF_ROBOTS.match(name)]
     others = [
         rows.reshape(*rows.shape[:lead], -1)
-        for name, rows in found.items()
+        for name, rows in entries.items()
         if not OF_ROBOTS.match(name) and rows.dtype != np.uint8
     ]
-    if robots and others and OBJECT not in found:
-        found[OBJECT] = np.concatenate(others, axis=-1)
-    return found
+    if robots and others and OBJECT not in entries:
+        entries[OBJECT] = np.concatenate(others, axis=-1)
+    return entries
 
 
 def create(name: str, env: gymnasium.Env[Any, Any], facts: About) -> "RobomimicWriter":
@@ -152,14 +152,14 @@ class RobomimicWriter:
         try:
             demo = data.create_group(name)
             self._fill(demo, episode)
-            demo.attrs["num_samples"] = len(episode)  # the last: now it is whole
+            demo.attrs["num_samples"] = len(episode)  # last: marks it complete
         except BaseException:
             with contextlib.suppress(KeyError):
                 del data[name]
             raise
         if number < MOST:
             file[REFERENCES][number] = demo.ref
-        data.attrs.modify("total", steps)  # in its place
+        data.attrs.modify("total", steps)  # in place
 
     def _fill(self, demo: Any, episode: Episode) -> None:
         demo["actions"] = episode.actions

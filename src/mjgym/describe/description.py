@@ -24,7 +24,7 @@ from mjgym.sim.views import View
 from mjgym.task import Signal, Task, Viewpoint
 from mjgym.util.docstrings import docstring, first_paragraph, paragraphs
 
-_TO_CHECKERS = re.compile(r"# (type: ignore|noqa)[^ ]*")  # comments that people need not read
+_TO_CHECKERS = re.compile(r"# (type: ignore|noqa)[^ ]*")  # comments for tools
 # Reading a class's file takes most of the time.
 _once = functools.lru_cache(maxsize=256)  # of classes
 _SIZES = ("nq", "nv", "nu", "na", "nbody", "njnt", "ngeom", "nsensor", "ntendon")
@@ -43,14 +43,14 @@ def observation_entries(
     Raises:
         ValueError: `task.labels` names a missing entry, or has the wrong number of labels for one.
     """
-    own = task.observation(view)
-    shapes = {name: np.shape(value)[len(view.lead) :] for name, value in own.items()}
-    found = signals(task, view, shapes)
+    observation = task.observation(view)
+    shapes = {name: np.shape(value)[len(view.lead) :] for name, value in observation.items()}
+    labels = signals(task, view, shapes)
     if sensing is not None:
-        found = _as_sensed(found, sensing)
+        labels = _as_sensed(labels, sensing)
     rows = []
     for entry, part in layout.slices.items():
-        signal = found.get(entry) or unnamed(entry, layout.shapes[entry])
+        signal = labels.get(entry) or unnamed(entry, layout.shapes[entry])
         for i, name in enumerate(signal.names):
             rows.append(
                 {
@@ -68,10 +68,10 @@ def observation_entries(
 
 def _as_sensed(signals: dict[str, Signal], sensing: Sensing) -> dict[str, Signal]:
     """The signals of entries as they are read: some left out, some repeated, some added."""
-    found = {name: signal for name, signal in signals.items() if name in sensing.shapes}
+    sensed = {name: signal for name, signal in signals.items() if name in sensing.shapes}
     for name, (observable, several) in sensing.read_entries().items():
         shape = sensing.shapes[name][1:] if several else sensing.shapes[name]
-        signal = found.get(name)
+        signal = sensed.get(name)
         if signal is None:
             if observable.source is None:
                 continue
@@ -90,8 +90,8 @@ def _as_sensed(signals: dict[str, Signal], sensing: Sensing) -> dict[str, Signal
                 if isinstance(value := getattr(signal, field), tuple)
             }
             signal = dataclasses.replace(signal, names=tuple(names), **repeat)
-        found[name] = signal
-    return found
+        sensed[name] = signal
+    return sensed
 
 
 def _nth(value: str | tuple[str, ...], i: int) -> str:
@@ -153,7 +153,7 @@ def _viewpoint(task: Task, model: mujoco.MjModel) -> str | int | dict[str, Any]:
     where = viewpoint(task, model)
     if not isinstance(where, Viewpoint):
         return where
-    fields = dataclasses.asdict(where)  # with lists in the place of tuples, as JSON has them
+    fields = dataclasses.asdict(where)  # with lists for tuples, as in JSON
     return {k: list(v) if isinstance(v, tuple) else v for k, v in fields.items()}
 
 
@@ -189,11 +189,11 @@ def _plain(value: Any) -> Any:
 
 def _comments(cls: type[Task]) -> dict[str, str]:
     """Comments beside a class's fields and its bases', by field."""
-    found: dict[str, str] = {}
+    comments: dict[str, str] = {}
     for base in reversed(cls.__mro__):
         if dataclasses.is_dataclass(base):
-            found.update(_own_comments(base))
-    return found
+            comments.update(_own_comments(base))
+    return comments
 
 
 @_once
@@ -201,17 +201,17 @@ def _own_comments(cls: type) -> dict[str, str]:
     """Comments beside the fields declared in a class itself, by field."""
     try:
         source = textwrap.dedent(inspect.getsource(cls))
-    except (OSError, TypeError):  # typed in at a prompt
+    except (OSError, TypeError):  # defined at a prompt
         return {}
     tokens = tokenize.generate_tokens(io.StringIO(source).readline)
     comments = {t.start[0]: t.string for t in tokens if t.type == tokenize.COMMENT}
     (definition,) = ast.parse(source).body
-    found = {}
+    by_field = {}
     for statement in getattr(definition, "body", []):
         if isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name):
             comment = comments.get(statement.end_lineno or 0, "")
-            found[statement.target.id] = _TO_CHECKERS.sub("", comment).lstrip("# ")
-    return found
+            by_field[statement.target.id] = _TO_CHECKERS.sub("", comment).lstrip("# ")
+    return by_field
 
 
 @_once

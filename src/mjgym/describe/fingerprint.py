@@ -66,7 +66,7 @@ def fingerprint(
     if not isinstance(task, Task):
         raise TypeError(f"{type(bare).__name__} is not an environment of mjgym: it has no task")
     fields = {f.name: _plain(getattr(task, f.name)) for f in dataclasses.fields(task)}
-    spec = env.spec  # a wrapper's knows the time limit
+    spec = env.spec  # a wrapper's spec has the time limit
     kwargs = {} if spec is None else spec.kwargs
     options = {k: _plain(v) for k, v in kwargs.items() if k not in fields and k not in _GYMNASIUM}
     return {

@@ -105,7 +105,7 @@ def _checked_prefix(child: Spec, name: str | None, prefix: str | None, free: boo
         return prefix
     if name is None:
         name = child.modelname
-        if name == mujoco.MjSpec().modelname:  # which a model without a name has
+        if name == mujoco.MjSpec().modelname:  # the default name
             raise ValueError("attach: the child's model has no name; give a name or a prefix")
     if not name or "/" in name:
         raise ValueError(f"attach: the name {name!r} {'has a /' if name else 'is empty'}")
@@ -157,11 +157,11 @@ def _check_names(
     parent: Spec, named: dict[str, list[str]], prefix: str, *, entity: bool, free: bool
 ) -> None:
     coming = {kind: [prefix + name for name in names if name] for kind, names in named.items()}
-    coming["body"][:1] = [prefix] if entity else []  # the first one is the world
+    coming["body"][:1] = [prefix] if entity else []  # the first is the world
     if free:
         coming.setdefault("joint", []).append(prefix)
     for kind, names in coming.items():
-        look_up = getattr(parent, kind)  # faster than to list the parent's names
+        look_up = getattr(parent, kind)  # faster than listing the parent's names
         clashes = [name for name in names if look_up(name) is not None]
         if clashes:
             raise ValueError(

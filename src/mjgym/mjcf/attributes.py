@@ -42,7 +42,7 @@ _SAYS_KIND = {
 }
 
 
-_MOVED = ("joint", "tendon", "site", "body")  # by actuators, in the order that a name is looked up
+_MOVED = ("joint", "tendon", "site", "body")  # of actuators, in the order of name lookup
 
 
 _COLOUR = int(mujoco.mjtTextureRole.mjTEXROLE_RGB)
@@ -56,8 +56,8 @@ def split_shortcut(kind: str, attributes: dict[str, Any]) -> tuple[Shortcut | No
     if kind != "actuator" or attributes.get("type") is None:
         return None, attributes
     of = enumeration(kind, "type")
-    given = attributes["type"]
-    name = to_word(from_word(kind, "type", given, of) if isinstance(given, str) else of(int(given)))
+    value = attributes["type"]
+    name = to_word(from_word(kind, "type", value, of) if isinstance(value, str) else of(int(value)))
     method = f"set_to_{name}"
     if not hasattr(mujoco.MjsActuator, method):
         return None, attributes
@@ -86,10 +86,10 @@ def apply_shortcut(actuator: Element, shortcut: Shortcut) -> None:
 
 def tried_with(kind: str, method: str, given: dict[str, Any], shortcut: Shortcut | None) -> Element:
     """An element with these attributes in a scratch spec."""
-    made = tried(kind, method, given)
+    element = tried(kind, method, given)
     if shortcut is not None:
-        apply_shortcut(made, shortcut)
-    return made
+        apply_shortcut(element, shortcut)
+    return element
 
 
 # PyMJCF's names of attributes, by kind; "" is any kind.
@@ -137,24 +137,24 @@ def resolved(
             here = _PYMJCF.get((kind, attribute)) or _PYMJCF.get(("", attribute))
             hint = f"; it is {here!r} here" if here in known else or_else(attribute, known)
             raise TypeError(f"{method}: no attribute {attribute!r}{hint}")
-    given = {name: _value(kind, name, value, spec, base) for name, value in attributes.items()}
+    values = {name: _value(kind, name, value, spec, base) for name, value in attributes.items()}
     for attribute, by in _SAYS_KIND.get(kind, {}).items():
         if is_element(attributes.get(attribute)) and by not in attributes:
-            given[by] = _said(kind, attribute, by, attributes[attribute])
+            values[by] = _said(kind, attribute, by, attributes[attribute])
     target = attributes.get("target")
     if kind == "actuator" and spec is not None and isinstance(target, str):
         moved = next((k for k in _MOVED if target in names(spec, k)), _MOVED[0])
         by = from_word(kind, "trntype", moved, enumeration(kind, "trntype"))
-        given.setdefault("trntype", by)
-    if kind == "tuple" and "objtype" not in given:
+        values.setdefault("trntype", by)
+    if kind == "tuple" and "objtype" not in values:
         handles = attributes.get("objname", ())
         if handles and all(is_element(handle) for handle in handles):
             kinds = [kind_of(handle) for handle in handles]
-            given["objtype"] = members(kind, "objtype", kinds, mujoco.mjtObj)
+            values["objtype"] = members(kind, "objtype", kinds, mujoco.mjtObj)
     for attribute in REFERENCES.get(kind, {}):
         if attribute in attributes:
-            _check_target(kind, attribute, attributes[attribute], given)
-    return given
+            _check_target(kind, attribute, attributes[attribute], values)
+    return values
 
 
 def _value(kind: str, attribute: str, value: Any, spec: Spec | None, base: Element | None) -> Any:
@@ -182,7 +182,7 @@ def _completed(value: Any, row: Any) -> Any:
     """A row with its first numbers replaced by `value`."""
     numbers = np.atleast_1d(np.asarray(value))
     if numbers.ndim > 1 or numbers.dtype.kind not in "iufb" or len(numbers) > len(row):
-        return value  # which the engine refuses
+        return value  # refused by the engine
     return [*numbers.tolist(), *list(row)[len(numbers) :]]
 
 
@@ -235,17 +235,17 @@ def name_of(kind: str, attribute: str, handle: Element, spec: Spec | None) -> st
         ValueError: it has no name, and the names in use are not known.
     """
     if not handle.name:
-        own = kind_of(handle)
+        handle_kind = kind_of(handle)
         if spec is not None:
-            taken = set(names(spec, own))
-        elif own in IN_TREE:
-            taken = {element.name for element in root(handle).find_all(own)}
+            taken = set(names(spec, handle_kind))
+        elif handle_kind in IN_TREE:
+            taken = {element.name for element in root(handle).find_all(handle_kind)}
         else:
             raise ValueError(
-                f"{kind} {attribute}: the {own} has no name to refer to it by;"
-                f' mjcf.add(spec, "{own}", ...) gives it one'
+                f"{kind} {attribute}: the {handle_kind} has no name to refer to it by;"
+                f' mjcf.add(spec, "{handle_kind}", ...) gives it one'
             )
-        handle.name = next(free_names(own, taken))
+        handle.name = next(free_names(handle_kind, taken))
     return str(handle.name)
 
 

@@ -50,7 +50,7 @@ class Bound:
         part = whole[index]
         if not live:
             part.flags.writeable = False
-        elif vars(self._view).get(field) is whole:  # it stays where it is
+        elif vars(self._view).get(field) is whole:  # a live array
             self.__dict__[name] = part
         return part
 
@@ -169,13 +169,13 @@ def _id(model: mujoco.MjModel, kind: str, handle: Element) -> int:
             " name it, or compile with mjcf.compile, which names all"
         )
     what = object_of(kind)
-    found = mujoco.mj_name2id(model, what, handle.name)
-    if found < 0:
+    index = mujoco.mj_name2id(model, what, handle.name)
+    if index < 0:
         count = getattr(model, KINDS[kind].count)
         known = [mujoco.mj_id2name(model, what, i) or "" for i in range(count)]
         near = or_else(handle.name, [name for name in known if name])
         raise ValueError(f"bind: the model has no {described(handle)}{near}")
-    return int(found)
+    return int(index)
 
 
 def _regular(rows: np.ndarray) -> Any:

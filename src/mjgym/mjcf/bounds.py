@@ -90,7 +90,7 @@ def _count(root: Node, outer: frozenset[str]) -> float:
         if node.tag == "model" and "file" in node.attributes
     }
     total = 0.0
-    left = [(root, 1.0, 1)]  # with the number of copies, and the depth
+    left = [(root, 1.0, 1)]  # number of copies, depth
     while left:
         node, copies, depth = left.pop()
         if depth > MOST_DEPTH:

@@ -61,7 +61,7 @@ def load(name: str | Path) -> Spec:
     return spec
 
 
-_REFERRED = ("material", "mesh", "hfield", "texture")  # assets, of which a handle tells no model
+_REFERRED = ("material", "mesh", "hfield", "texture")  # assets: a handle does not tell its model
 
 
 def add(parent: Any, kind: str, **attributes: Any) -> Any:
@@ -111,21 +111,21 @@ def add(parent: Any, kind: str, **attributes: Any) -> Any:
         raise ValueError(f"nothing called {kind!r} can be added here{or_else(kind, kinds)}")
     if kind == "default":
         return _add_default(parent, attributes)
-    shortcut, own = split_shortcut(kind, attributes)
+    shortcut, rest = split_shortcut(kind, attributes)
     base = getattr(attributes.get("default"), kind, samples().get(kind))
-    given = resolved(kind, f"add_{kind}", own, parent if is_spec else None, shortcut, base)
-    if kind in _REFERRED and not given.get("name"):  # a handle to it must give a name
+    values = resolved(kind, f"add_{kind}", rest, parent if is_spec else None, shortcut, base)
+    if kind in _REFERRED and not values.get("name"):  # a handle to it must give a name
         taken = set(names(parent, kind))
-        stem = Path(given.get("file", "")).stem  # which the engine would call it
-        given["name"] = stem if stem and stem not in taken else next(free_names(kind, taken))
-    check_name(parent, "joint" if kind == "freejoint" else kind, given.get("name"))
+        stem = Path(values.get("file", "")).stem  # the engine's default name
+        values["name"] = stem if stem and stem not in taken else next(free_names(kind, taken))
+    check_name(parent, "joint" if kind == "freejoint" else kind, values.get("name"))
     if shortcut is None:
-        try_form(kind, f"add_{kind}", given)
+        try_form(kind, f"add_{kind}", values)
     else:
-        tried_with(kind, f"add_{kind}", given, shortcut)
-    element = method(**given)
-    if "info" not in given and not debugging():
-        element.info = ""  # it has its default class's line in a file
+        tried_with(kind, f"add_{kind}", values, shortcut)
+    element = method(**values)
+    if "info" not in values and not debugging():
+        element.info = ""  # the line of its default class in a file
     if shortcut is not None:
         apply_shortcut(element, shortcut)
     return element
@@ -159,13 +159,13 @@ def assign(element: Any, **attributes: Any) -> None:
         raise TypeError(
             f"{described(element)}: rename() changes names, and all that refers to them"
         )
-    shortcut, own = split_shortcut(kind, attributes)
-    given = resolved(kind, f"add_{kind}", own, None, shortcut, element)
-    made = tried_with(kind, f"add_{kind}", given, shortcut)
+    shortcut, rest = split_shortcut(kind, attributes)
+    values = resolved(kind, f"add_{kind}", rest, None, shortcut, element)
+    sample = tried_with(kind, f"add_{kind}", values, shortcut)
     if shortcut is not None:
         apply_shortcut(element, shortcut)
-    for attribute, value in given.items():
-        _copy_attribute(element, attribute, made, value)
+    for attribute, value in values.items():
+        _copy_attribute(element, attribute, sample, value)
 
 
 def word(element: Any, attribute: str) -> str:
@@ -202,7 +202,7 @@ def remove(spec: Spec, kind: str, *names: str) -> None:
             raise ValueError(f"the model has no {kind} {name!r}{or_else(name, known)}")
     for name in names:
         element = getattr(spec, kind)(name)
-        if element is not None:  # or it has gone with a body before it
+        if element is not None:  # else deleted with its body
             spec.delete(element)
 
 
@@ -226,10 +226,10 @@ def _add_default(spec: Spec, attributes: dict[str, Any]) -> Any:
     name = attributes.get("name")
     if not isinstance(name, str) or not name:
         raise TypeError(f"add_default: name: expected a string, got {name!r}")
-    made = spec.add_default(name, attributes.get("default") or spec.default)
-    if made is None:
+    default = spec.add_default(name, attributes.get("default") or spec.default)
+    if default is None:
         raise ValueError(f"default: the name {name!r} is taken")
-    return made
+    return default
 
 
 def _copy_attribute(element: Element, attribute: str, made: Element, value: Any) -> None:

@@ -84,11 +84,11 @@ def _located(spec: Spec, error: ValueError) -> CompileError:
     finally:
         for element, info in parts:
             _write(element, info)
-    found = re.search(r"<element (\d+)>", message)
+    match = re.search(r"<element (\d+)>", message)
     reason = message.partition("\nElement ")[0].strip().removeprefix("Error: ")
-    if found is None:
+    if match is None:
         return CompileError(reason, spec.modelname)
-    element, info = parts[int(found[1])]
+    element, info = parts[int(match[1])]
     if is_element(element):
         return CompileError(reason, spec.modelname, path(element), info)
     tendon = next(t for t in spec.tendons if any(w is element for w in _wraps(t)))
@@ -140,7 +140,7 @@ class _Patches:
     """Methods of the engine that `debug` replaces, with a count of active users."""
 
     wanted = 0
-    stacks = 0  # of those users, how many want whole stacks
+    stacks = 0  # number of users that want whole stacks
     originals: list[tuple[type, str, Any]] = []  # noqa: RUF012  (one for the process)
 
     @classmethod
@@ -161,8 +161,8 @@ class _Patches:
 
     @classmethod
     def _replace(cls, owner: type, name: str, remembers: Callable[[Any], Any]) -> None:
-        own = vars(owner).get(name)
-        cls.originals.append((owner, name, own))
+        original = vars(owner).get(name)
+        cls.originals.append((owner, name, original))
         setattr(owner, name, remembers(getattr(owner, name)))
 
     @classmethod
@@ -171,11 +171,11 @@ class _Patches:
         cls.stacks -= stack
         if cls.wanted:
             return
-        for owner, name, own in cls.originals:
-            if own is None:
+        for owner, name, original in cls.originals:
+            if original is None:
                 delattr(owner, name)
             else:
-                setattr(owner, name, own)
+                setattr(owner, name, original)
         cls.originals.clear()
 
 
@@ -222,8 +222,8 @@ def _remembers_assignment(method: Any) -> Any:
 
 def _note_change(element: Element) -> None:
     line = _line()
-    made = element.info.partition(_CHANGED)[0]
-    _write(element, made if made == line else f"{made}{_CHANGED}{line}")
+    creation = element.info.partition(_CHANGED)[0]
+    _write(element, creation if creation == line else f"{creation}{_CHANGED}{line}")
 
 
 def _write(element: Element, info: str) -> None:

@@ -183,9 +183,9 @@ def enumeration(kind: str, attribute: str, part: Any = None) -> Any:
         attribute: its name.
         part: the part of a spec that has the attribute, if not an element.
     """
-    found = _enumeration(kind, attribute)
-    if found is not None or part is None:
-        return found
+    enum = _enumeration(kind, attribute)
+    if enum is not None or part is None:
+        return enum
     of = type(getattr(part, attribute, None))
     return of if hasattr(of, "__members__") else None
 
@@ -242,9 +242,9 @@ def samples() -> dict[str, Element]:
     """A sample element of each kind with the engine's defaults."""
     spec = mujoco.MjSpec()
     body = spec.worldbody.add_body()
-    made = {kind: getattr(body, f"add_{kind}")() for kind in IN_TREE}
-    made |= {kind: getattr(spec, f"add_{kind}")() for kind in KINDS if kind not in IN_TREE}
-    return made
+    handles = {kind: getattr(body, f"add_{kind}")() for kind in IN_TREE}
+    handles |= {kind: getattr(spec, f"add_{kind}")() for kind in KINDS if kind not in IN_TREE}
+    return handles
 
 
 class _Scratch:

@@ -102,9 +102,7 @@ def _encode_inertias(spec: Spec, archive: Path) -> None:
         for joint in spec.joints
     ]
     for joint in spec.joints:
-        joint.align = (
-            mujoco.mjtAlignFree.mjALIGNFREE_FALSE
-        )  # the inertias in the bodies' own frames
+        joint.align = mujoco.mjtAlignFree.mjALIGNFREE_FALSE  # inertias in body frames
     compiled = spec.compile()
     for joint, align in zip(spec.joints, aligns, strict=True):
         joint.align = mujoco.mjtAlignFree(int(align))
@@ -129,7 +127,7 @@ def _encode_inertias(spec: Spec, archive: Path) -> None:
             for name, value in _SETTINGS.items():
                 setattr(compiler, name, value)
             setattr(compiler, _RANGE, [0, 5])
-        spec.to_xml()  # which says why, if it cannot be written
+        spec.to_xml()  # raises with the reason
         spec.encode(str(archive))
     finally:
         for key, compiler in compilers.items():
@@ -177,15 +175,15 @@ def _free(name: str, taken: set[str]) -> str:
 
 def _differing(ours: Element, other: Element, prefix: str = "") -> list[str]:
     """Names of the numbers and arrays in which two models differ, except file paths."""
-    found = []
+    names = []
     for name in dir(ours):
         if name.startswith("_") or name in _NOT_THE_MODEL or name.endswith("_pathadr"):
             continue
         a, b = getattr(ours, name), getattr(other, name)
         if name in ("opt", "vis", "stat") or (prefix and type(a).__module__.startswith("mujoco")):
-            found += _differing(a, b, f"{prefix}{name}.")
+            names += _differing(a, b, f"{prefix}{name}.")
         elif isinstance(a, bytes):
-            found += [prefix + name] * (a != b)
+            names += [prefix + name] * (a != b)
         elif isinstance(a, int | float | np.ndarray):
-            found += [prefix + name] * (not np.array_equal(a, b, equal_nan=True))
-    return found
+            names += [prefix + name] * (not np.array_equal(a, b, equal_nan=True))
+    return names

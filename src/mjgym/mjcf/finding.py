@@ -48,20 +48,20 @@ def find(spec: Spec, kind: str, name: str) -> Element:
         ValueError: there is no such kind or name; the message names the nearest.
     """
     if kind == "default":
-        found = spec.find_default(name)
-        if found is None:
+        element = spec.find_default(name)
+        if element is None:
             raise ValueError(f"model {spec.modelname!r} has no default class {name!r}")
-        return found
-    elements(spec, kind)  # or there is no such kind
+        return element
+    elements(spec, kind)  # raises for an unknown kind
     if not isinstance(name, str) or not name:
         raise ValueError(f"{kind}: expected a name, got {name!r}")
     prefix, model = prefix_of(spec), spec
     while kind == "key" and model.parent is not None:
-        model = model.parent  # keyframes are merged into the model that the others are attached to
+        model = model.parent  # keyframes are merged into the root model
     for wanted in dict.fromkeys((prefix + name, name)):
-        found = getattr(model, kind)(wanted)
-        if found is not None:
-            return found
+        element = getattr(model, kind)(wanted)
+        if element is not None:
+            return element
     near = or_else(name, [known.removeprefix(prefix) for known in names(spec, kind)])
     raise ValueError(f"model {spec.modelname!r} has no {kind} {name!r}{near}")
 
@@ -83,19 +83,19 @@ def find_all(
         ValueError: there is no such kind, or bodies do not hold it; the message names the nearest.
     """
     if isinstance(within, mujoco.MjSpec):
-        found = elements(within, kind)
+        items = elements(within, kind)
     elif kind in IN_TREE:
-        found = list(within.find_all(kind))
+        items = list(within.find_all(kind))
     else:
         known = IN_TREE if kind not in KINDS else ()
         hint = or_else(kind, known) if known else f"; it has {', '.join(IN_TREE)}"
         raise ValueError(f"a body has no elements called {kind!r}{hint}")
     if kind == "body":
-        found = [body for body in found if body.parent is not None]
+        items = [body for body in items if body.parent is not None]
     if exclude_attached:
-        own = within.compiler  # an attached element keeps the compiler settings of its own model
-        found = [element for element in found if element.compiler is own]
-    return found
+        compiler = within.compiler  # attached elements keep the settings of their model
+        items = [element for element in items if element.compiler is compiler]
+    return items
 
 
 def name_unnamed(spec: Spec) -> None:

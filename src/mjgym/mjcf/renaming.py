@@ -60,9 +60,9 @@ def _referring(spec: Spec) -> Iterable[tuple[str, Element]]:
     for kind, element in every(spec):
         if kind in REFERENCES:
             yield kind, element
-        own = getattr(element, "classname", None)
-        if own is not None:
-            classes[id(own)] = own
+        default_class = getattr(element, "classname", None)
+        if default_class is not None:
+            classes[id(default_class)] = default_class
     for default in classes.values():
         for kind in REFERENCES:
             if hasattr(default, kind):

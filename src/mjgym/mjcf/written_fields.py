@@ -6,7 +6,7 @@ import mujoco
 import numpy as np
 from lxml import etree
 
-PREFIX = "episode/"  # of the names of the numbers that hold changed fields
+PREFIX = "episode/"  # prefix of the custom numbers
 
 
 def with_fields(

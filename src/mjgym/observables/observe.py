@@ -32,7 +32,7 @@ _OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
 class Quantity:
     """An expression over the arrays of a simulation."""
 
-    __array_ufunc__ = None  # so that `array * quantity` asks the quantity
+    __array_ufunc__ = None  # so that `array * quantity` calls the quantity
 
     def __call__(self, v: View) -> Array:
         """The value, an array with leading shape `v.lead`.
@@ -146,10 +146,10 @@ class _Operation(Quantity):
         # Broadcast dimensions as in one simulation, not against the batch dimension.
         sides = [side(v) if isinstance(side, Quantity) else side for side in self._sides]
         leads = [len(v.lead) if isinstance(side, Quantity) else 0 for side in self._sides]
-        own = [np.ndim(value) - lead for value, lead in zip(sides, leads, strict=True)]
+        ranks = [np.ndim(value) - lead for value, lead in zip(sides, leads, strict=True)]
         left, right = (
-            _widened(value, lead, max(own) - dimensions) if lead else value
-            for value, lead, dimensions in zip(sides, leads, own, strict=True)
+            _widened(value, lead, max(ranks) - dimensions) if lead else value
+            for value, lead, dimensions in zip(sides, leads, ranks, strict=True)
         )
         return _OPERATORS[self.symbol](left, right)
 
@@ -248,4 +248,4 @@ def field(name: str) -> Quantity:
     return _Field(name)
 
 
-image = Image  # spelled as the other quantities are
+image = Image  # spelled like the other quantities

@@ -36,8 +36,8 @@ class Fixed:
         self._phases = math.lcm(interval, substeps) // substeps
         begins = substeps * np.arange(self._phases)[:, None]
         time = begins + np.arange(1, substeps + 1)
-        seen_first = -(-(time + delay) // substeps) * substeps  # the first observation behind it
-        newer = (seen_first - delay) // interval - time // interval  # seen there as well
+        seen_first = -(-(time + delay) // substeps) * substeps  # the first observation after it
+        newer = (seen_first - delay) // interval - time // interval  # also visible then
         self._needed = (time % interval == 0) & (newer < observable.buffer_size)
 
     def seed(self, i: int, rng: np.random.Generator) -> None:
@@ -102,16 +102,16 @@ class Drawn:
         self._time = np.zeros((n, self.size), dtype=np.int64)
         self._arrival = np.zeros((n, self.size), dtype=np.int64)
         self._number = np.zeros((n, self.size), dtype=np.int64)
-        self._last = np.zeros(n, dtype=np.int64)  # number of the last reading that is planned
+        self._last = np.zeros(n, dtype=np.int64)  # number of the last planned reading
 
     def seed(self, i: int, rng: np.random.Generator) -> None:
         """Reseed a simulation's draws."""
-        for stream, own in zip(self._streams.values(), rng.spawn(2), strict=True):
-            stream.seed(i, own)
+        for stream, stream_rng in zip(self._streams.values(), rng.spawn(2), strict=True):
+            stream.seed(i, stream_rng)
 
     def restart(self, rows: np.ndarray, time: np.ndarray) -> None:
         """Replan episodes from their first readings, which are visible at once."""
-        back = np.arange(self.size) - self.size  # as if there had been others before
+        back = np.arange(self.size) - self.size  # as if preceded by others
         back[0] = 0
         self._number[rows] = back
         self._time[rows] = time[:, None] + np.minimum(back, 0)
@@ -159,8 +159,8 @@ class Drawn:
 
     def shown(self, time: np.ndarray) -> np.ndarray:
         """Slots of the readings in an observation, oldest first, (n, buffer_size)."""
-        seen = np.where(self._arrival <= time[:, None], self._number, -NEVER)
-        shown: np.ndarray = np.argsort(seen, axis=-1, kind="stable")[:, -self._buffer :]
+        arrived = np.where(self._arrival <= time[:, None], self._number, -NEVER)
+        shown: np.ndarray = np.argsort(arrived, axis=-1, kind="stable")[:, -self._buffer :]
         return shown
 
     def state(self, rows: np.ndarray) -> dict[str, np.ndarray]:

@@ -226,12 +226,12 @@ class Sensing:
     @property
     def images(self) -> dict[str, tuple[Image, int]]:
         """Images among the entries, and the number of readings they show; 0 for just one."""
-        found = {}
+        images = {}
         for name, entry in self._entries.items():
             if isinstance(entry.observable.source, Image):
                 readings = entry.observable.buffer_size if entry.shows_several else 0
-                found[name] = (entry.observable.source, readings)
-        return found
+                images[name] = (entry.observable.source, readings)
+        return images
 
     def bind(self, view: View) -> None:
         """Read every source once, so that a batch fills its fields from now on.
@@ -247,8 +247,8 @@ class Sensing:
 
     def seed(self, i: int, rng: np.random.Generator) -> None:
         """Reseed a simulation's random streams, one for each entry."""
-        for entry, own in zip(self._entries.values(), rng.spawn(len(self._entries)), strict=True):
-            entry.seed(i, own)
+        for entry, child in zip(self._entries.values(), rng.spawn(len(self._entries)), strict=True):
+            entry.seed(i, child)
 
     def restart(
         self, rows: np.ndarray, time: np.ndarray, view: View, evaluate: Evaluate, draw: Draw
@@ -329,11 +329,11 @@ class Sensing:
             lead: shape of the view, () or (n,).
             evaluate: returns the task's entries.
         """
-        own = evaluate() if self._plain else {}
+        plain = evaluate() if self._plain else {}
         return {
             name: self._entries[name].show(time).reshape((*lead, *shape))
             if name in self._entries
-            else own[name]
+            else plain[name]
             for name, shape in self.shapes.items()
         }
 

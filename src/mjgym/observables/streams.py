@@ -9,7 +9,7 @@ from mjgym.variation.distributions import Distribution, Shape
 
 # A call of the generator costs as much as drawing a hundred numbers.
 BLOCK = 128  # draws in a block, at most
-NUMBERS = 4096  # in a block, at most; the noise of pictures is drawn picture by picture
+NUMBERS = 4096  # in a block, at most; image noise is drawn one image at a time
 
 
 class Stream:

@@ -23,7 +23,7 @@ STRIDES = (2, 2, 2, 1)
 GREY, WHITE = 127.5, 255.0
 """Offset and divisor of image channels."""
 
-_ENCODER = "encoder/"  # before the names of its arrays
+_ENCODER = "encoder/"  # prefix of its arrays
 _MEMORY = "memory/"  # the same
 
 Arrays = dict[str, np.ndarray]
@@ -75,7 +75,7 @@ class Acting(ABC):
     def __init__(self, repeat: int) -> None:
         self.repeat = repeat
         self._held: np.ndarray | None = None  # the last decision
-        self._left = 0  # control steps that it is still to be taken for
+        self._left = 0  # control steps left for it
 
     def begin(self) -> None:
         """Forget the past: the next observation begins an episode, in all rows."""
@@ -208,7 +208,7 @@ class Policy(Acting):
             columns = patches.reshape(n, height * width, -1)
             x = np.maximum(columns @ weight.reshape(len(weight), -1).T + layer["bias"], 0)
             x = x.reshape(n, height, width, -1)
-        x = np.moveaxis(x, 3, 1).reshape(len(x), 1, -1)  # each row a product of its own
+        x = np.moveaxis(x, 3, 1).reshape(len(x), 1, -1)  # each row a separate product
         x = x @ linear["weight"].T + linear["bias"]
         return np.asarray(np.tanh(_normalised(x, norm))[:, 0])
 
@@ -236,7 +236,7 @@ class Policy(Acting):
         ages = range(len(self._plans) - 1, -1, -1)
         weights = np.exp(-self.ensembling * np.arange(len(self._plans), dtype=np.float32))
         meant = zip(weights / weights.sum(), self._plans, ages, strict=True)
-        return np.asarray(sum(weight * made[:, age] for weight, made, age in meant))
+        return np.asarray(sum(weight * proposed[:, age] for weight, proposed, age in meant))
 
     def scaled(self, action: np.ndarray) -> np.ndarray:
         """Actions scaled from -1 .. 1 to the bounds."""
@@ -259,7 +259,7 @@ class Policy(Acting):
         """A copy with the layers rounded to half precision.
 
         Args:
-            unseen: inputs of the first layer that are always 0, whose weights are set to 0, (size,)
+            unseen: inputs of the first layer that are always 0, which get zero weights, (size,)
                 bool; None if there are no such inputs.
         """
         layers = [
@@ -280,11 +280,11 @@ def _normalised(x: np.ndarray, layer: dict[str, np.ndarray]) -> np.ndarray:
 def _recalled(memory: Arrays, x: np.ndarray) -> np.ndarray:
     """The state of a gated recurrent unit, (n, width), after histories, (n, history, size)."""
     hidden = memory["weight_hh_l0"].T
-    given = x @ memory["weight_ih_l0"].T + memory["bias_ih_l0"]
+    projected = x @ memory["weight_ih_l0"].T + memory["bias_ih_l0"]
     # Each row is a separate product.
     state: np.ndarray = np.zeros((len(x), 1, len(hidden)), np.float32)
     for k in range(x.shape[1]):
-        reset, update, new = np.split(given[:, k : k + 1], 3, -1)
+        reset, update, new = np.split(projected[:, k : k + 1], 3, -1)
         r, u, n = np.split(state @ hidden + memory["bias_hh_l0"], 3, -1)
         reset, update = 1 / (1 + np.exp(-(reset + r))), 1 / (1 + np.exp(-(update + u)))
         state = (1 - update) * np.tanh(new + reset * n) + update * state
@@ -396,8 +396,8 @@ class EnsemblePolicy(Acting):
         """Its arrays by name."""
         arrays: dict[str, Any] = {}
         for k, agent in enumerate(self.policies):
-            own = agent.arrays() | (self.valuations[k].arrays() if self.valuations else {})
-            arrays |= {f"agent{k}/{name}": array for name, array in own.items()}
+            agent_arrays = agent.arrays() | (self.valuations[k].arrays() if self.valuations else {})
+            arrays |= {f"agent{k}/{name}": array for name, array in agent_arrays.items()}
         if self.temperature is not None:
             arrays["temperature"] = self.temperature
         return arrays
@@ -418,7 +418,7 @@ def load(path: str | Path) -> AnyPolicy:
         agents = _parts(arrays, "agent")
         if not agents:
             return _policy(arrays)
-        valued = [own for own in agents if "distribution" in own]
+        valued = [agent for agent in agents if "distribution" in agent]
         temperature = _number(arrays, "temperature") if "temperature" in arrays else None
         if valued and len(valued) < len(agents):
             raise PolicyError("some of its agents have critics, others have none")
@@ -596,7 +596,7 @@ def _width(memory: Arrays, size: int) -> int:
 
 
 def _valuation(arrays: dict[str, np.ndarray]) -> Valuation:
-    bodies = [_layers(own) for own in _parts(arrays, "critic")]
+    bodies = [_layers(critic) for critic in _parts(arrays, "critic")]
     distribution = bool(_number(arrays, "distribution"))
     weights = _finite("weights", arrays["weights"])
     if not bodies or weights.ndim != 2:
@@ -610,12 +610,12 @@ def _valuation(arrays: dict[str, np.ndarray]) -> Valuation:
 def _parts(arrays: dict[str, np.ndarray], kind: str) -> list[dict[str, np.ndarray]]:
     """The arrays of "kind0/", "kind1/" and so on."""
     parts: list[dict[str, np.ndarray]] = []
-    while own := {
+    while part := {
         key.partition("/")[2]: array
         for key, array in arrays.items()
         if key.startswith(f"{kind}{len(parts)}/")
     }:
-        parts.append(own)
+        parts.append(part)
     return parts
 
 
@@ -629,16 +629,16 @@ def _layers(arrays: dict[str, np.ndarray]) -> list[dict[str, np.ndarray]]:
     Raises:
         PolicyError: one is missing, or differs from its neighbours.
     """
-    found: dict[int, dict[str, np.ndarray]] = {}
+    numbered: dict[int, dict[str, np.ndarray]] = {}
     for key, array in arrays.items():
         index, dot, name = key.partition(".")
         if dot and index.isdigit():
             _finite(key, array)
             single = array.astype(np.float32) if array.dtype == np.float16 else array
-            found.setdefault(int(index), {})[name] = single
-    if sorted(found) != list(range(len(found))):
-        raise PolicyError(f"its layers are {sorted(found)}")
-    layers = [found[k] for k in range(len(found))]
+            numbered.setdefault(int(index), {})[name] = single
+    if sorted(numbered) != list(range(len(numbered))):
+        raise PolicyError(f"its layers are {sorted(numbered)}")
+    layers = [numbered[k] for k in range(len(numbered))]
     for k, layer in enumerate(layers):
         whole = set(layer) == {"weight", "bias"} and all(x.ndim for x in layer.values())
         if not whole or len(layer["bias"]) != len(layer["weight"]):

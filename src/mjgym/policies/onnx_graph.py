@@ -9,7 +9,7 @@ from mjgym.policies.activations import GELU, LEAK
 from mjgym.policies.network import LAYER_NORM, STRIDES, AnyPolicy, Layers, Policy, PolicyError
 from mjgym.util.packaged import install
 
-OPSET = 17  # the first with layer normalisation
+OPSET = 17  # the first one with layer normalisation
 INPUT, OUTPUT = "observation", "action"
 INSTALL = install("onnx")
 
@@ -55,7 +55,7 @@ def graph_of(policy: AnyPolicy, name: str) -> Any:
 
     make, number = onnx.helper, onnx.TensorProto.FLOAT
     shape = ["n", *history, *policy.mean.shape]
-    made = make.make_graph(
+    graph_proto = make.make_graph(
         graph.nodes,
         name,
         [make.make_tensor_value_info(INPUT, number, shape)],
@@ -63,7 +63,7 @@ def graph_of(policy: AnyPolicy, name: str) -> Any:
         graph.constants,
     )
     opset = make.make_operatorsetid("", OPSET)
-    model = make.make_model(made, opset_imports=[opset], producer_name="mjgym", ir_version=8)
+    model = make.make_model(graph_proto, opset_imports=[opset], producer_name="mjgym", ir_version=8)
     onnx.checker.check_model(model, full_check=True)
     return model
 
@@ -103,9 +103,7 @@ class _Graph:
         return self.add("LayerNormalization", x, weight, bias, epsilon=LAYER_NORM)
 
     def perceptron(self, x: str, layers: Layers, activation: str) -> str:
-        """Add layers; the activation follows all normalisations or, without any, all layers but
-        one.
-        """
+        """Add layers; the activation follows the norms or, without any, all layers but the last."""
         norms = any(layer["weight"].ndim == 1 for layer in layers)
         for layer in layers[:-1]:
             is_norm = layer["weight"].ndim == 1

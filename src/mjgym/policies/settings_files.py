@@ -61,12 +61,12 @@ def settings_of(file: Path) -> dict[str, Any]:
     Raises:
         ConfigError: it cannot be read, or lacks a setting that every run has.
     """
-    found = {name: value for name, value, _ in entries(file)}
+    settings = {name: value for name, value, _ in entries(file)}
     kinds = {"algorithm": str, "id": str, "module": str, "env": dict, "seed": int}
-    later = {"evaluation_env": dict}  # which older runs lack
+    later = {"evaluation_env": dict}  # missing in older runs
     for name, kind in {**kinds, **later}.items():
-        if not (isinstance(found.get(name), kind) or (name in later and name not in found)):
+        if not (isinstance(settings.get(name), kind) or (name in later and name not in settings)):
             raise ConfigError(f"{file}: is damaged: {name} must be {kind.__name__}")
-        if kind is dict and not all(isinstance(key, str) for key in found.get(name, {})):
+        if kind is dict and not all(isinstance(key, str) for key in settings.get(name, {})):
             raise ConfigError(f"{file}: is damaged: the names in {name} must be str")
-    return found
+    return settings

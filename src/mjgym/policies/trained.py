@@ -22,7 +22,7 @@ from mjgym.util.packaged import assets
 
 FOLDER = assets() / "policies"
 LIMIT = 300_000  # bytes of a file
-_ABOUT = "about"  # its entry of a file
+_ABOUT = "about"  # its entry in a file
 _MOST_BYTES = 2**22  # of that entry
 
 
@@ -137,11 +137,11 @@ class Trained:
         """The content of its file, in half precision where that is exact."""
         arrays: dict[str, Any] = {_ABOUT: np.array(json.dumps(asdict(self.about)))}
         content = io.BytesIO()
-        own: dict[str, Any] = {
+        facts: dict[str, Any] = {
             name: _shortest(x) if "." in name else x  # of a layer
             for name, x in self.policy.arrays().items()
         }
-        np.savez_compressed(content, **arrays, **own)
+        np.savez_compressed(content, **arrays, **facts)
         return content.getvalue()
 
 
@@ -158,8 +158,8 @@ def file(id: str) -> Path:
 
 def ids() -> list[str]:
     """The ids that have a trained policy."""
-    found = (path.relative_to(FOLDER).with_suffix("") for path in FOLDER.rglob("*.npz"))
-    return sorted(path.as_posix() for path in found)
+    paths = (path.relative_to(FOLDER).with_suffix("") for path in FOLDER.rglob("*.npz"))
+    return sorted(path.as_posix() for path in paths)
 
 
 def read(path: Path) -> Trained:
@@ -179,9 +179,9 @@ def about_of(path: Path) -> About:
     Raises:
         OSError: it cannot be read.
     """
-    found = json.loads(str(npz.read(path, _ABOUT.__eq__, _MOST_BYTES)[_ABOUT]))
-    rows = {name: tuple(found[name]) for name in ("returns", "successes") if name in found}
-    return About(**{**found, **rows})
+    facts = json.loads(str(npz.read(path, _ABOUT.__eq__, _MOST_BYTES)[_ABOUT]))
+    rows = {name: tuple(facts[name]) for name in ("returns", "successes") if name in facts}
+    return About(**{**facts, **rows})
 
 
 def of(id: str) -> Trained:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-PROBE_TIMEOUT = 30.0  # s, in which a driver must have drawn one small picture
+PROBE_TIMEOUT = 30.0  # s, for one small image
 
 INSTALL = {
     "glfw": "apt-get install libgl1",
@@ -127,8 +127,8 @@ class _State:
         self.lock = threading.RLock()
         self.chosen: str | None = None
         self.opened: str | None = None  # the backend of the first context
-        self.outlives_fork = False  # a forked process can go on with what was opened
-        self.inherited: str | None = None  # what the parent opened and this process cannot use
+        self.outlives_fork = False  # whether a forked process can use open contexts
+        self.inherited: str | None = None  # unusable backend of the parent process
 
 
 _state = _State()
@@ -181,18 +181,18 @@ def _choose() -> str:
     for candidate in candidates():
         if candidate == inherited:
             continue
-        found = probe(candidate)
-        if found.works:
+        result = probe(candidate)
+        if result.works:
             return candidate
-        tried.append(found)
+        tried.append(result)
     raise RenderingError(_nothing_works(tried))
 
 
 def _nothing_works(tried: list[Probe]) -> str:
     lines = ["no OpenGL works here, so there can be no pictures. Tried:"]
-    lines += [f"  {found.backend}: {found.reason}" for found in tried]
+    lines += [f"  {result.backend}: {result.reason}" for result in tried]
     lines += ["Any one of these is enough (Debian, Ubuntu):"]
-    lines += [f"  {found.backend}: {INSTALL[found.backend]}" for found in tried]
+    lines += [f"  {result.backend}: {INSTALL[result.backend]}" for result in tried]
     return "\n".join(lines)
 
 

@@ -17,9 +17,9 @@ from PIL import Image
 
 SHORTEST = 20  # ms; browsers slow down a GIF whose frames are shorter
 QUALITY = 85  # of a WebP, of 100
-CRF = 18  # of an MP4; x264's constant rate factor, at which the eye sees no loss
+CRF = 18  # of an MP4; x264's constant rate factor, visually lossless
 
-TOGETHER = 16  # frames that are drawn at once
+TOGETHER = 16  # frames rendered at once
 
 Draw = Callable[[Sequence[Any]], Sequence[np.ndarray]]
 """Renders scenes to frames, uint8 (height, width, 3) each."""
@@ -111,14 +111,14 @@ class _Mp4:
             stdin=subprocess.PIPE,
             stdout=subprocess.DEVNULL,
             stderr=self._complaints,
-            start_new_session=True,  # Ctrl-C is for this process alone, which then tidies up
+            start_new_session=True,  # keep Ctrl-C from ffmpeg; this process cleans up
         )
 
     def finish(self) -> None:
         self.flush()
         if self._ffmpeg is not None:
             assert self._ffmpeg.stdin is not None
-            with contextlib.suppress(BrokenPipeError):  # its exit code tells more
+            with contextlib.suppress(BrokenPipeError):  # its exit code is more informative
                 self._ffmpeg.stdin.close()
             if code := self._ffmpeg.wait():
                 raise self._failure(code)

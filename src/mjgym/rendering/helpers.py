@@ -24,7 +24,7 @@ from mjgym.rendering.looks import QUALITIES
 from mjgym.rendering.studio import Shot, Studio
 from mjgym.rendering.twin import Twin
 
-MOST = 8  # processes that draw, with this one: each takes some 300 MB
+MOST = 8  # rendering processes including this one; each takes some 300 MB
 _RUN = "from mjgym.rendering.helpers import main; main()"
 
 Numbers = Mapping[str, np.ndarray]
@@ -94,7 +94,7 @@ class Helpers:
             RenderingError: a helper has ended.
             Exception: an error raised in a helper.
         """
-        found: list[np.ndarray] = []
+        images: list[np.ndarray] = []
         for _, connection in self._running:
             if not connection.poll(self._timeout):
                 raise TimeoutError
@@ -104,8 +104,8 @@ class Helpers:
                 raise self._ended() from error
             if isinstance(answer, Exception):
                 raise answer
-            found += answer
-        return found
+            images += answer
+        return images
 
     def _ended(self) -> RenderingError:
         codes = [process.poll() for process, _ in self._running]
@@ -156,7 +156,7 @@ def main() -> None:
             return
         for name, array in changed.items():
             if name in numbers:
-                numbers[name][...] = array  # which the twin looks at
+                numbers[name][...] = array  # read by the twin
             else:
                 numbers[name] = array
         answer: Any

@@ -7,7 +7,7 @@ import numpy as np
 
 # Materials that fade from "<name>_default" to "<name>_highlight" as the reward grows.
 REWARDED = ("self", "effector", "target")
-SHARPNESS = 4  # exponent of the reward in that fade
+SHARPNESS = 4  # exponent of the reward
 
 
 @dataclass(frozen=True)

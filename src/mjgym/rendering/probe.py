@@ -35,7 +35,7 @@ def draw(backend: str) -> dict[str, str]:
     import mujoco
     import numpy as np
 
-    if backend == "glfw":  # it only warns, for example that there is no display
+    if backend == "glfw":  # it only warns, for example about a missing display
         warnings.simplefilter("error", importlib.import_module("glfw").GLFWError)
     context = importlib.import_module(f"mujoco.{backend}").GLContext(SIZE, SIZE)
     context.make_current()

@@ -23,9 +23,9 @@ from mjgym.rendering.looks import QUALITIES
 from mjgym.rendering.studio import Shot, Studio, check_known
 from mjgym.rendering.twin import Camera, Twin, numbers
 
-TIMEOUT = 60.0  # s, in which a driver must have drawn a picture
-SLOW = 0.25  # s, from which on the pictures of a batch are worth more processes
-CLOSE_TIMEOUT = 5.0  # s, in which it must have been put away
+TIMEOUT = 60.0  # s, to render an image
+SLOW = 0.25  # s for a batch, from which helper processes pay off
+CLOSE_TIMEOUT = 5.0  # s, to release the driver
 
 _T = TypeVar("_T")
 _Job = tuple["Future[Any]", Callable[[Studio], Any]]
@@ -65,7 +65,7 @@ class Renderer:
         self._worker: _Worker | None = None
         self._helpers: Helpers | None = None
         self._ends_helpers: weakref.finalize[..., Any] | None = None
-        self._slow = False  # the last batch was
+        self._slow = False  # whether the last batch was
         _processwide.add(self)
 
     def render(self, state: Mapping[str, Any], camera: Camera = 0, **options: Any) -> np.ndarray:
@@ -113,7 +113,7 @@ class Renderer:
                     " multiprocessing's 'spawn'"
                 ) from None
             except BaseException:
-                self._end_helpers()  # one of them may still have something to say
+                self._end_helpers()  # a late answer must not be mistaken for another
                 raise
         _processwide.close_at_exit()
         return pictures
@@ -148,8 +148,8 @@ class Renderer:
             return pictures
         ends = [len(shots) * k // (len(helpers) + 1) for k in range(1, len(helpers) + 2)]
         helpers.ask([shots[i:j] for i, j in pairwise(ends)], numbers(self._model))
-        own = worker.run_all([_drawing(shot) for shot in shots[: ends[0]]])
-        return own + helpers.pictures()
+        images = worker.run_all([_drawing(shot) for shot in shots[: ends[0]]])
+        return images + helpers.pictures()
 
     def _start(self, backend: str) -> "_Worker":
         scene, model, look = self._scene, self._model, self._look
@@ -252,9 +252,9 @@ def _work(jobs: "queue.SimpleQueue[_Job | None]", make: Callable[[], Studio]) ->
             future.set_result(job(studio))
         except BaseException as error:
             future.set_exception(error)
-        del item, future, job  # hold on to nothing while waiting
+        del item, future, job  # keep no references while waiting
     if studio is not None:
-        with suppress(Exception):  # whatever the driver says now, nobody needs to know
+        with suppress(Exception):  # errors at the end do not matter
             studio.free()
 
 
@@ -309,7 +309,7 @@ class _Processwide:
 
     def _close(self) -> None:
         if backends.opened() == "glfw":
-            return  # a viewer may have put GLFW away by now, and the display tidies up by itself
+            return  # a viewer may have ended GLFW; the display cleans up
         for renderer in list(self._renderers):
             renderer.close()
 

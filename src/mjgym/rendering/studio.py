@@ -19,7 +19,7 @@ from mjgym.util.suggestions import or_else
 KINDS = ("rgb", "depth", "segmentation")
 GROUPS = range(6)  # of geoms
 MAX_GEOMS = 10_000  # drawn at once
-COARSE_PLANE = 4  # cells along half a plane's longer side, in a look without shadows
+COARSE_PLANE = 4  # cells along half a plane's longer side, without shadows
 
 _OFFSCREEN = mujoco.mjtFramebuffer.mjFB_OFFSCREEN.value
 _FONT = mujoco.mjtFontScale.mjFONTSCALE_100.value

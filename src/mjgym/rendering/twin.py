@@ -91,14 +91,14 @@ class Twin:
             forces: compute the state's contacts, forces and sensors too.
         """
         model, data = self.model, self.data
-        for own, theirs in self._followed:
-            own[...] = theirs
+        for array, theirs in self._followed:
+            array[...] = theirs
         for name, value in state.items():
             if name == "time":
                 data.time = float(value)
             elif hasattr(data, name):
                 getattr(data, name)[...] = value
-            elif name != "bvh_aabb":  # bounding volumes are not seen
+            elif name != "bvh_aabb":  # bounding volumes are invisible
                 set_field(model, name, value)
         for element, colour in (colours or {}).items():
             kind, _, name = element.partition(" ")

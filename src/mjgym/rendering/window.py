@@ -16,8 +16,8 @@ from mjgym.rendering.looks import QUALITIES
 from mjgym.rendering.twin import Camera, Twin
 from mjgym.task import Task
 
-CLOSE_TIMEOUT = 5.0  # s, in which the window must be gone
-_VIEWER_THREAD = "(_launch_internal)"  # how Python names a thread after what it runs
+CLOSE_TIMEOUT = 5.0  # s, to close the window
+_VIEWER_THREAD = "(_launch_internal)"  # Python's name for the viewer's thread
 
 
 class Window:
@@ -45,7 +45,7 @@ class Window:
         self._viewer: Any = None
         self._threads: list[threading.Thread] = []
         self._terrain = np.empty(0)
-        self._due = 0.0  # s, when the next state is to be shown
+        self._due = 0.0  # s, time to show the next state
 
     def show(
         self,
@@ -85,10 +85,10 @@ class Window:
     def _open(self, state: Mapping[str, Any], camera: Camera) -> None:
         import mujoco.viewer
 
-        found = backends.probe("glfw")
-        if not found.works:
+        result = backends.probe("glfw")
+        if not result.works:
             raise RenderingError(
-                f'render_mode="human" needs a display: {found.reason}\n'
+                f'render_mode="human" needs a display: {result.reason}\n'
                 f"With a display it needs (Debian, Ubuntu): {backends.INSTALL['glfw']}\n"
                 'Without one, use render_mode="rgb_array", or mjgym.viewing.launch(env) for a page'
                 " in a browser."
@@ -116,6 +116,6 @@ class Window:
         if self._viewer is not None:
             atexit.unregister(self.close)
             self._viewer.close()
-            for thread in self._threads:  # it crashes if the process ends before it has
+            for thread in self._threads:  # it crashes if the process exits first
                 thread.join(CLOSE_TIMEOUT)
             self._viewer = self._twin = None

@@ -39,7 +39,7 @@ def replacing(path: str | Path) -> Iterator[Path]:
         else:
             mask = os.umask(0)
             os.umask(mask)
-            part.chmod(0o666 & ~mask)  # as any new file; temporary ones are for their owner alone
+            part.chmod(0o666 & ~mask)  # like a new file; temporary ones are private
         part.replace(target)
     finally:
         part.unlink(missing_ok=True)
@@ -111,7 +111,7 @@ def filling(folder: str | Path) -> Iterator[Path]:
         OSError: the folder cannot be created or written to.
     """
     folder = Path(folder)
-    made = [parent for parent in (folder, *folder.parents) if not parent.exists()]
+    missing = [parent for parent in (folder, *folder.parents) if not parent.exists()]
     stage: Path | None = None
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -123,7 +123,7 @@ def filling(folder: str | Path) -> Iterator[Path]:
     except BaseException:
         if stage is not None:
             shutil.rmtree(stage, ignore_errors=True)
-        for parent in made:
+        for parent in missing:
             with contextlib.suppress(OSError):
                 parent.rmdir()
         raise
@@ -136,7 +136,7 @@ def alone(path: str | Path) -> Iterator[None]:
     For files that are read, changed and written again. The lock is a temporary file, which the
     system unlocks when the process ends.
     """
-    places = f"{Path.home()} {Path(path).resolve()}"  # other users cannot open our file
+    places = f"{Path.home()} {Path(path).resolve()}"  # other users cannot open this user's file
     name = hashlib.sha256(places.encode()).hexdigest()[:16]
     with (Path(tempfile.gettempdir()) / f"mjgym-{name}.lock").open("a+b") as file:
         while not _lock(file.fileno()):

@@ -83,16 +83,16 @@ class Catalogue(Generic[Thing]):
     def _load(self, name: str, asked: str) -> Thing:
         module, _, attribute = name.partition(":")
         try:
-            found = code_references.load(name)
+            loaded = code_references.load(name)
         except AttributeError:
             hint = self._hint(module, attribute)
             reason = f"there is no {attribute!r} in {module}{hint}"
             raise ValueError(f"{asked}: {name!r} cannot be imported: {reason}") from None
         except (ImportError, ValueError) as error:
             raise ValueError(f"{asked}: {name!r} cannot be imported: {error}") from None
-        if not self._fits(found):
+        if not self._fits(loaded):
             hint = self._hint(module, attribute)
             raise ValueError(f"{asked}: {name!r} is no {self._base.__name__}{hint}")
-        thing: Thing = found() if isinstance(found, type) else found
+        thing: Thing = loaded() if isinstance(loaded, type) else loaded
         self._found[name] = thing
         return thing

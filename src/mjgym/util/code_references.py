@@ -42,7 +42,7 @@ def outside(value: Any) -> list[str]:
 
 
 def _outside(root: Any) -> Iterable[str]:
-    left = [root]  # without recursion, since nothing says how deep a file's data may go
+    left = [root]  # no recursion: the depth of the data is unbounded
     while left:
         value = left.pop()
         if isinstance(value, Mapping):

@@ -4,7 +4,7 @@ import inspect
 import re
 from collections.abc import Iterable
 
-NAMED = re.compile(r"`([^`]+)`")  # entries and fields stand between backquotes
+NAMED = re.compile(r"`([^`]+)`")  # entries and fields in backquotes
 
 
 def docstring(cls: type) -> str:

@@ -3,8 +3,8 @@
 import difflib
 from collections.abc import Iterable
 
-ALIKE = 0.6  # the least ratio of difflib for a suggestion
-PART = 3  # letters, at least, of a word that is suggested because it contains the unknown one
+ALIKE = 0.6  # minimum difflib ratio of a suggestion
+PART = 3  # minimum length of a word to suggest longer ones that contain it
 
 
 def close(word: object, known: Iterable[str], most: int = 3, alike: float = ALIKE) -> list[str]:

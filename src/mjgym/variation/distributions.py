@@ -16,7 +16,7 @@ Shape: TypeAlias = tuple[int, ...]
 Support: TypeAlias = tuple[float, float]
 
 _EVERYWHERE: Support = (-np.inf, np.inf)
-_ROUNDING = 1e-8  # of a sum of probabilities; NumPy's own bound
+_ROUNDING = 1e-8  # of a sum of probabilities; NumPy's bound
 
 
 class Distribution(Written):
@@ -27,7 +27,7 @@ class Distribution(Written):
     distribution: it is then drawn once for each draw, for all its elements.
     """
 
-    __array_ufunc__ = None  # so that `array * distribution` asks the distribution
+    __array_ufunc__ = None  # so that `array * distribution` calls the distribution
 
     @property
     def shape(self) -> Shape:
@@ -147,7 +147,7 @@ def check_numbers(owner: str, name: str, value: Value) -> None:
         return
     try:
         if value is None or isinstance(value, str | bytes):
-            raise TypeError  # NumPy makes numbers of them
+            raise TypeError  # NumPy would convert them to numbers
         array = np.asarray(value, dtype=float)
     except (TypeError, ValueError):
         raise ValueError(
@@ -181,9 +181,9 @@ def draw_parameter(
     """A parameter for n draws with `dimensions` each: (n, 1, ..., *shape), or a constant."""
     if not isinstance(value, Distribution):
         return np.asarray(value, dtype=float)
-    own = value.shape
-    drawn = value.draws(rng, n, own, first)
-    return drawn.reshape(n, *[1] * (dimensions - len(own)), *own)
+    shape = value.shape
+    drawn = value.draws(rng, n, shape, first)
+    return drawn.reshape(n, *[1] * (dimensions - len(shape)), *shape)
 
 
 class _Parametric(Distribution):
@@ -318,8 +318,8 @@ class Integers(_Parametric):
 
     def _check(self, *parameters: np.ndarray) -> None:
         low, high = parameters
-        for bound, own in zip(parameters, self._parameters(), strict=True):
-            if not isinstance(own, Distribution):  # what is drawn is rounded
+        for bound, parameter in zip(parameters, self._parameters(), strict=True):
+            if not isinstance(parameter, Distribution):  # draws are rounded
                 _refuse_where(bound % 1 != 0, "Integers: {} is no whole number", bound)
         _refuse_where(np.rint(low) > np.rint(high), "Integers: low {} is above high {}", low, high)
 
@@ -475,10 +475,10 @@ class _Listed(Distribution):
 
     def _lead(self, shape: Shape) -> Shape:
         """The leading part of a shape, over which elements are chosen independently."""
-        own = self.shape
-        if own and shape[len(shape) - len(own) :] != own:
-            raise ValueError(f"{type(self).__name__}: values of shape {own} do not end {shape}")
-        return shape[: len(shape) - len(own)]
+        ending = self.shape
+        if ending and shape[len(shape) - len(ending) :] != ending:
+            raise ValueError(f"{type(self).__name__}: values of shape {ending} do not end {shape}")
+        return shape[: len(shape) - len(ending)]
 
 
 @dataclass(frozen=True, eq=False)
@@ -498,15 +498,15 @@ class Choice(_Listed):
         check_numbers("Choice", "probabilities", self.probabilities)
         if isinstance(self.probabilities, Distribution):
             raise ValueError("Choice: probabilities must be numbers, got a distribution")
-        given = np.asarray(self.probabilities, dtype=float)
-        if given.shape != (len(self.values),):
+        probabilities = np.asarray(self.probabilities, dtype=float)
+        if probabilities.shape != (len(self.values),):
             raise ValueError(
                 f"Choice: probabilities must be {len(self.values)}, one for each value,"
-                f" got shape {given.shape}"
+                f" got shape {probabilities.shape}"
             )
-        _refuse_where(given < 0, "Choice: probability {} is negative", given)
-        if abs(given.sum() - 1) > _ROUNDING:
-            raise ValueError(f"Choice: probabilities must sum to 1, not {given.sum():g}")
+        _refuse_where(probabilities < 0, "Choice: probability {} is negative", probabilities)
+        if abs(probabilities.sum() - 1) > _ROUNDING:
+            raise ValueError(f"Choice: probabilities must sum to 1, not {probabilities.sum():g}")
 
     def draws(self, rng: np.random.Generator, n: int, shape: Shape, first: int = 0) -> np.ndarray:
         chosen = rng.choice(len(self.values), (n, *self._lead(shape)), p=self.probabilities)

@@ -31,7 +31,7 @@ class Draws:
         self._count = np.zeros(n, dtype=np.int64)  # of draws so far
         self.values = {key: np.zeros((n, *shape)) for key, shape in varying.shapes().items()}
         self._due = {key: np.full(n, np.inf) for key in varying.intervals}  # s of the episode
-        self._drawn = {key: np.zeros(n, dtype=np.int64) for key in varying.intervals}  # so often
+        self._drawn = {key: np.zeros(n, dtype=np.int64) for key in varying.intervals}  # draws
         self.forces = varying.forces
         self.redraws = bool(varying.intervals)
 
@@ -72,7 +72,7 @@ class Draws:
         for key, every in self._varying.intervals.items():
             due = where & (time >= self._due[key] - ROUNDING)
             for i in np.flatnonzero(due).tolist():
-                self._drawn[key][i] += 1  # the episodes' own draws do not count
+                self._drawn[key][i] += 1  # not counted as an episode's draw
                 count = int(self._drawn[key][i])
                 self.values[key][i] = self._varying.draw_one(key, self._rngs[i], count)
                 # Late by less than a control step, which the next interval makes up for.
@@ -91,12 +91,12 @@ class Draws:
         for k, i in enumerate(rows.tolist()):
             words[k] = encode(self._rngs[i])
         present = {f"variation.{key}": values[rows] for key, values in self.values.items()}
-        kept = {
+        redrawn = {
             f"{prefix}{key}": values[rows]
             for prefix, held in self._repeated()
             for key, values in held.items()
         }
-        return {"rng.variation": words, "variation.count": self._count[rows], **present, **kept}
+        return {"rng.variation": words, "variation.count": self._count[rows], **present, **redrawn}
 
     def _repeated(self) -> tuple[tuple[str, dict[str, np.ndarray]], ...]:
         return ("variation.due.", self._due), ("variation.drawn.", self._drawn)

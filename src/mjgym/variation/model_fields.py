@@ -84,7 +84,7 @@ _NEEDED = {
     "geom_surfacevel": "flg_surfacevel",
     "geom_adhesion": "flg_adhesion",
     "pair_adhesion": "flg_adhesion",
-}  # the flag of the model without which the engine does not look at a field
+}  # flag that enables a field
 _LIMITED = {
     "jnt_range": "jnt_limited",
     "jnt_actfrcrange": "jnt_actfrclimited",
@@ -103,7 +103,7 @@ _SIMPLE = (
     "in a form that needs its centre of mass at its origin and its joints there;"
     " simple='false' of the body in the model lets them vary"
 )
-_FLUID_INPUTS = 6  # numbers of geom_fluid that are given; the others follow from the size
+_FLUID_INPUTS = 6  # inputs in geom_fluid; the other numbers follow from the size
 _FREE, _BALL = int(mujoco.mjtJoint.mjJNT_FREE), int(mujoco.mjtJoint.mjJNT_BALL)
 _SLIDER_CRANK = int(mujoco.mjtTrn.mjTRN_SLIDERCRANK)
 _KEY = re.compile(r"(?P<field>[\w.]+)(?:\[(?P<inside>.*)\])?")
@@ -269,7 +269,7 @@ def _columns(
         raise ValueError(f"vary: {key!r}: {field} has {count} for each element")
     if texts and field in UNIT:
         raise ValueError(f"vary: {key!r}: a direction varies as a whole; give no column")
-    found: list[int | slice] = []
+    indices: list[int | slice] = []
     for text, size in zip(texts, shape, strict=False):
         column = _column(key, text)
         try:
@@ -279,8 +279,8 @@ def _columns(
         if not chosen.size:
             raise ValueError(f"vary: {key!r}: {field} has no column {text}, only 0 to {size - 1}")
         whole = isinstance(column, slice)
-        found.append(slice(int(chosen[0]), int(chosen[-1]) + 1) if whole else int(chosen))
-    return tuple(found)
+        indices.append(slice(int(chosen[0]), int(chosen[-1]) + 1) if whole else int(chosen))
+    return tuple(indices)
 
 
 def _column(key: str, text: str) -> int | slice:

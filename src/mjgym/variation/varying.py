@@ -26,7 +26,7 @@ _NOT_NEGATIVE = _POSITIVE | {
     "hfield_data",
 }  # fmt: skip
 
-_NO_LENGTH = 1e-12  # below which a vector has no direction
+_NO_LENGTH = 1e-12  # of a vector without direction
 _PROBES = ((1.1, 0.01), (7.0, 3.0), (0.0, 0.0))
 """Factors and offsets to probe which fields depend on a number: a small change, one larger than
 all others (the engine may take a maximum), and zero.
@@ -52,9 +52,9 @@ class _Target:
 
     def draw(self, rng: np.random.Generator, number: int) -> np.ndarray:
         """Values to write; raises ValueError for those that the engine cannot take."""
-        key, field, own = self.part.key, self.part.field, self.part.own
-        drawn = self.distribution(rng, None if self.shared else own.shape, number)
-        values = np.array(np.broadcast_to(self._absolute(drawn), own.shape), dtype=float)
+        key, field, numbers = self.part.key, self.part.field, self.part.own
+        drawn = self.distribution(rng, None if self.shared else numbers.shape, number)
+        values = np.array(np.broadcast_to(self._absolute(drawn), numbers.shape), dtype=float)
         if not np.isfinite(values).all():
             raise ValueError(f"vary: {key!r} drew what is not finite")
         if field in UNIT:
@@ -87,11 +87,11 @@ class _Target:
         self._check_least(least, "can draw", zero=True)
 
     def _absolute(self, drawn: np.ndarray) -> np.ndarray:
-        own = self.part.own
+        numbers = self.part.own
         if self.relative == "factor":
             turned = self.part.field in QUATERNIONS
-            return np.asarray(product(own, drawn)) if turned else own * drawn
-        return own + drawn if self.relative == "offset" else drawn
+            return np.asarray(product(numbers, drawn)) if turned else numbers * drawn
+        return numbers + drawn if self.relative == "offset" else drawn
 
     def _check_least(self, values: np.ndarray, verb: str, *, zero: bool = False) -> None:
         # Zeros in the model itself are unused numbers: the third size of a capsule, ...
@@ -178,10 +178,10 @@ class Varying:
         set_constants(noted, self._data)
         freed = {}
         for name in (f"{kind}_sameframe" for kind in FRAMES):
-            own = getattr(model, name)
-            rows = np.flatnonzero(own != getattr(noted, name))
+            frames = getattr(model, name)
+            rows = np.flatnonzero(frames != getattr(noted, name))
             if rows.size:
-                freed[name] = rows, own[rows]
+                freed[name] = rows, frames[rows]
         return freed
 
     def _unstated_springs(self, model: mujoco.MjModel) -> np.ndarray:
@@ -285,7 +285,7 @@ def _target(key: str, value: Any, model: mujoco.MjModel) -> _Target:
     if not isinstance(inner, Distribution):
         try:
             if inner is None or isinstance(inner, str | bytes):
-                raise TypeError  # NumPy makes numbers of them
+                raise TypeError  # NumPy would convert them to numbers
             np.asarray(inner, dtype=float)
         except (TypeError, ValueError):
             raise TypeError(
@@ -306,12 +306,12 @@ def _target(key: str, value: Any, model: mujoco.MjModel) -> _Target:
 
 def _misfit(target: _Target, error: Exception) -> str:
     """The error message for a distribution that does not fit its numbers."""
-    part, given = target.part, target.distribution
+    part, distribution = target.part, target.distribution
     message = str(error)
-    if isinstance(given, Constant):  # NumPy speaks of broadcasting
-        message = f"{given.value!r} has shape {given.shape}"
-        if given.shape == (2,):
-            low, high = given.value
+    if isinstance(distribution, Constant):  # NumPy's error is about broadcasting
+        message = f"{distribution.value!r} has shape {distribution.shape}"
+        if distribution.shape == (2,):
+            low, high = distribution.value
             message += f"; a range is a distribution: Uniform({low:g}, {high:g})"
     return f"vary: {part.key!r}, of shape {part.own.shape}: {message}"
 
@@ -336,5 +336,5 @@ def _write(model: mujoco.MjModel, part: Part, values: np.ndarray) -> None:
 
 def _numbers(model: mujoco.MjModel) -> dict[str, np.ndarray]:
     """Copies of all arrays of a model that a batch can hold for each simulation, by name."""
-    found = {name: np.array(get_field(model, name)) for name in MODEL_FIELDS}
-    return {name: values for name, values in found.items() if values.size}
+    arrays = {name: np.array(get_field(model, name)) for name in MODEL_FIELDS}
+    return {name: values for name, values in arrays.items() if values.size}

@@ -35,23 +35,23 @@ def signals(task: Task, view: View, shapes: Mapping[str, tuple[int, ...]]) -> di
                 f"{cls}.labels: no entry {entry!r} in the observation{or_else(entry, shapes)}"
             )
     said = meanings(type(task), shapes)
-    found = {}
+    labels = {}
     for entry, shape in shapes.items():
         derived = _signal(entry, shape, observed.get(entry))
-        found[entry] = _overridden(
+        labels[entry] = _overridden(
             dataclasses.replace(derived, meaning=said[entry]),
             stated.get(entry),
             f"{cls}.labels",
             entry,
         )
-    return found
+    return labels
 
 
 def _observed(task: Task, view: View) -> Mapping[str, Any]:
     try:
         with np.errstate(all="ignore"):
             return task.observation(LabelView(view))
-    except Exception:  # whatever a hook may do with numbers that cannot be done with labels
+    except Exception:  # a hook may do anything that labels do not support
         return {}
 
 
@@ -133,7 +133,7 @@ def _overridden(derived: Signal, stated: Signal | None, where: str, entry: str) 
         if each and len(each) != count:
             noun = (field if field == "names" else f"{field}s")[: -1 if len(each) == 1 else None]
             raise ValueError(f"{where}: {len(each)} {noun} for the {count} numbers of {entry!r}")
-        own = getattr(derived, field)
-        own = (own,) * count if isinstance(own, str) else own
-        changed[field] = tuple(a or b for a, b in zip(each or own, own, strict=True))
+        values = getattr(derived, field)
+        values = (values,) * count if isinstance(values, str) else values
+        changed[field] = tuple(a or b for a, b in zip(each or values, values, strict=True))
     return Signal(**changed)

@@ -137,12 +137,12 @@ class Label:
 
     def _turned(self, turn: "Label") -> "Label":
         """A component of a vector that is part of a sum in another frame."""
-        frame, of_world, own = turn.turn or ("", "", "")
+        frame, of_world, frame_axis = turn.turn or ("", "", "")
         source = self.source if self.ends != NOWHERE else _joined(self, turn)
-        if self.frame == frame and self.axis == own:
+        if self.frame == frame and self.axis == frame_axis:
             return self.replace(axis=of_world, frame=WORLD, source=source)
         if self.axis == of_world:
-            return self.replace(axis=own, frame=frame, source=source)
+            return self.replace(axis=frame_axis, frame=frame, source=source)
         return self._combined(turn, 1)
 
     def _combined(self, other: "Label", sign: int) -> "Label":

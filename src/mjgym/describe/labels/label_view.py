@@ -100,7 +100,7 @@ class LabelView(View):
         if real.dtype.kind != "f":
             return real
         of, attribute = owner(name)
-        if of is not None and name in SIZES:  # an element may have several numbers, or none
+        if of is not None and name in SIZES:  # an element may have any number of values
             attribute = "data" if name == "sensordata" else name
             rows = [self._of(of, i, attribute) for i in range(len(self.names(of)))]
             return np.concatenate([np.empty(0, dtype=object), *rows])
@@ -136,9 +136,9 @@ class LabelView(View):
         if attribute in ("xmat", "ximat"):
             swings = self._swings(kind, i)
             labels = [
-                Label(name, row + own, "1", WORLD, source, turn=(name, row, own), swings=swings)
+                Label(name, row + axis, "1", WORLD, source, turn=(name, row, axis), swings=swings)
                 for row in XYZ
-                for own in XYZ
+                for axis in XYZ
             ]
         elif attribute in ("xquat", "quat"):
             labels = _quaternion(name, WORLD, source)
@@ -204,8 +204,8 @@ class LabelView(View):
         if size == 1:
             return _array([Label(name, "", unit, "", source)], (1,))
         if kind.startswith("FRAME") and kind.endswith("AXIS"):
-            own = kind[5].lower()
-            parts = [Label(name, a, unit, frame, source, turn=(of, a, own)) for a in XYZ]
+            frame_axis = kind[5].lower()
+            parts = [Label(name, a, unit, frame, source, turn=(of, a, frame_axis)) for a in XYZ]
         elif kind == "FRAMEPOS" and frame == WORLD:
             ends: Any = ((f"{on} {of}",), ())
             parts = [Label(of, axis, unit, frame, source, ends=ends) for axis in XYZ]
@@ -219,8 +219,8 @@ class LabelView(View):
 
     def _element_of(self, kind: int, i: int) -> tuple[str, str]:
         """Kind and name of a sensor's object or reference."""
-        found = _OBJECTS.get(int(kind), "") if i >= 0 else ""
-        return found, getattr(self._model, found)(int(i)).name if found else ""
+        name = _OBJECTS.get(int(kind), "") if i >= 0 else ""
+        return name, getattr(self._model, name)(int(i)).name if name else ""
 
     def _tendon_unit(self, i: int) -> str:
         """Unit of a tendon's length: that of the joints it sums, or m for a spatial tendon."""
@@ -232,13 +232,13 @@ class LabelView(View):
     def _slides(self, body: int) -> bool:
         """Whether a body's slide axes stay aligned with the world's: no body below them turns."""
         model = self._model
-        own = True  # a body's slides come before its hinges
+        is_lowest = True  # a body's slides come before its hinges
         while body:
             first, count = int(model.body_jntadr[body]), int(model.body_jntnum[body])
             kinds = {int(model.jnt_type[j]) for j in range(first, first + count)}
-            if kinds & {_FREE, _BALL} or (_HINGE in kinds and not own):
+            if kinds & {_FREE, _BALL} or (_HINGE in kinds and not is_lowest):
                 return False
-            body, own = int(model.body_parentid[body]), False
+            body, is_lowest = int(model.body_parentid[body]), False
         return True
 
     def _swings(self, kind: str, i: int) -> bool:
@@ -265,15 +265,15 @@ def _swinging(model: mujoco.MjModel) -> set[int]:
     in_plane = set()
     for body in range(1, model.nbody):
         first, count = int(model.body_jntadr[body]), int(model.body_jntnum[body])
-        own = range(first, first + count)
+        body_joints = range(first, first + count)
         joints = all(
             model.jnt_type[j] == _SLIDE
             or (model.jnt_type[j] == _HINGE and abs(data.xaxis[j, 1]) > 1 - 1e-9)
-            for j in own
+            for j in body_joints
         )
         upright = abs(data.xmat[body, 4] - 1) < 1e-9
         parent = int(model.body_parentid[body])
-        moves = any(model.jnt_type[j] == _HINGE for j in own)
+        moves = any(model.jnt_type[j] == _HINGE for j in body_joints)
         if joints and upright and (parent in in_plane or (parent == 0 and (moves or count))):
             in_plane.add(body)
     return in_plane

@@ -7,13 +7,13 @@ def _factors(unit: str) -> dict[str, float]:
     """Exponents of a unit's symbols: "N m/s^2" is N^1 m^1 s^-2."""
     if "(" in unit:
         return {unit: 1.0}
-    found: dict[str, float] = {}
+    exponents: dict[str, float] = {}
     for sign, part in zip((1, -1), unit.split("/"), strict=False):
         for symbol in part.split():
             base, _, n = symbol.partition("^")
             if base != "1":
-                found[base] = found.get(base, 0.0) + sign * float(n or 1)
-    return found
+                exponents[base] = exponents.get(base, 0.0) + sign * float(n or 1)
+    return exponents
 
 
 def _written(factors: Mapping[str, float]) -> str:

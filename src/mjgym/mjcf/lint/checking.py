@@ -14,7 +14,7 @@ from mjgym.mjcf.lint.refusals import alike, ask, near, reason_of, settle
 from mjgym.mjcf.lint.schema import Kind, parents, schema
 
 _ROOTS = ("mujoco", "robot")
-_READS_FILES = ("include", "model")  # what is in them has not been read; see _check_model
+_READS_FILES = ("include", "model")  # their contents are not read; see _check_model
 _DEEP = 50  # models that attach each other
 _IN_BODIES = ("body", "frame", "replicate")
 
@@ -86,15 +86,15 @@ def examine_part(content: bytes, file: Path) -> list[Problem]:
     """
     root = parse(content, file)
     tags = {child.tag for child in root.children}
-    found: list[list[Problem]] = []
+    candidates: list[list[Problem]] = []
     for kind in schema().walk():
         if not tags.isdisjoint(kind.children):
-            part = Draft(file, parse(content, file), ())  # it is mended while it is checked
+            part = Draft(file, parse(content, file), ())  # repaired while it is checked
             for child, inner in _check_children(part, part.root, kind):
                 _check(part, child, inner)
-            found.append(part.problems)
+            candidates.append(part.problems)
     nowhere = [root.problem("nothing in this file can be in a model")] if tags else []
-    return min(found, key=len, default=nowhere)
+    return min(candidates, key=len, default=nowhere)
 
 
 def _examine(
@@ -118,12 +118,12 @@ def _examine(
     said = "" if refused else _said(draft, contents)
     if root.tag == "mujoco":
         _check(draft, root, schema())
-    if not refused and not said:  # it looks at no attributes of what is in a frame
+    if not refused and not said:  # it ignores attributes inside frames
         return [], ignored + draft.problems
     if root.tag == "mujoco":
         _check_files(draft)
     settle(draft)
-    if said and not draft.problems:  # it is not about what the tree shows
+    if said and not draft.problems:  # the cause is not in the tree
         line = re.search(r"[Ll]ine(?: number=|:? )(\d+)", said)
         number = int(line[1]) if line else root.line
         draft.problems.append(Problem(main, number, " ".join(reason_of(said).split())))
@@ -145,7 +145,7 @@ def _has_root(draft: Draft) -> bool:
 
 def _said(draft: Draft, contents: Mapping[str, bytes]) -> str:
     """The engine's error about the original model; empty if it compiles."""
-    if contents:  # what is on the disk is not what is checked
+    if contents:  # the files on disk differ
         refusal = ask(draft)
         return "" if refusal is None else refusal.reason
     try:
@@ -210,7 +210,7 @@ def _ignored(root: Node) -> list[Problem]:
             known = body[node.tag].attributes
             for name in (n for n in node.attributes if n not in known):
                 meant = alike(name, known)
-                if meant:  # else it may be one that the engine knows and does not print
+                if meant:  # else the engine may know it without printing it
                     said = f"{described(node)}: the engine ignores the attribute {name!r}"
                     problems.append(node.problem(said, meant))
     return problems
@@ -258,7 +258,7 @@ def _known(draft: Draft, node: Node, outer: Kind) -> Kind | None:
     """The schema's entry for an element, under its corrected name, or None."""
     if node.tag in outer.children:
         return outer.children[node.tag]
-    if outer is schema() and node.tag in _IN_BODIES:  # where the engine ignores it
+    if outer is schema() and node.tag in _IN_BODIES:  # ignored by the engine
         return outer.children["worldbody"].children[node.tag]
     meant = alike(node.tag, [*outer.children, "include"])
     place = described(node.parent) if node.parent is not None else "a model"

@@ -23,7 +23,7 @@ from mjgym.sim.fields import KINDS, PREFIXES
 _PREFIXES = {kind: about.prefixes[0][:-1] for kind, about in KINDS.items()} | {"xbody": "body"}
 _FIRST = ("body", "jnt", "geom", "site")
 
-# Ids whose kind is not in the field's name, or is in another field.
+# Ids of a kind that is not in the field's name, or is in another field.
 _BODIES = ("parent", "root", "weld")
 _SAID_BY = {"obj": "objtype", "ref": "reftype", "obj1": "objtype", "obj2": "objtype"}
 _SURFACES = ("sphere", "cylinder")
@@ -32,7 +32,7 @@ _OTHERWISE = {"sdf": "mesh", "jointinparent": "joint", "slidercrank": "site"}
 _FLAGS = {"disableflags": mujoco.mjtDisableBit, "enableflags": mujoco.mjtEnableBit}
 
 _NOTHING = "-"  # instead of an empty name or list
-_SHORT = 10  # numbers that are shown one by one
+_SHORT = 10  # maximum length of an array shown in full
 
 
 @dataclass(frozen=True)
@@ -102,12 +102,12 @@ def diff(
     if not tolerance >= 0:
         raise ValueError(f"tolerance must be 0 or more, got {tolerance}")
     tables = _Table(_compiled(a)), _Table(_compiled(b))
-    found = [*_of_whole(*tables, tolerance), *_of_elements(*tables, tolerance)]
+    differences = [*_of_whole(*tables, tolerance), *_of_elements(*tables, tolerance)]
     if derived:
-        return found
+        return differences
     return [
         d
-        for d, is_computed in zip(found, _computed(found, tables[1]), strict=True)
+        for d, is_computed in zip(differences, _computed(differences, tables[1]), strict=True)
         if not is_computed
     ]
 
@@ -117,7 +117,7 @@ def _compiled(model: str | Path | Spec | mujoco.MjModel) -> mujoco.MjModel:
         return model
     with silence():
         if isinstance(model, mujoco.MjSpec):
-            return model.compile()  # a copy would lack what refers to nothing
+            return model.compile()  # a copy would lack unreferenced elements
         path = Path(model)
         if not path.is_file():
             raise FileNotFoundError(f"there is no file {path}")
@@ -135,9 +135,9 @@ class _Table:
 
     def __init__(self, model: mujoco.MjModel) -> None:
         self.model = model
-        found = [n[5:-3] for n in dir(model) if re.fullmatch(r"name_\w+adr", n)]
-        rest = sorted(set(found) - set(_FIRST))
-        self.prefixes = [*(p for p in _FIRST if p in found), *rest]
+        prefixes = [n[5:-3] for n in dir(model) if re.fullmatch(r"name_\w+adr", n)]
+        rest = sorted(set(prefixes) - set(_FIRST))
+        self.prefixes = [*(p for p in _FIRST if p in prefixes), *rest]
         self._labels: dict[str, list[str]] = {}
         self._fields: dict[str, dict[str, Callable[[int], Any]]] = {}
         self.arrays = {n: a for n in dir(model) if isinstance(a := getattr(model, n), np.ndarray)}
@@ -181,21 +181,21 @@ class _Table:
         return self._fields[prefix]
 
     def _found_fields(self, prefix: str) -> dict[str, Callable[[int], Any]]:
-        found: dict[str, Callable[[int], Any]] = {}
+        readers: dict[str, Callable[[int], Any]] = {}
         for name in self.arrays:
             field = name.removeprefix(f"{prefix}_")
             if field != name and not self._is_layout(prefix, field):
                 rows = self._rows(prefix, field)
                 meaning = None if rows is None else self._meaning(prefix, field, rows)
                 if meaning is not None:
-                    found[field] = meaning
+                    readers[field] = meaning
         if prefix == "jnt":
-            found |= self._of_freedoms(found)
+            readers |= self._of_freedoms(readers)
         if prefix == "tendon":
-            found["path"] = self._path
+            readers["path"] = self._path
         if prefix == "text":
-            found = {"data": self._text}
-        return found
+            readers = {"data": self._text}
+        return readers
 
     def _is_layout(self, prefix: str, field: str) -> bool:
         """Whether a field is only an address into other arrays."""
@@ -261,27 +261,27 @@ class _Table:
     def _of_freedoms(self, known: Container[str]) -> dict[str, Callable[[int], Any]]:
         """Joint fields that are stored by degree of freedom or position."""
         joints, positions = self.arrays["dof_jntid"], self.arrays["jnt_qposadr"]
-        found: dict[str, Callable[[int], Any]] = {}
+        readers: dict[str, Callable[[int], Any]] = {}
         for name, array in self.arrays.items():
             field = name.removeprefix("dof_")
             if field != name and not field.endswith(("id", "adr", "num")):
                 field = name if field in known else field
-                found[field] = functools.partial(_of_owner, array, joints)
+                readers[field] = functools.partial(_of_owner, array, joints)
         for name in ("qpos0", "qpos_spring"):
-            found[name] = functools.partial(_run, self.arrays[name], positions, None)
-        return found
+            readers[name] = functools.partial(_run, self.arrays[name], positions, None)
+        return readers
 
     def _path(self, i: int) -> list[Any]:
         """The path of a tendon: kind, name and number of each point."""
         start, count = self.arrays["tendon_adr"][i], self.arrays["tendon_num"][i]
-        found: list[Any] = []
+        points: list[Any] = []
         for k in range(start, start + count):
             word = to_word(mujoco.mjtWrap(int(self.arrays["wrap_type"][k])))
             name = self._name("geom" if word in _SURFACES else word, self.arrays["wrap_objid"][k])
             number = float(self.arrays["wrap_prm"][k])
-            found += [word, name]  # and for a geom, the site on whose side it passes
-            found.append(self._name("site", int(number)) if word in _SURFACES else number)
-        return found
+            points += [word, name]  # for a geom also its side site
+            points.append(self._name("site", int(number)) if word in _SURFACES else number)
+        return points
 
     def _text(self, i: int) -> str:
         start, size = self.arrays["text_adr"][i], self.arrays["text_size"][i]
@@ -330,23 +330,23 @@ def _of_whole(a: _Table, b: _Table, tolerance: float) -> Iterator[Difference]:
 
 def _settings(model: mujoco.MjModel) -> dict[tuple[str, str], Any]:
     """The options, statistics and visual settings by kind and field."""
-    found: dict[tuple[str, str], Any] = {}
+    settings: dict[tuple[str, str], Any] = {}
     parts = {"option": model.opt, "statistic": model.stat}
     for kind, part in parts.items():
-        found |= {(kind, name): value for name, value in _public(part).items()}
-    for (kind, field), value in found.items():
+        settings |= {(kind, name): value for name, value in _public(part).items()}
+    for (kind, field), value in settings.items():
         of = enumeration(kind, field)
         bits = _FLAGS.get(field)
         if of is not None:
-            found[kind, field] = _words(of, value)
+            settings[kind, field] = _words(of, value)
         elif bits is not None:
             words = {n.partition("_")[2].lower(): bit for n, bit in bits.__members__.items()}
-            found[kind, field] = [word for word, bit in words.items() if word and bit & value]
+            settings[kind, field] = [word for word, bit in words.items() if word and bit & value]
     for name, group in _public(model.vis).items():
         if not isinstance(group, type):
             of_group = _public(group).items()
-            found |= {("visual", f"{name.rstrip('_')}.{f}"): value for f, value in of_group}
-    return found
+            settings |= {("visual", f"{name.rstrip('_')}.{f}"): value for f, value in of_group}
+    return settings
 
 
 def _public(part: Any) -> dict[str, Any]:

@@ -16,7 +16,7 @@ _SAID_BY = {"objname": "objtype", "refname": "reftype"}
 _SHARED = ("actuator", "sensor", "tendon", "equality")
 _KINDS = {"freejoint": "joint", "flexcomp": "flex", "default": "class", "xbody": "body"}
 
-_SHORT = 50_000  # bytes of a model, up to which the engine reads it in proportion
+_SHORT = 50_000  # bytes of a model that the engine reads in linear time
 
 # Elements that are named after their file by default.
 _NAMED_BY_FILE = ("mesh", "hfield", "texture", "skin")
@@ -37,9 +37,9 @@ class Draft:
         gone: names of elements taken out.
     """
 
-    work = 16_000_000  # bytes of models that the engine is asked about, one after the other
-    fewest = 10  # questions that it is asked in any case
-    lists = 3  # of all words of an attribute, each of which is some two thousand questions
+    work = 16_000_000  # total bytes of models passed to the engine
+    fewest = 10  # minimum number of questions
+    lists = 3  # listings of an attribute's words, each some two thousand questions
 
     def __init__(self, main: Path, root: Node, problems: Iterable[Problem]) -> None:
         self.main, self.root = main, root
@@ -100,9 +100,9 @@ class Draft:
 
     def named(self, kind: str) -> list[str]:
         """The names of all elements of a kind, in order."""
-        found = [name_of(node) for node in self.root.walk() if kind_of(node) == kind]
+        names = [name_of(node) for node in self.root.walk() if kind_of(node) == kind]
         world = ["world"] if kind == "body" else []
-        return world + [name for name in found if name]
+        return world + [name for name in names if name]
 
     def text(self) -> tuple[str, list[Node]]:
         """The tree as XML, and the element of each line."""
@@ -115,8 +115,8 @@ class Draft:
             node, begins = left.pop()
             nodes.append(node)
             if begins:
-                given = "".join(f" {n}={quoteattr(v)}" for n, v in node.attributes.items())
-                lines.append(f"<{node.tag}{given}>")
+                attributes = "".join(f" {n}={quoteattr(v)}" for n, v in node.attributes.items())
+                lines.append(f"<{node.tag}{attributes}>")
                 left.append((node, False))
                 left += ((child, True) for child in reversed(node.children))
             else:

@@ -17,7 +17,7 @@ from mjgym.mjcf.lint.refusals import near
 from mjgym.util import atomic
 
 _ATTRIBUTE = re.compile(rb"""(\s+)([^\s=/>"']+)(\s*=\s*)("[^"]*"|'[^']*')""")
-_STEP = b"  "  # of the indentation, where a file has no example of it
+_STEP = b"  "  # default indentation
 
 
 def edit(
@@ -84,18 +84,18 @@ def _selected(content: bytes, root: Node, xpath: str) -> list[Node]:
     parser = etree.XMLParser(resolve_entities=False, no_network=True, huge_tree=True)
     tree = etree.fromstring(tolerable(content), parser).getroottree()
     try:
-        found = tree.xpath(xpath)
+        hits = tree.xpath(xpath)
     except etree.XPathError as error:
         raise ValueError(f"{xpath!r} is no XPath: {error}") from None
-    if not isinstance(found, list) or not all(_is_element(item) for item in found):
+    if not isinstance(hits, list) or not all(_is_element(item) for item in hits):
         raise ValueError(f"{xpath!r} selects no elements but attributes, text or a value")
-    if not found:
+    if not hits:
         raise ValueError(f"{xpath!r} selects nothing in {root.file}{_hint(tree, xpath)}")
     elements = list(tree.getroot().iter(etree.Element))
     nodes = list(root.walk())
     if len(elements) != len(nodes):
         raise ValueError(f"{root.file} has elements in its entities, which cannot be edited")
-    return [nodes[i] for i, element in enumerate(elements) if element in found]
+    return [nodes[i] for i, element in enumerate(elements) if element in hits]
 
 
 def _is_element(item: Any) -> bool:
@@ -126,10 +126,10 @@ def _did_you_mean(words: Iterable[str]) -> str:
 
 def _elements(tree: Any, xpath: str) -> list[Any]:
     try:
-        found = tree.xpath(xpath)
+        hits = tree.xpath(xpath)
     except etree.XPathError:
         return []
-    return [e for e in found if _is_element(e)] if isinstance(found, list) else []
+    return [e for e in hits if _is_element(e)] if isinstance(hits, list) else []
 
 
 def _hint_by_value(elements: list[Any], tag: str, condition: str) -> str:
@@ -154,7 +154,7 @@ def _changed(
     encoding = declared[1].decode() if declared else "utf-8"
     if remove and any(node.parent is None for node in nodes):
         raise ValueError("the root cannot be removed")
-    pieces: list[tuple[int, int, bytes]] = []  # start, stop, what to put there
+    pieces: list[tuple[int, int, bytes]] = []  # start, stop, replacement
     for node in nodes:
         if remove:
             if not any(outer in nodes for outer in node.above()):
@@ -178,16 +178,16 @@ def _with_values(tag: bytes, values: Mapping[str, str | None], encoding: str) ->
     for name, value in values.items():
         if not re.fullmatch(r"[A-Za-z_][\w.-]*", name):
             raise ValueError(f"{name!r} cannot be the name of an attribute")
-        found = next((a for a in _ATTRIBUTE.finditer(tag) if a[2].decode(encoding) == name), None)
+        old = next((a for a in _ATTRIBUTE.finditer(tag) if a[2].decode(encoding) == name), None)
         if value is None:
-            if found is not None:
-                tag = tag[: found.start()] + tag[found.end() :]
+            if old is not None:
+                tag = tag[: old.start()] + tag[old.end() :]
             continue
-        quote = '"' if found is None else found[4][:1].decode()
+        quote = '"' if old is None else old[4][:1].decode()
         text = escape(value, {quote: "&quot;" if quote == '"' else "&apos;", "\n": "&#10;"})
         new = f"{quote}{text}{quote}".encode(encoding, "xmlcharrefreplace")
-        if found is not None:
-            tag = tag[: found.start(4)] + new + tag[found.end(4) :]
+        if old is not None:
+            tag = tag[: old.start(4)] + new + tag[old.end(4) :]
         else:
             end = re.search(rb"\s*/?>$", tag)
             assert end is not None
@@ -213,22 +213,22 @@ def _appended(
         parse(f"<part>{xml}</part>".encode(), Path("what is to be appended"))
     except Malformed as error:
         raise ValueError(f"{error}") from None
-    own = _indentation(content, node) or b""
+    pad = _indentation(content, node) or b""
     last = _indentation(content, node.children[-1]) if node.children else None
-    inner = own + _STEP if last is None else last
+    inner = pad + _STEP if last is None else last
     newline = b"\r\n" if b"\r\n" in content else b"\n"
     lines = textwrap.dedent(xml.strip("\n")).rstrip().splitlines()
     text = newline.join(inner + li.encode(encoding, "xmlcharrefreplace") for li in lines)
     if node.stop == node.inner:  # <tag/>
         name = node.tag.encode(encoding)
         opened = re.sub(rb"\s*/>$", b">", tag)
-        return [(node.start, node.stop, opened + newline + text + newline + own + b"</%s>" % name)]
+        return [(node.start, node.stop, opened + newline + text + newline + pad + b"</%s>" % name)]
     end = content.rfind(b"</", node.inner, node.stop)
     before = content[node.inner : end]
-    kept = before.rstrip()
+    body = before.rstrip()
     return [
         (node.start, node.inner, tag),
-        (node.inner + len(kept), end, newline + text + newline + own),
+        (node.inner + len(body), end, newline + text + newline + pad),
     ]
 
 

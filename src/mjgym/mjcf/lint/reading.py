@@ -14,7 +14,7 @@ from mjgym.util.suggestions import close as close_to
 
 _COMMENT = re.compile(rb"<!--(.*?)-->", re.DOTALL)
 _TAG = re.compile(rb"""<(?:[^"'>]|"[^"]*"|'[^']*')*>""")
-_ENOUGH_FILES = 5000  # to look through for one with a name like that of a missing one
+_ENOUGH_FILES = 5000  # maximum number searched for similar names
 
 
 @dataclass(frozen=True)
@@ -140,7 +140,7 @@ def parse(content: bytes, file: Path) -> Node:
         parser.Parse(content, True)
     except expat.ExpatError as error:
         raise Malformed(_malformed(content, file, error)) from None
-    except (LookupError, ValueError) as error:  # of an encoding that Python does not know
+    except (LookupError, ValueError) as error:  # unknown encoding
         raise Malformed(Problem(file, 1, f"no XML: {error}")) from None
     return roots[0]
 
@@ -217,7 +217,7 @@ class _Reader:
 
     def expand(self, root: Node) -> None:
         """Expand the includes below an element, in document order."""
-        left = [root]  # without recursion, since nothing says how deep elements and files may go
+        left = [root]  # no recursion: the depth is unbounded
         while left:
             node = left.pop()
             if node.tag == "include" and node.parent is not None:

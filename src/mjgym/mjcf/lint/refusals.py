@@ -13,10 +13,10 @@ from mjgym.mjcf.lint.reading import Node, near_files
 from mjgym.mjcf.lint.schema import Vocabulary
 from mjgym.util import suggestions
 
-_FEW = 12  # words that are all named where none is near
-_ALIKE = 0.65  # difflib's ratio from which on a word may be what was meant by another
-_NEAREST = 3  # words that are named
-_LONG = 32  # numbers in an attribute of which nobody counts how many it takes
+_FEW = 12  # words that are all listed if none is similar
+_ALIKE = 0.65  # minimum difflib ratio of similar words
+_NEAREST = 3  # maximum number of suggestions
+_LONG = 32  # maximum number of values tried for an attribute
 _URDF_JOINTS = ("revolute", "continuous", "prismatic", "fixed", "floating", "planar")
 _NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?")
 
@@ -181,7 +181,7 @@ def _located(draft: Draft, message: str, nodes: list[Node]) -> Node | None:
         known = node is not None and (
             not number or name.startswith(node.attributes.get("name", ""))
         )
-        return node if known else None  # the line of another file, from an attached model
+        return node if known else None  # else a line of an attached model's file
     section = {"keyframe": "key"}
     tags = {section.get(word, word) for word in re.findall(r"\w+", message)}
     listed = [n for n in draft.root.walk() if n.parent is not draft.root and kind_of(n) in tags]
@@ -194,14 +194,14 @@ def _located(draft: Draft, message: str, nodes: list[Node]) -> Node | None:
 def _located_by_words(draft: Draft, reason: str) -> Node | None:
     """The element of a message that does not say its place."""
     file = re.match("Error opening file '(.*)'", reason)
-    seen: set[tuple[str, str]] = set()
+    earlier: set[tuple[str, str]] = set()
     for node in draft.root.walk():
         if file and any(Path(v).name == Path(file[1]).name for v in node.attributes.values()):
             return node
-        own = (kind_of(node), name_of(node))
-        if reason.startswith("repeated") and own[1] and own in seen:
+        key = (kind_of(node), name_of(node))
+        if reason.startswith("repeated") and key[1] and key in earlier:
             return node
-        seen.add(own)
+        earlier.add(key)
     return None
 
 
@@ -235,8 +235,8 @@ def _unknown_word(draft: Draft, refusal: Refusal, node: Node) -> _Diagnosis | No
         vocabulary = Vocabulary(node, attribute)
         if not vocabulary.closed():
             continue
-        given = [value] if said == value else value.split()
-        wrong = [word for word in given if not vocabulary.takes(word)]
+        words = [value] if said == value else value.split()
+        wrong = [word for word in words if not vocabulary.takes(word)]
         if wrong:
             close = _near_words(draft, wrong[0], vocabulary)
             mended = value.replace(wrong[0], close[0]) if close else None
@@ -301,12 +301,12 @@ def _numbers(draft: Draft, refusal: Refusal, node: Node) -> _Diagnosis | None:
     value = node.attributes[attribute]
     if told["bad"]:
         return _no_number(node, attribute, value)
-    given = value.split()
-    sizes = range(min(len(given) - 1, _LONG), 0, -1)
+    numbers = value.split()
+    sizes = range(min(len(numbers) - 1, _LONG), 0, -1)
     if told["few"]:
-        sizes = range(len(given) + 1, _LONG)
+        sizes = range(len(numbers) + 1, _LONG)
     for size in sizes:
-        mended = " ".join([*given, *itertools.repeat("0", _LONG)][:size])
+        mended = " ".join([*numbers, *itertools.repeat("0", _LONG)][:size])
         node.attributes[attribute] = mended
         again = ask(draft, compiles=refusal.compiled) if draft.may_ask() else refusal
         if again is None or again.reason != refusal.reason:
@@ -315,19 +315,19 @@ def _numbers(draft: Draft, refusal: Refusal, node: Node) -> _Diagnosis | None:
     if again is not None and again.reason == refusal.reason:
         return None
     noun = "number" if size == 1 else "numbers"
-    message = f"{described(node)}: {attribute} takes {size} {noun}, not {len(given)}"
+    message = f"{described(node)}: {attribute} takes {size} {noun}, not {len(numbers)}"
     return _Diagnosis(node, message, (), attribute, mended, general=True)
 
 
 def _no_number(node: Node, attribute: str, value: str) -> _Diagnosis:
-    given = value.split()
-    wrong = [word for word in given if not _NUMBER.fullmatch(word)]
+    words = value.split()
+    wrong = [word for word in words if not _NUMBER.fullmatch(word)]
     noun = "number" if wrong else "whole number"
-    wrong = wrong or [word for word in given if not re.fullmatch(r"[-+]?\d+", word)] or given
+    wrong = wrong or [word for word in words if not re.fullmatch(r"[-+]?\d+", word)] or words
     spaced = re.sub("[,;]+", " ", value).split()
     mended: tuple[str, ...] = ()
     if noun == "whole number":
-        mended = (" ".join(str(round(float(word))) for word in given),)
+        mended = (" ".join(str(round(float(word))) for word in words),)
     elif all(_NUMBER.fullmatch(word) for word in spaced):
         mended = (" ".join(spaced),)
     message = f"{described(node)}: {attribute} has {wrong[0]!r}, which is no {noun}"

@@ -48,14 +48,14 @@ class Kind:
 
     def walk(self) -> Iterator["Kind"]:
         """This kind and all kinds below it, each once."""
-        seen: dict[Kind, None] = {}
+        kinds: dict[Kind, None] = {}
         left = [self]
         while left:
             kind = left.pop(0)
-            if kind not in seen:
-                seen[kind] = None
+            if kind not in kinds:
+                kinds[kind] = None
                 left += kind.children.values()
-        return iter(seen)
+        return iter(kinds)
 
 
 @functools.cache
@@ -111,7 +111,7 @@ class Vocabulary:
         named.pop(attribute)
         self._tag, self._attribute = node.tag, attribute
         self._others = tuple(named.items())
-        if _refuses(self._path, node.tag, attribute, (), _NO_WORD):  # it needs no others
+        if _refuses(self._path, node.tag, attribute, (), _NO_WORD):  # needs no other attributes
             self._others = ()
 
     def closed(self) -> bool:
@@ -146,12 +146,12 @@ def _refusal(path: tuple[str, ...], tag: str, attributes: dict[str, str]) -> str
     """The parser's error about an element alone; empty if it is valid."""
     from xml.sax.saxutils import quoteattr  # which brings HTTP and TLS
 
-    given = " ".join(f"{name}={quoteattr(value)}" for name, value in attributes.items())
+    text = " ".join(f"{name}={quoteattr(value)}" for name, value in attributes.items())
     before = "".join(f"<{t}>" for t in path)
     after = "".join(f"</{t}>" for t in reversed(path))
     try:
         with quiet():
-            mujoco.MjSpec.from_string(f"{before}<{tag} {given}/>{after}")
+            mujoco.MjSpec.from_string(f"{before}<{tag} {text}/>{after}")
     except (ValueError, RuntimeError) as error:
         return str(error)
     return ""
@@ -160,14 +160,14 @@ def _refusal(path: tuple[str, ...], tag: str, attributes: dict[str, str]) -> str
 @functools.cache
 def _candidates() -> tuple[str, ...]:
     """Words the engine may know: from its enumerations, its schema, and some more."""
-    found: dict[str, None] = dict.fromkeys(_MORE_WORDS)
+    words: dict[str, None] = dict.fromkeys(_MORE_WORDS)
     for kind in schema().walk():
-        found |= dict.fromkeys((kind.tag, *kind.attributes))
+        words |= dict.fromkeys((kind.tag, *kind.attributes))
     for name in dir(mujoco):
         members = getattr(getattr(mujoco, name), "__members__", {})
         for member in members if name.startswith("mjt") else ():
             parts = member.split("_")[1:]
             for first in range(len(parts)):
                 word = "_".join(parts[first:])
-                found |= dict.fromkeys((word.lower(), word, word.capitalize()))
-    return tuple(found)
+                words |= dict.fromkeys((word.lower(), word, word.capitalize()))
+    return tuple(words)
