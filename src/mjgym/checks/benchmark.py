@@ -242,13 +242,7 @@ class _Recording(Single):
 
 
 def _controls(task: Task, state: Mapping[str, Any], actions: Iterable[np.ndarray]) -> np.ndarray:
-    """The controls of each physics step of a task, (steps, nu).
-
-    Args:
-        task: the task.
-        state: of an environment, from which the steps start.
-        actions: one for each control step.
-    """
+    """The controls, (steps, nu), of each physics step for actions of control steps from a state."""
     simulation, rng = _Recording(task), np.random.default_rng(0)
     episodes = Episodes(task, simulation, lambda i: rng)
     episodes.set_state({name: value[None] for name, value in state.items()}, ONLY)

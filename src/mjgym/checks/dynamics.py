@@ -98,7 +98,6 @@ def _state(env: Any) -> np.ndarray:
 
 
 def _bounds(env: Any) -> tuple[np.ndarray, np.ndarray]:
-    """Bounds of actions, -1 and 1 where unlimited."""
     low, high = env.action_space.low.astype(float), env.action_space.high.astype(float)
     return np.where(low > -UNLIMITED, low, -1.0), np.where(high < UNLIMITED, high, 1.0)
 

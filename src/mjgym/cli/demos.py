@@ -116,11 +116,7 @@ def _description(id: str, noise: float, unperturbed: bool) -> str:
 
 
 def _script(task: Any, id: str) -> Any:
-    """The scripted policy of a task.
-
-    Raises:
-        typer.BadParameter: there is no script for this task or robot.
-    """
+    """The scripted policy of a task; raises typer.BadParameter if it has no policy for its robot."""
     try:
         policy = task.scripted_policy()
     except ValueError as error:
@@ -146,7 +142,6 @@ def _with_script() -> list[str]:
 
 
 def _collect(attempts: Any, writer: "Writer", count: int, successes: bool) -> None:
-    """Write episodes until there are enough, or until Ctrl-C."""
     from rich.progress import (
         BarColumn,
         MofNCompleteColumn,

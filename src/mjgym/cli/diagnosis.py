@@ -299,7 +299,6 @@ def _holds(found: tuple[int, ...], sign: str, bound: tuple[int, ...]) -> bool:
 
 
 def _load() -> float | None:
-    """Load average of the last minute."""
     try:
         return os.getloadavg()[0]
     except (AttributeError, OSError):

@@ -72,11 +72,7 @@ def _is_union(hint: Any) -> bool:
 
 
 def _convert(text: str, kind: Any) -> Any:
-    """A text as a value of a type.
-
-    Raises:
-        KeyError, ValueError, SyntaxError: it is not one.
-    """
+    """A text as a value of a type; raises KeyError, ValueError or SyntaxError."""
     if kind in _CONVERT:
         return _CONVERT[kind](text)
     if typing.get_origin(kind) is typing.Literal:

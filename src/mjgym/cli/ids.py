@@ -52,11 +52,7 @@ def run_folder(value: str) -> bool:
 
 
 def _id_of_run(folder: Path) -> str:
-    """The task of a run, from the registry alone: the folder is data and imports no module.
-
-    Raises:
-        typer.BadParameter: the folder names no task, or one that is not registered.
-    """
+    """The task of a run, from the registry alone: the folder is data and imports no module."""
     from mjgym.cli.output import require
 
     require("yaml")

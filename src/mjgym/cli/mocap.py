@@ -74,12 +74,6 @@ def _read(
     interpolation: Literal["cubic", "linear"],
     rate: float,
 ) -> list[tuple[dict[str, Any], "Trajectory", Path | None]]:
-    """Facts, trajectory and output file of each clip.
-
-    Raises:
-        ValueError: there is no such clip, or it cannot be read.
-        OSError: a file cannot be read.
-    """
     from mjgym.mocap import SCALE_V2020, find_clips, read_amc, to_trajectory
 
     paths = [path for path in find_clips(clip) if not several or path.suffix.lower() == AMC]
@@ -121,11 +115,7 @@ def _write(found: list[tuple[dict[str, Any], "Trajectory", Path | None]]) -> Non
 
 
 def _out(clip: Path, out: Path, several: bool) -> Path:
-    """The output file of a clip.
-
-    Raises:
-        typer.BadParameter: `--out` is not an existing folder, or not an .npz file.
-    """
+    """The output file of a clip; raises typer.BadParameter for an unsuitable `--out`."""
     if several:
         if not out.is_dir():
             raise typer.BadParameter(f"there is no folder {str(out)!r}.", param_hint="'--out'")
@@ -136,7 +126,6 @@ def _out(clip: Path, out: Path, several: bool) -> Path:
 
 
 def _shown(data: dict[str, Any]) -> dict[str, str]:
-    """Facts in readable form."""
     bones = data["bones"]
     rows = {
         "clip": data["clip"],

@@ -81,7 +81,6 @@ def load_policy(text: str, env: Any, *, seed: int | None = None) -> Policy:
 
 
 def _named(text: str, env: Any) -> Callable[[Any], Any]:
-    """The policy of a text other than "random" and "zero"."""
     if text == TRAINED:
         return _packaged(env)
     if text == SCRIPTED:
@@ -107,7 +106,6 @@ def _packaged(env: Any) -> Callable[[Any], Any]:
 
 
 def _scripted(env: Any) -> Callable[[Any], Any]:
-    """The task's scripted policy."""
     try:
         policy: Callable[[Any], Any] | None = env.unwrapped.task.scripted_policy()
     except ValueError as error:

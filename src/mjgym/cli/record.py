@@ -288,11 +288,7 @@ def _record(
 
 @contextlib.contextmanager
 def _whole(out: Path) -> Iterator[Path]:
-    """A file to write to, which replaces `out` if it is not empty.
-
-    Raises:
-        typer.BadParameter: its folder cannot be written to.
-    """
+    """A file to write to, which replaces `out` on success."""
     with contextlib.ExitStack() as stack:
         try:
             part = stack.enter_context(replacing(out))
@@ -303,11 +299,8 @@ def _whole(out: Path) -> Iterator[Path]:
 
 
 def _sink(out: Path) -> "Callable[[Path, float, Draw], Film]":
-    """The writer for a file name's suffix.
-
-    Raises:
-        typer.BadParameter: there is no writer, the folder is missing, or ffmpeg is needed and
-            missing.
+    """The writer for a file name's suffix; typer.BadParameter if there is none or ffmpeg is
+    missing.
     """
     from mjgym.rendering import film
 

@@ -60,11 +60,6 @@ def replay(
 
 
 def _check(recorded: Any, env: Any, first: int, out: Any) -> None:
-    """Replay all episodes from `first` on.
-
-    Raises:
-        typer.Exit: one differs.
-    """
     differs = False
     for number in range(first, recorded.count):
         result = recorded.episode(number).check(env)

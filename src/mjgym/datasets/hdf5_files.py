@@ -158,11 +158,7 @@ class File:
 
 
 def _datasets(root: Any) -> Iterator[Any]:
-    """The datasets below a group.
-
-    Raises:
-        ValueError: a link or a dataset leads out of the file, or in a cycle.
-    """
+    """The datasets below a group; ValueError for links out of the file or cycles."""
     hard = h5py().HardLink
     left, visited = [root], set()
     while left:

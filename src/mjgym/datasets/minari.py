@@ -252,11 +252,7 @@ class MinariDemonstrations:
 
 
 def _require_spaces(name: str) -> None:
-    """Check that a dataset states its spaces; otherwise Minari would make its environment.
-
-    Raises:
-        DemonstrationError: it does not, or its metadata are damaged.
-    """
+    """Raise unless a dataset states its spaces; otherwise Minari would make its environment."""
     from minari.dataset.minari_storage import MinariStorage
     from minari.storage.datasets_root_dir import get_dataset_path
 

@@ -83,7 +83,6 @@ def fingerprint(
 
 
 def _plain(value: Any) -> Any:
-    """A value as JSON can hold it."""
     if isinstance(value, np.ndarray | np.generic):
         return value.tolist()
     if isinstance(value, list | tuple):
@@ -164,7 +163,6 @@ def machine() -> dict[str, Any]:
 
 
 def _processor() -> tuple[str, list[str]]:
-    """The CPU's name and relevant features."""
     try:
         lines = Path("/proc/cpuinfo").read_text().splitlines()
     except OSError:

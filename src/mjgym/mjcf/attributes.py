@@ -220,7 +220,6 @@ def _said(kind: str, attribute: str, by: str, handle: Element) -> Any:
 
 
 def _named(kind: str, attribute: str, value: Any, spec: Spec | None) -> Any:
-    """Handles as names."""
     if is_element(value):
         return name_of(kind, attribute, value, spec)
     if isinstance(value, Iterable) and not isinstance(value, str | bytes):

@@ -80,10 +80,7 @@ class _Excess(Exception):
 
 
 def _count(root: Node, outer: frozenset[str]) -> float:
-    """Number of elements of a model, copies included.
-
-    `outer` holds the absolute paths of the models that attach it; raises _Excess beyond the limits.
-    """
+    """Number of elements, copies included; `outer` are the absolute paths of attaching models."""
     attached = {
         node.attributes.get("name", ""): _count_file(node, outer)
         for node in root.walk()

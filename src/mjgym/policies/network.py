@@ -378,7 +378,6 @@ class EnsemblePolicy(Acting):
         return np.asarray(action[0] if single else action)
 
     def _chosen(self, proposed: np.ndarray, inputs: list[np.ndarray]) -> np.ndarray:
-        """The chosen actions, (n, size), out of (n, agents, size)."""
         if not self.valuations:
             return np.asarray(proposed.mean(1))
         values = np.zeros(proposed.shape[:2], np.float32)
@@ -462,7 +461,6 @@ _KNOWN = re.compile(
 
 
 def _is_known(name: str) -> bool:
-    """Whether policies and critics have an array of this name."""
     return _KNOWN.fullmatch(name) is not None
 
 
@@ -476,12 +474,7 @@ def _finite(name: str, array: np.ndarray) -> np.ndarray:
 
 
 def _number(arrays: Arrays, name: str, usual: float | None = None) -> float:
-    """A single finite number, or a default.
-
-    Raises:
-        KeyError: it is missing, and there is no default.
-        PolicyError: it is not such a number.
-    """
+    """A single finite number, or the default; KeyError without one."""
     if name not in arrays and usual is not None:
         return float(usual)
     if arrays[name].size != 1:
@@ -490,12 +483,7 @@ def _number(arrays: Arrays, name: str, usual: float | None = None) -> float:
 
 
 def _whole(arrays: Arrays, name: str, usual: int | None = None) -> int:
-    """A whole number from 1 to the limit.
-
-    Raises:
-        KeyError: it is missing, and there is no default.
-        PolicyError: it is not such a number.
-    """
+    """A whole number from 1 to the limit, or the default; KeyError without one."""
     value = _number(arrays, name, usual)
     if not (value.is_integer() and 1 <= value <= _MOST):
         raise PolicyError(f"{name} must be a whole number from 1 to {_MOST:,}, not {value:g}")
@@ -624,11 +612,7 @@ def _named(layers: list[dict[str, np.ndarray]]) -> dict[str, np.ndarray]:
 
 
 def _layers(arrays: dict[str, np.ndarray]) -> list[dict[str, np.ndarray]]:
-    """The layers "0.weight", "0.bias", "1.weight" and so on.
-
-    Raises:
-        PolicyError: one is missing, or differs from its neighbours.
-    """
+    """The layers "0.weight", "0.bias", "1.weight" and so on; PolicyError if they do not fit."""
     numbered: dict[int, dict[str, np.ndarray]] = {}
     for key, array in arrays.items():
         index, dot, name = key.partition(".")

@@ -70,11 +70,7 @@ def read(path: str | Path, wanted: Callable[[str], bool], most: int) -> dict[str
 
 
 def _size(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> int:
-    """Size of an array in bytes by its header.
-
-    Raises:
-        ValueError: the file has another size, or it is not an array.
-    """
+    """Size of an array in bytes by its header; ValueError if the file has another size."""
     try:
         with archive.open(entry) as member:
             version = np.lib.format.read_magic(member)

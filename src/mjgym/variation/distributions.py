@@ -453,15 +453,7 @@ class _Listed(Distribution):
     def _pick(
         self, rng: np.random.Generator, n: int, shape: Shape, first: int, chosen: np.ndarray
     ) -> np.ndarray:
-        """The values at the indices `chosen`, (n, *shape).
-
-        Args:
-            rng: for values that are distributions; all of them are drawn from.
-            n: number of draws.
-            shape: of each.
-            first: number of earlier draws.
-            chosen: the indices, (n, *lead).
-        """
+        """The values at the indices `chosen`, (n, *shape); every distribution is drawn from."""
         if not any(isinstance(value, Distribution) for value in self.values):
             return np.asarray(np.asarray(self.values)[chosen])
         drawn = [

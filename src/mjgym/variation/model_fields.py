@@ -261,7 +261,6 @@ def _obstacle_of_joint(field: str, i: int, model: mujoco.MjModel) -> str | None:
 def _columns(
     key: str, field: str, texts: list[str], shape: tuple[int, ...]
 ) -> tuple[int | slice, ...]:
-    """Column indices into an element's numbers."""
     if field == "geom_fluid":
         shape, texts = (_FLUID_INPUTS,), texts or [":"]
     if len(texts) > len(shape):

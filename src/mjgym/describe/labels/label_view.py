@@ -92,7 +92,6 @@ class LabelView(View):
         }
 
     def _real(self, value: Array) -> np.ndarray:
-        """The array of one simulation."""
         return np.asarray(np.asarray(value)[(0,) * len(self._view.lead)])
 
     def _field(self, name: str) -> Array:
@@ -120,7 +119,6 @@ class LabelView(View):
         return Named(fetch)
 
     def _of(self, kind: str, i: int, attribute: str, real: Array = None) -> Any:
-        """The labels of an element's attribute."""
         name = self.names(kind)[i] or f"{kind} {i}"
         if kind == "joint" and attribute in _PER:
             return self._of_joint(i, name, attribute)

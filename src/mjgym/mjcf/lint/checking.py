@@ -100,10 +100,7 @@ def examine_part(content: bytes, file: Path) -> list[Problem]:
 def _examine(
     main: Path, contents: Mapping[str, bytes], outer: frozenset[str]
 ) -> tuple[list[Problem], list[Problem]]:
-    """Errors of the engine, and elements it ignores.
-
-    `outer` holds the absolute paths of the models that attach this one.
-    """
+    """Errors of the engine, and elements it ignores; `outer` are the paths of attaching models."""
     root, problems = read(main, contents)
     if root is None:
         return problems, []

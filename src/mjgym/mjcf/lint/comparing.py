@@ -288,7 +288,6 @@ class _Table:
         return str(self.model.text_data[start : start + size - 1].decode())
 
     def _excluded(self, i: int) -> list[str]:
-        """The two bodies of an excluded pair."""
         signature = int(self.arrays["exclude_signature"][i])
         return [self._name("body", signature >> 16), self._name("body", signature & 0xFFFF)]
 
@@ -329,7 +328,6 @@ def _of_whole(a: _Table, b: _Table, tolerance: float) -> Iterator[Difference]:
 
 
 def _settings(model: mujoco.MjModel) -> dict[tuple[str, str], Any]:
-    """The options, statistics and visual settings by kind and field."""
     settings: dict[tuple[str, str], Any] = {}
     parts = {"option": model.opt, "statistic": model.stat}
     for kind, part in parts.items():

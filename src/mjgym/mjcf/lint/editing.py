@@ -266,7 +266,6 @@ def _check_includes(model: Path, file: Path) -> None:
 
 
 def _new(had: list[Problem], has: list[Problem]) -> list[Problem]:
-    """Problems that were not there before, whatever their line."""
     left = Counter((problem.file, problem.message) for problem in had)
     new = []
     for problem in has:
