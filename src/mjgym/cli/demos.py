@@ -116,7 +116,7 @@ def _description(id: str, noise: float, unperturbed: bool) -> str:
 
 
 def _script(task: Any, id: str) -> Any:
-    """The scripted policy of a task; raises typer.BadParameter if it has no policy for its robot."""
+    """The scripted policy of a task; typer.BadParameter if it has no policy for its robot."""
     try:
         policy = task.scripted_policy()
     except ValueError as error:

@@ -299,9 +299,7 @@ def _whole(out: Path) -> Iterator[Path]:
 
 
 def _sink(out: Path) -> "Callable[[Path, float, Draw], Film]":
-    """The writer for a file name's suffix; typer.BadParameter if there is none or ffmpeg is
-    missing.
-    """
+    """The writer for a suffix; typer.BadParameter if there is none or ffmpeg is missing."""
     from mjgym.rendering import film
 
     ending = out.suffix.lower()
