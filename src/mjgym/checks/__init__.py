@@ -1,4 +1,4 @@
-"""Checks that a task keeps its promises: a reason and a remedy for each that it breaks."""
+"""Checks of a task, with a reason and a remedy for each that fails."""
 
 import dataclasses
 import warnings
@@ -19,10 +19,10 @@ class Finding:
 
     Attributes:
         id: of the task.
-        check: what was looked at.
-        status: "pass", "skipped" (a package is missing), "warn" (it runs, but somebody
-            will stumble) or "fail".
-        reason: what was seen and, unless it passed, what to do.
+        check: name of the check.
+        status: "pass", "skipped" (a package is missing), "warn" (it runs, but users may stumble)
+            or "fail".
+        reason: the observation and, unless it passed, the remedy.
     """
 
     id: str
@@ -32,9 +32,9 @@ class Finding:
 
 
 def check(id: str, **kwargs: Any) -> list[Finding]:
-    """Look at everything that a task promises.
+    """Run all checks on a task.
 
-    A check is left out where one that it rests on has failed.
+    A check is left out if one that it depends on has failed.
 
     Args:
         id: of a registered task.
@@ -48,7 +48,7 @@ def check(id: str, **kwargs: Any) -> list[Finding]:
         TypeError: make has no such argument; the message names the nearest ones.
     """
     cls = registry.registration(id).task_class
-    # First, because a task that lacks a hook for its name cannot be built.
+    # First, because a task without a required hook cannot be built.
     findings = [Finding(id, "hook names", status, reason) for status, reason in check_names(cls)]
     try:
         subject = Subject(id, kwargs)

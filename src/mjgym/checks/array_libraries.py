@@ -1,4 +1,4 @@
-"""Whether a task's hooks run on the arrays of another library, and give the same numbers there."""
+"""Checks that a task's hooks run on the arrays of another library, with equal results."""
 
 from collections.abc import Iterator, Mapping
 from types import ModuleType
@@ -11,7 +11,7 @@ from mjgym.sim.converted import ConvertedView
 from mjgym.sim.views import View
 from mjgym.task import Task
 
-CLOSE = 1e-12  # between two libraries, of the largest number of an array or of 1
+CLOSE = 1e-12  # relative to the largest number of an array or to 1
 
 
 def failures(
@@ -23,24 +23,24 @@ def failures(
         task: the task.
         view: of its simulations, in NumPy, in some state of an episode.
         action: (*view.lead, number of actions).
-        xp: the namespace of the other library, of the array API standard.
-        close: bound of differences, relative to the largest number of an array or to 1.
+        xp: the other library's namespace of the array API standard.
+        close: tolerance, relative to the largest number of an array or to 1.
 
     Yields:
-        A hook's name, and what it raised or how its result differs from that in NumPy.
+        A hook's name, and its exception or the difference of its result from NumPy's.
     """
     converted = ConvertedView(view, xp)
     for name, wanted in run_hooks(task, view, action).items():
         try:
-            found = HOOKS[name](task, converted, xp.asarray(action))
-        except Exception as error:  # whatever the other library has to say
+            result = HOOKS[name](task, converted, xp.asarray(action))
+        except Exception as error:  # any error of the other library
             yield name, error
             continue
         if isinstance(wanted, Mapping):
             for entry, value in wanted.items():
-                yield from _compared(f"{name}()[{entry!r}]", value, found.get(entry), close)
+                yield from _compared(f"{name}()[{entry!r}]", value, result.get(entry), close)
         elif wanted is not None:
-            yield from _compared(f"{name}()", wanted, found, close)
+            yield from _compared(f"{name}()", wanted, result, close)
 
 
 def _compared(what: str, wanted: Any, found: Any, close: float) -> Iterator[tuple[str, str]]:
@@ -49,7 +49,7 @@ def _compared(what: str, wanted: Any, found: Any, close: float) -> Iterator[tupl
         return
     try:
         plain = found if isinstance(found, bool | int | float) else np.from_dlpack(found)
-    except (AttributeError, TypeError):  # what a function of another name or meaning gives
+    except (AttributeError, TypeError):  # a result of an unexpected type
         yield what, f"is a {type(found).__name__}, no array"
         return
     if np.shape(plain) != np.shape(wanted):

@@ -1,4 +1,4 @@
-"""Speed of an id: of one environment, of a batch, and of the engine alone below both."""
+"""Speed of an id: of one environment, of a batch, and of the engine alone."""
 
 import copy
 import importlib
@@ -26,15 +26,15 @@ from mjgym.task import Task
 from mjgym.task.models import compile_model
 from mjgym.util.cores import allowed_cores
 
-UNLIMITED = 1e9  # an action's bound above this is none
-WARM_UP = 100  # control steps before the first measurement: what was dropped has landed by then
-RAMP = 3  # control steps before each that do not count: caches are cold, threads asleep
+UNLIMITED = 1e9  # a bound above this is no limit
+WARM_UP = 100  # control steps before the first measurement, for objects to land
+RAMP = 3  # uncounted control steps before each: cold caches, sleeping threads
 PHYSICS_STEPS = 128  # at least, in one call of the engine alone
-# Control steps after which random actions repeat, at least: a short cycle shakes a body, and makes
-# contacts that random actions do not make.
+# Minimum period of random actions in control steps: a short one shakes a body, and makes contacts
+# that random actions do not make.
 CYCLE = 128
-REPEATS = 3  # of what is done once, such as a reset
-MEMORY_STEPS = 10  # after which memory that only stepping touches counts too
+REPEATS = 3  # of single calls such as a reset
+MEMORY_STEPS = 10  # to include memory touched only by stepping
 MEMORY_TIMEOUT = 300.0  # s
 
 
@@ -44,11 +44,11 @@ class Subject:
 
     Attributes:
         call: makes one call; returns whether all episodes have ended with it.
-        control_steps: that a call makes, over all simulations.
-        simulations: that a call steps.
-        restart: begins the episodes that have ended; None if the call needs no restart.
-        reset: begins all episodes anew; None if there are no episodes.
-        close: lets go of threads.
+        control_steps: of a call, over all simulations.
+        simulations: stepped by a call.
+        restart: starts new episodes where they have ended; None if not needed.
+        reset: resets all episodes; None if there are no episodes.
+        close: stops threads.
     """
 
     call: Callable[[], bool]
@@ -59,14 +59,14 @@ class Subject:
     close: Callable[[], Any] = lambda: None
 
     def advance(self, control_steps: int) -> None:
-        """Take at least the given number of control steps, resetting episodes that end."""
+        """Make at least this number of control steps, resetting episodes that end."""
         for _ in range(-(-control_steps * self.simulations // self.control_steps)):
             if self.call() and self.restart is not None:
                 self.restart()
 
 
 def single(id: str, *, seed: int = 0, **kwargs: Any) -> Subject:
-    """`gymnasium.make`, one environment as its user has it, with random actions.
+    """`gymnasium.make`, one environment with random actions.
 
     Args:
         id: of the task.
@@ -92,22 +92,22 @@ def batch(
 
     Args:
         id: of the task.
-        num_envs: sub-environments.
-        threads: that step them; None for all allowed cores.
+        num_envs: number of sub-environments.
+        threads: to step them with; None for all allowed cores.
         seed: of the first sub-environment and of the actions.
         **kwargs: of make_vec.
     """
     envs = gymnasium.make_vec(id, num_envs=num_envs, threads=threads, **kwargs)
     envs.reset(seed=seed)
     space: Any = envs.single_action_space
-    # Of a task with players there are num_envs matches, and a row for each player.
+    # A task with players has num_envs matches, and a row for each player.
     actions = random_actions(space.low, space.high, (envs.num_envs,), np.float32, CYCLE, seed)
 
     def call() -> bool:
         _, _, terminations, truncations, _ = envs.step(next(actions))
         return bool((terminations | truncations).all())
 
-    # The call after the end of the episodes is the one that resets them.
+    # The call after the end of the episodes resets them.
     return Subject(call, num_envs, num_envs, restart=call, reset=envs.reset, close=envs.close)
 
 
@@ -120,7 +120,7 @@ def batch_on_device(
 
     Args:
         id: of the task.
-        num_envs: sub-environments.
+        num_envs: number of sub-environments.
         device: "cpu", "cuda" or "cuda:<number>".
         backend: of `make_vec`.
         seed: of the first sub-environment and of the actions.
@@ -135,28 +135,27 @@ def batch_on_device(
 
     def call() -> bool:
         _, _, terminations, truncations, _ = envs.step(next(actions))
-        return bool((terminations | truncations).all())  # which waits for the device
+        return bool((terminations | truncations).all())  # waits for the device
 
     return Subject(call, num_envs, num_envs, restart=call, reset=envs.reset, close=envs.close)
 
 
 def engine(id: str, num_envs: int, *, threads: int | None = None, seed: int = 0) -> Subject:
-    """The engine's `mj_step` in its own C loop: what no environment can be faster than.
+    """The engine's `mj_step` in a C loop: the upper bound of any environment's speed.
 
-    `mujoco.rollout` steps the task's model from starts of the task, one MjData for each thread,
-    with controls that change with every control step. Where these are no actions but what a task
-    makes of them, as torques of a controller, they are those of the first control steps, recorded
-    beforehand; each call then does these steps again. It computes neither observations nor rewards
-    nor resets. A call makes at least PHYSICS_STEPS of each simulation, after which its warm start
-    is forgotten. Per step the loop also copies state and sensors out; against
-    `mj_step(model, data, nstep)`, which copies nothing, that costs 0 to 4 % (measured on cartpole
-    and walker).
+    `mujoco.rollout` steps the task's model from initial states of the task, one MjData for each
+    thread, with controls that change every control step. If a task computes controls from actions,
+    as a controller's torques, those of the first control steps are recorded beforehand, and each
+    call repeats these steps. No observations, rewards or resets are computed. A call makes at least
+    PHYSICS_STEPS of each simulation, after which its warm start is dropped. The loop also copies
+    state and sensors after each step; compared with `mj_step(model, data, nstep)`, which copies
+    nothing, that costs 0 to 4 % (measured on cartpole and walker).
 
     Args:
         id: of the task.
-        num_envs: simulations.
-        threads: that step them; None for all allowed cores.
-        seed: of the first start and of the controls.
+        num_envs: number of simulations.
+        threads: to step them with; None for all allowed cores.
+        seed: of the first initial state and of the controls.
     """
     env: Any = gymnasium.make(id)
     limit = env.spec.max_episode_steps or np.inf
@@ -197,7 +196,7 @@ def engine(id: str, num_envs: int, *, threads: int | None = None, seed: int = 0)
         controls = itertools.cycle(
             [np.repeat(actions, substeps, axis=1) for actions in itertools.islice(drawn, count)]
         )
-    # A simulation that diverges is reset by the engine, which sets its time back.
+    # The engine resets a diverged simulation, and its time.
     shortest = (physics_steps - 0.5) * env.physics_timestep  # s
     pool = rollout.Rollout(nthread=threads if threads > 1 else 0)
 
@@ -213,7 +212,7 @@ def engine(id: str, num_envs: int, *, threads: int | None = None, seed: int = 0)
                 sensordata=sensors,
                 chunk_size=max(1, num_envs // (threads * 64)),
             )
-        ends = states[:, -1]  # of which the first entry is the time
+        ends = states[:, -1]  # the first entry is the time
         if controls_of is not None:
             return False
         over = (ends[:, 0] - now[:, 0] < shortest) | (ends[:, 0] > limit * env.control_timestep)
@@ -226,14 +225,14 @@ def engine(id: str, num_envs: int, *, threads: int | None = None, seed: int = 0)
 
 
 class _Recording(Single):
-    """One simulation that records the controls of each physics step."""
+    """A simulation that records the controls of each physics step."""
 
     def __init__(self, task: Task) -> None:
         super().__init__(compile_model(task), task.varies)
         self.controls: list[np.ndarray] = []
 
     def takes(self, law: Any) -> bool:
-        """Never: each physics step is seen."""
+        """Always False, so that every physics step passes through `step`."""
         return False
 
     def step(self, control: Any, n: int, where: Any | None = None, *, forces: bool = False) -> None:
@@ -243,13 +242,7 @@ class _Recording(Single):
 
 
 def _controls(task: Task, state: Mapping[str, Any], actions: Iterable[np.ndarray]) -> np.ndarray:
-    """The controls of each physics step of a task that makes some actions, (steps, nu).
-
-    Args:
-        task: the task.
-        state: of an environment, from which the steps start.
-        actions: one for each control step.
-    """
+    """The controls, (steps, nu), of each physics step for actions of control steps from a state."""
     simulation, rng = _Recording(task), np.random.default_rng(0)
     episodes = Episodes(task, simulation, lambda i: rng)
     episodes.set_state({name: value[None] for name, value in state.items()}, ONLY)
@@ -264,12 +257,12 @@ def random_actions(
     """An endless cycle through arrays of actions, uniform between the bounds.
 
     Args:
-        low: lower bounds of one action, (nu,); where there is none, -1 is taken.
-        high: upper bounds of one action, (nu,); where there is none, 1 is taken.
+        low: lower bounds of one action, (nu,); -1 where unlimited.
+        high: upper bounds of one action, (nu,); 1 where unlimited.
         lead: leading shape of each array.
         dtype: of the arrays.
-        count: of different arrays.
-        seed: to draw them with.
+        count: number of different arrays.
+        seed: of the draws.
     """
     low = np.where(low < -UNLIMITED, -1.0, low)
     high = np.where(high > UNLIMITED, 1.0, high)
@@ -285,10 +278,10 @@ def reset_seconds(subject: Subject) -> float:
 
 
 def seconds_per_step(subject: Subject, seconds: float) -> float:
-    """Seconds that a control step of one simulation takes in mid-episode.
+    """Seconds per control step of one simulation in mid-episode.
 
     Args:
-        subject: to time; it goes on where it stands.
+        subject: to time; it continues from its current state.
         seconds: of measurement; restarts do not count.
     """
     clock, call, restart = time.perf_counter, subject.call, subject.restart
@@ -307,7 +300,7 @@ def seconds_per_step(subject: Subject, seconds: float) -> float:
 def rates(
     subjects: Mapping[str, Subject], seconds: float, episode_steps: float, rounds: int = 3
 ) -> dict[str, list[float]]:
-    """Control steps per second of each subject, by turns, with the resets' share.
+    """Control steps per second of each subject, including the resets' share.
 
     In each round the subjects are timed one after the other, so that ratios within a round compare
     neighbours in time. A reset counts as often as an episode ends.
@@ -337,7 +330,7 @@ def median_rate(subject: Subject, seconds: float, episode_steps: float) -> float
 def creation_seconds(
     id: str, num_envs: int, *, threads: int | None = None, on: Mapping[str, Any] | None = None
 ) -> float:
-    """Seconds that make (for one) or make_vec takes: the median of a few."""
+    """Median seconds of a few calls of make (for one) or make_vec."""
 
     def create() -> None:
         make(id, num_envs, threads=threads, on=on).close()
@@ -364,9 +357,9 @@ def make(
 
 
 def memory_on_device(id: str, num_envs: int, device: str, backend: str = "warp") -> float:
-    """Bytes of a device that the arrays of each environment take.
+    """Bytes on a device for the arrays of each environment.
 
-    What a step takes besides, and what Warp and torch keep for later use, is not counted.
+    Temporary memory of a step and the caches of Warp and torch are not counted.
     """
     envs = make(id, num_envs, on={"backend": backend, "device": device})
     held = envs.nbytes / num_envs
@@ -413,9 +406,9 @@ def memory(id: str, num_envs: int, *, threads: int | None = None) -> float:
 
 
 def growth(module: str, id: str, num_envs: str, threads: str) -> float:
-    """Measure memory; `memory` runs this in a process of its own."""
+    """Measure memory; `memory` runs this in a separate process."""
     importlib.import_module(module)
-    first = make(id, 1)  # kept, so that its memory is not used again
+    first = make(id, 1)  # kept, so that its memory is not reused
     first.reset(seed=0)
     before = resident()
     envs = make(id, int(num_envs), threads=int(threads))
@@ -426,7 +419,7 @@ def growth(module: str, id: str, num_envs: str, threads: str) -> float:
 
 
 def resident() -> int:
-    """Bytes of memory that this process holds; where the system does not say, held at most."""
+    """Resident memory of this process in bytes; its peak if the system does not tell."""
     import resource  # not on Windows
 
     try:

@@ -1,7 +1,7 @@
-"""Trajectories of ids under fixed actions, by which two engines are compared.
+"""Trajectories of ids under fixed actions, to compare two engines.
 
-What another version of MuJoCo, another processor or another law computes differently shows in them,
-from the last bit on.
+They show every difference in the results of another version of MuJoCo, another processor or another
+law, from the last bit on.
 """
 
 import json
@@ -19,7 +19,7 @@ from mjgym.actions import UNLIMITED
 from mjgym.policies.network import begin
 from mjgym.util import atomic, npz
 
-STEPS = 200  # of each trajectory, over the ends of episodes
+STEPS = 200  # of each trajectory, across episodes
 RANDOM, SCRIPTED, SINUSOIDAL = "random", "scripted", "sinusoidal"
 PERIOD = 50  # control steps, of sinusoidal actions
 
@@ -29,23 +29,23 @@ _STATE = ("qpos", "qvel", "act")
 
 
 class TrajectoryError(ValueError):
-    """A file holds no trajectories, or not those that are asked for."""
+    """A file holds no trajectories, or lacks the requested ones."""
 
 
 @dataclass(frozen=True)
 class Difference:
-    """Two trajectories of an id beside each other.
+    """Comparison of two trajectories of an id.
 
     Args:
         id: of the task.
-        actions: "random" within the bounds; "scripted", by the task's own policy; or, where it has
-            none, "sinusoidal".
-        steps: control steps that were compared.
-        first: the step after which the states differ first, 0 for the start; None where all are
-            equal to the bit.
-        largest: absolute difference of a position, velocity or activation; infinite where one
-            engine has other numbers of them, or one that is not finite.
-        at: the step after which it is that large; None where all are equal.
+        actions: "random" within the bounds; "scripted", by the task's scripted policy; or, without
+            one, "sinusoidal".
+        steps: number of control steps compared.
+        first: the step after which the states first differ, 0 for the start; None if all are equal
+            to the bit.
+        largest: absolute difference of a position, velocity or activation; infinite if one engine
+            has another number of them, or one that is not finite.
+        at: the step of the largest difference; None if all are equal.
     """
 
     id: str
@@ -62,12 +62,12 @@ def trajectories(id: str) -> Iterator[tuple[str, np.ndarray]]:
     Raises:
         gymnasium.error.Error: the id is not registered.
     """
-    # Entries, which scripted policies read; pictures that nobody looks at are not drawn.
+    # Scripted policies read entries; images would not be used.
     options: dict[str, Any] = {"observation": "dict", "dtype": "float64"}
     env = gymnasium.make(id, **options)
     try:
         script: Callable[[Any], Any] | None = env.unwrapped.task.scripted_policy()  # type: ignore[attr-defined]
-    except ValueError:  # this task cannot observe what its script reads
+    except ValueError:  # the task lacks an entry of its script
         script = None
     kinds = {RANDOM: _random(env)}
     kinds |= {SINUSOIDAL: _Sinusoidal(env)} if script is None else {SCRIPTED: script}
@@ -97,7 +97,6 @@ def _state(env: Any) -> np.ndarray:
 
 
 def _bounds(env: Any) -> tuple[np.ndarray, np.ndarray]:
-    """The bounds of actions, -1 and 1 where there are none."""
     low, high = env.action_space.low.astype(float), env.action_space.high.astype(float)
     return np.where(low > -UNLIMITED, low, -1.0), np.where(high < UNLIMITED, high, 1.0)
 
@@ -109,7 +108,7 @@ def _random(env: Any) -> Callable[[Any], np.ndarray]:
 
 
 class _Sinusoidal:
-    """Actions that swing through their bounds, each at a phase and with a period of its own."""
+    """Sinusoidal actions within their bounds, each with a different phase and period."""
 
     def __init__(self, env: Any) -> None:
         low, high = _bounds(env)
@@ -124,7 +123,7 @@ class _Sinusoidal:
 
 
 def write(path: str | Path, ids: Sequence[str]) -> Iterator[str]:
-    """Record the trajectories of ids into a file, with a fingerprint; yields each id when done.
+    """Record the trajectories of ids to a file, with a fingerprint; yields each id when done.
 
     Raises:
         OSError: the file cannot be written.
@@ -138,17 +137,17 @@ def write(path: str | Path, ids: Sequence[str]) -> Iterator[str]:
 
 
 class Recorded:
-    """A file that `write` has made.
+    """A file written by `write`.
 
     Args:
         path: of the file.
 
     Attributes:
-        about: the fingerprint of the machine that made it.
-        ids: that it holds.
+        about: the fingerprint of the machine that recorded it.
+        ids: in the file.
 
     Raises:
-        TrajectoryError: it is no such file, or damaged.
+        TrajectoryError: it is not such a file, or damaged.
     """
 
     def __init__(self, path: str | Path) -> None:

@@ -16,7 +16,7 @@ from mjgym.checks.subject import LONGEST_EPISODE, STARTS, STEPS, Subject
 from mjgym.checks.words import SHOWN, Result, Results, counted, error_line, listed
 from mjgym.envs.infos import TERMS
 
-SHORT_EPISODE = 25  # control steps, so that a comparison sees more than one episode
+SHORT_EPISODE = 25  # control steps, for comparisons of more than one episode
 NUM_ENVS = 4
 
 # Advice that the package does not follow: observations are unbounded, and actions keep their units.
@@ -28,7 +28,7 @@ _COLOUR = re.compile(r"\x1b\[\d+m")
 
 
 def _difference(subject: Subject, a: list[Step], b: list[Step], first: int = 0) -> str | None:
-    """The first bit in which two runs, numbered from `first` on, differ, in words; None if none."""
+    """The first difference of two runs, numbered from `first` on, in words, or None."""
     for i, (x, y) in enumerate(zip(a, b, strict=True), first):
         when = f"in step {i}" if i else "at the start"
         if not same(x.observation, y.observation):
@@ -52,11 +52,11 @@ def check_determinism(subject: Subject) -> Results:
     env, other = (subject.make(max_episode_steps=SHORT_EPISODE) for _ in range(2))
     run = run_steps(env, subject.random_actions(), STEPS, seed=0)
     for what, again in (("another environment", other), ("the same environment", env)):
-        found = _difference(subject, run, run_steps(again, subject.random_actions(), STEPS, seed=0))
-        if found:
+        fault = _difference(subject, run, run_steps(again, subject.random_actions(), STEPS, seed=0))
+        if fault:
             yield (
                 "fail",
-                f"{what} does not repeat a run with the same seed and actions: {found}. Draw only"
+                f"{what} does not repeat a run with the same seed and actions: {fault}. Draw only"
                 " from the `rng` of initialize(), and keep nothing on the task or in the module",
             )
             return
@@ -87,11 +87,11 @@ def check_single_is_batch(subject: Subject) -> Results:
     envs.close()
     for i, run in enumerate(runs):
         env = subject.make(max_episode_steps=SHORT_EPISODE)
-        found = _difference(subject, run_steps(env, (a[i] for a in actions), STEPS, seed=i), run)
-        if found:
+        fault = _difference(subject, run_steps(env, (a[i] for a in actions), STEPS, seed=i), run)
+        if fault:
             yield (
                 "fail",
-                f"one environment and sub-environment {i} of a batch differ: {found}. A hook must"
+                f"one environment and sub-environment {i} of a batch differ: {fault}. A hook must"
                 " treat each simulation by itself: index from the right (x[..., i]), reduce with"
                 " axis=-1 only, and read nothing but the view and the task's fields",
             )
@@ -100,7 +100,7 @@ def check_single_is_batch(subject: Subject) -> Results:
 
 
 def check_snapshot(subject: Subject) -> Results:
-    """States, copies and pickles go on bit for bit."""
+    """States, copies and pickles continue bit for bit."""
     env: Any = subject.make().unwrapped
     run_steps(env, subject.random_actions(), SHORT_EPISODE, seed=0)
     supply = subject.random_actions(seed=1)
@@ -122,11 +122,11 @@ def check_snapshot(subject: Subject) -> Results:
     fresh.set_state(state)
     others = {"set_state()": env, "set_state() in another environment": fresh, **copies}
     for name, other in others.items():
-        found = _difference(subject, run, go_on(other), first=1)
-        if found:
+        fault = _difference(subject, run, go_on(other), first=1)
+        if fault:
             yield (
                 "fail",
-                f"{name} does not go on as the original did: {found}. What an episode must remember"
+                f"{name} does not go on as the original did: {fault}. What an episode must remember"
                 " belongs in memory() and update(), not on the task or in the module",
             )
             return
@@ -138,27 +138,27 @@ def check_finite(subject: Subject) -> Results:
     """Observations and the simulation stay finite under random and extreme actions."""
     episode, extreme = subject.random_episode, subject.extreme_episode
     steps = len(episode.steps) - 1
-    found: list[Result] = []
+    issues: list[Result] = []
     remedy = "a smaller timestep, more damping or armature, or smaller control ranges help"
     if wrong := episode.broken.get("observation"):
-        found.append(("fail", f"observation: {listed(wrong)} in random step {steps}"))
+        issues.append(("fail", f"observation: {listed(wrong)} in random step {steps}"))
     elif episode.diverged and not episode.broken["reward"]:
-        found.append(("fail", f"the simulation diverges in random step {steps}: {remedy}"))
+        issues.append(("fail", f"the simulation diverges in random step {steps}: {remedy}"))
     for i, step in enumerate(episode.steps):
         if not np.isfinite(step.observation).all():
             k = int(np.flatnonzero(~np.isfinite(step.observation))[0])
             names = subject.index_names
             name = f" ({names[k]})" if len(names) == step.observation.size else ""
             when = f"in random step {i}" if i else "at the start"
-            found.append(("fail", f"observation[{k}]{name} is {step.observation[k]} {when}"))
+            issues.append(("fail", f"observation[{k}]{name} is {step.observation[k]} {when}"))
             break
     if extreme.diverged and not episode.diverged:
         when = f"in step {len(extreme.steps) - 1} with every control at an end of its range"
-        found.append(("warn", f"the simulation diverges {when}: {remedy}"))
+        issues.append(("warn", f"the simulation diverges {when}: {remedy}"))
     if warned := list(dict.fromkeys([*episode.warned, *extreme.warned])):
-        found.append(("warn", f"NumPy warns: {'; '.join(warned[:SHOWN])}"))
+        issues.append(("warn", f"NumPy warns: {'; '.join(warned[:SHOWN])}"))
     ends = len(extreme.steps) - 1
-    return found or [
+    return issues or [
         ("pass", f"{counted(steps, 'random step')}, {ends} at the ends of the control ranges")
     ]
 
@@ -182,7 +182,7 @@ def check_reward(subject: Subject) -> Results:
 
 
 def check_time_limit(subject: Subject) -> Results:
-    """An episode is as long as its time limit says."""
+    """The time limit is the length of an episode."""
     task, limit, steps = subject.task, subject.limit, subject.random_episode.steps
     last, played = steps[-1], len(steps) - 1
     whole = task.time_limit / task.control_timestep
@@ -204,7 +204,7 @@ def check_time_limit(subject: Subject) -> Results:
 
 
 def check_gymnasium(subject: Subject) -> Results:
-    """Gymnasium's own checker has no objection."""
+    """Gymnasium's checker has no objection."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         check_env(subject.make().unwrapped, skip_render_check=True)
@@ -213,7 +213,7 @@ def check_gymnasium(subject: Subject) -> Results:
         for w in caught
         if not issubclass(w.category, RuntimeWarning)  # `finite` reports those
     ]
-    found: list[Result] = [
+    notes: list[Result] = [
         ("warn", text) for text in dict.fromkeys(advice) if not _ADVICE.search(text)
     ]
-    return found or [("pass", f"the checker of Gymnasium {gymnasium.__version__} has no objection")]
+    return notes or [("pass", f"the checker of Gymnasium {gymnasium.__version__} has no objection")]

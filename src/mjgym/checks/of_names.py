@@ -9,8 +9,8 @@ from mjgym.checks.words import Results
 from mjgym.task import Task
 from mjgym.util.suggestions import close
 
-ALIKE = 0.8  # the least similarity of a name that is taken for a misspelt hook
-# Names of Gymnasium, dm_control and robosuite for what the hooks on the left do here.
+ALIKE = 0.8  # minimum similarity of a misspelt hook
+# Names in Gymnasium, dm_control and robosuite for the hooks on the left.
 _ELSEWHERE = {
     ("model",): "_load_model load_model make_model build_model get_model mjcf_model",
     ("initialize",): (
@@ -47,7 +47,7 @@ _HOOKS = [name for name in dir(Task) if not name.startswith("_")]
 
 
 def check_names(cls: type[Task]) -> Results:
-    """No method is meant as a hook and named otherwise, so that nothing ever calls it."""
+    """No method is meant as a hook but misnamed, so that it is never called."""
     called = _called(cls)
     misnamed = False
     for name in _methods(cls):
@@ -75,7 +75,7 @@ def _resembles(name: str, hook: str) -> bool:
 
 
 def _methods(cls: type[Task]) -> Iterator[str]:
-    """Names that the task's own classes add: those of the package's bases have their purpose."""
+    """Names that the task's classes add to those of the package's bases."""
     bases = [base for base in cls.__mro__ if base is not object]
     strange = [base for base in bases if not _is_ours(base)]
     known = {name for base in bases if _is_ours(base) for name in vars(base)}
@@ -93,7 +93,7 @@ def _is_ours(base: type) -> bool:
 
 
 def _called(cls: type[Task]) -> set[str]:
-    """Names that the methods of a class refer to, each method's reference to itself excepted."""
+    """Names that the methods of a class refer to, except to themselves."""
     names: set[str] = set()
     for base in cls.__mro__:
         for name, value in vars(base).items():

@@ -1,4 +1,4 @@
-"""Checks of a task: its model, hooks, names and words."""
+"""Checks of a task: its model, hooks, names and docstring."""
 
 import dataclasses
 import functools
@@ -55,7 +55,7 @@ def check_build(subject: Subject) -> Results:
 
 
 def check_frozen(subject: Subject) -> Results:
-    """The class is a frozen dataclass, and its hooks keep nothing on the task."""
+    """The class is a frozen dataclass, and its hooks store nothing on the task."""
     task, cls = subject.task, type(subject.task)
     run_hooks(task, subject.begin(0), np.zeros(len(subject.actions)))
     cached = {
@@ -64,22 +64,22 @@ def check_frozen(subject: Subject) -> Results:
         for name, value in vars(base).items()
         if isinstance(value, functools.cached_property)
     }
-    kept = vars(task).keys() - {field.name for field in dataclasses.fields(task)} - cached
-    if kept:
-        yield "fail", f"a hook sets self.{', self.'.join(sorted(kept))}{MEMORY}"
+    stored = vars(task).keys() - {field.name for field in dataclasses.fields(task)} - cached
+    if stored:
+        yield "fail", f"a hook sets self.{', self.'.join(sorted(stored))}{MEMORY}"
     if "__dataclass_params__" not in vars(cls):
         yield (
             "warn",
             f"{cls.__name__} is no frozen dataclass of its own, so that nothing stops a hook from"
             " keeping something on the task: put @dataclass(frozen=True) above the class",
         )
-    elif not kept:
+    elif not stored:
         yield "pass", "a frozen dataclass"
 
 
 def check_hooks(subject: Subject) -> Results:
     """Hooks return entries, and write to nothing."""
-    outputs = subject.outputs  # of kinds and shapes that were seen to when the task was built
+    outputs = subject.outputs  # types and shapes were checked at construction
     if not subject.entries:
         yield "fail", "observation() returns no entries"
     view = subject.begin(0)
@@ -100,10 +100,10 @@ def check_hooks(subject: Subject) -> Results:
 
 
 def check_batch_shapes(subject: Subject) -> Results:
-    """In a batch, arrays have its length in front and the same entries as for one simulation."""
+    """In a batch, arrays lead with its length and have the same entries as for one simulation."""
     task, model = subject.task, subject.model
     sizes = {model.nq, model.nv, model.nu, model.nbody, model.ngeom, model.nsite, model.nsensordata}
-    n = next(k for k in range(5, 100) if k not in sizes)  # not to be taken for another length
+    n = next(k for k in range(5, 100) if k not in sizes)  # distinct from all other lengths
     try:
         outputs = _run_hooks_on_batch(subject, n)
     except Exception as error:
@@ -139,8 +139,8 @@ def check_array_libraries(subject: Subject) -> Results:
         return
     task = subject.task
     wrong = [
-        f"{hook}: {error_line(found, type(task)) if isinstance(found, Exception) else found}"
-        for hook, found in failures(
+        f"{hook}: {error_line(failure, type(task)) if isinstance(failure, Exception) else failure}"
+        for hook, failure in failures(
             task, subject.begin(0), np.zeros(len(subject.actions)), array_api_strict
         )
     ]
@@ -189,7 +189,7 @@ def check_varies(subject: Subject) -> Results:
                 before = getattr(rest, name)
                 if (value != before).any():
                     written.append(name)
-                    value[...] = before  # for the checks that follow
+                    value[...] = before  # for later checks
         yield (
             "fail",
             f"initialize() writes {listed(written) or 'options of the model'}, which would stay for"
@@ -226,26 +226,26 @@ def check_action_space(subject: Subject) -> Results:
 def check_observation_names(subject: Subject) -> Results:
     """Each number of the observation has a name, a unit and a meaning."""
     names = subject.index_names
-    found: list[Result] = []
+    issues: list[Result] = []
     unitless = {entry: s.unit.count("") for entry, s in subject.signals.items() if "" in s.unit}
     if unitless:
         reason = f"{sum(unitless.values())} of {len(names)} numbers have no unit"
         remedy = f'return a Signal for {listed(unitless)} from labels(v); "1" says there is none'
-        found.append(("warn", f"{reason}: {remedy}"))
+        issues.append(("warn", f"{reason}: {remedy}"))
     if twice := sorted({n for n in names if names.count(n) > 1}):
-        found.append(("warn", f"labels(): more than one number is called {listed(twice)}"))
+        issues.append(("warn", f"labels(): more than one number is called {listed(twice)}"))
     if unsaid := [entry for entry, s in subject.signals.items() if not s.meaning]:
         paragraph = f"Observation: `{unsaid[0]}`, ..."
-        found.append(("warn", f'{listed(unsaid)}: say in the docstring what it is, "{paragraph}"'))
+        issues.append(("warn", f'{listed(unsaid)}: say in the docstring what it is, "{paragraph}"'))
     if missing := _missing_entries(subject):
         hint = or_else(missing[0], subject.entries) if subject.entries else ""
         reason = f"the docstring names {listed(missing)}, which observation() does not return"
-        found.append(("warn", f"{reason}{hint}"))
-    return found or [("pass", f"{len(names)} numbers named")]
+        issues.append(("warn", f"{reason}{hint}"))
+    return issues or [("pass", f"{len(names)} numbers named")]
 
 
 def _missing_entries(subject: Subject) -> list[str]:
-    """Entries that the docstring names and neither this id nor another one of its class observes.
+    """Entries that the docstring names, but no id of the class observes.
 
     An id may observe less than others of its class, which share the docstring.
     """
@@ -287,10 +287,10 @@ def check_model_names(subject: Subject) -> Results:
 
 
 def check_docstring(subject: Subject) -> Results:
-    """The docstring says what people ask for."""
+    """The docstring has a summary and paragraphs on reward and start."""
     cls = type(subject.task)
     text = inspect.cleandoc(cls.__doc__ or "")
-    if not text or text.startswith(f"{cls.__name__}("):  # the one that @dataclass makes
+    if not text or text.startswith(f"{cls.__name__}("):  # from @dataclass
         yield "warn", 'there is none: begin with one sentence, then "Reward: ..." and "Start: ..."'
         return
     inherited = "\n\n".join(inspect.getdoc(c) or "" for c in cls.__mro__ if c is not object)

@@ -1,4 +1,4 @@
-"""Runs of environments that checks look at."""
+"""Runs of environments for checks."""
 
 import dataclasses
 import warnings
@@ -14,7 +14,7 @@ from mjgym.envs.infos import TERMS
 
 @dataclasses.dataclass
 class Step:
-    """Results of a step or a start."""
+    """Results of a step or a reset."""
 
     observation: np.ndarray
     reward: float = 0.0
@@ -25,9 +25,9 @@ class Step:
 
 @dataclasses.dataclass
 class Episode:
-    """An episode: its start, its steps, whether it diverged, and the warnings of NumPy.
+    """An episode: its start, its steps, whether it diverged, and NumPy's warnings.
 
-    `broken` names what was not finite, "observation" and "reward", where it diverged.
+    `broken` names what was not finite, "observation" and "reward", if it diverged.
     """
 
     steps: list[Step]
@@ -44,7 +44,7 @@ def flat(observation: Any) -> np.ndarray:
 
 
 def stepped(env: Any, action: np.ndarray) -> tuple[Step, bool]:
-    """A step, and whether the simulation has diverged."""
+    """Make a step; also returns whether the simulation has diverged."""
     observation, reward, terminated, truncated, info = env.step(action)
     step = Step(flat(observation), float(reward), terminated, truncated, terms_of(info))
     return step, info["diverged"]
@@ -56,7 +56,7 @@ def terms_of(info: dict[str, Any]) -> dict[str, Any]:
 
 
 def run_steps(env: Any, actions: Iterable[np.ndarray], steps: int, seed: int) -> list[Step]:
-    """A start and steps, with another start in place of the step after an episode's end."""
+    """A reset and steps, with a reset in place of the step after an episode's end."""
     run = [Step(flat(env.reset(seed=seed)[0]))]
     for _, action in zip(range(steps), actions, strict=False):
         if run[-1].terminated or run[-1].truncated:
@@ -88,26 +88,26 @@ def not_finite(env: Any) -> dict[str, list[str]]:
         terms["reward()"] = task.reward(terms)
         parts = {"observation": task.observation(view), "reward": terms}
     return {
-        part: [f"{name} = {value}" for name, value in found.items() if not np.isfinite(value).all()]
-        for part, found in parts.items()
+        part: [f"{name} = {value}" for name, value in items.items() if not np.isfinite(value).all()]
+        for part, items in parts.items()
     }
 
 
 @contextmanager
 def _warnings_of_numpy() -> Iterator[list[str]]:
-    """The list holds each different warning with its place, once the context has ended."""
-    found: list[str] = []
+    """Yields a list that holds each different warning with its place when the context has ended."""
+    texts: list[str] = []
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        yield found
+        yield texts
     for warning in caught:
         text = f"{warning.message} ({Path(warning.filename).name}:{warning.lineno})"
-        if issubclass(warning.category, RuntimeWarning) and text not in found:
-            found.append(text)
+        if issubclass(warning.category, RuntimeWarning) and text not in texts:
+            texts.append(text)
 
 
 def same(a: Any, b: Any) -> bool:
-    """Whether two values are the same to the bit."""
+    """Whether two values are equal to the bit."""
     return np.asarray(a).tobytes() == np.asarray(b).tobytes()
 
 

@@ -19,13 +19,13 @@ from mjgym.task.models import compile_model
 
 STEPS = 60  # control steps of a comparison
 LONGEST_EPISODE = 2000  # control steps of an episode with random actions, at most
-NO_LIMIT = 1000  # control steps of such an episode where the task has no limit
-STARTS = 5  # episodes that are begun to see what begins them
+NO_LIMIT = 1000  # control steps of such an episode without a time limit
+STARTS = 5  # episodes to start
 EXTREME = 300  # control steps with every control at an end of its range, at most
 
 
 class Subject:
-    """A task under test, and what several checks need of it."""
+    """A task under check, with results that several checks need."""
 
     def __init__(self, id: str, kwargs: dict[str, Any]) -> None:
         self.id = id
@@ -34,7 +34,7 @@ class Subject:
         limits = (env.spec.max_episode_steps, env.unwrapped.max_episode_steps)
         self.limit = min((limit for limit in limits if limit is not None), default=None)
         self.task: Task = env.unwrapped.task
-        self.model = compile_model(self.task)  # never simulated: the numbers before any episode
+        self.model = compile_model(self.task)  # never simulated: as before any episode
         self.simulation = Single(compile_model(self.task), self.task.varies)
         self._rng = np.random.default_rng(0)
         self.episodes = Episodes(self.task, self.simulation, lambda i: self._rng)
@@ -46,7 +46,7 @@ class Subject:
         return gymnasium.make(self.id, **{**self.kwargs, **more})
 
     def begin(self, seed: int) -> View:
-        """Start an episode on the subject's own simulation, as a single environment does."""
+        """Start an episode in the subject's simulation, as a single environment does."""
         self._rng = np.random.default_rng(seed)
         self.episodes.reset()
         return self.simulation.view
@@ -73,7 +73,7 @@ class Subject:
         return [f"{entry}, {name}" for entry, s in self.signals.items() for name in s.names]
 
     def random_actions(self, lead: tuple[int, ...] = (), seed: int = 0) -> Iterator[np.ndarray]:
-        """Actions uniform between their bounds, without end."""
+        """Endless random actions, uniform between their bounds."""
         return random_actions(self.low, self.high, lead, np.float32, STEPS, seed)
 
     @functools.cached_property

@@ -1,4 +1,4 @@
-"""Findings in words."""
+"""Formatting of findings."""
 
 import inspect
 import traceback
@@ -13,7 +13,7 @@ Status = Literal["pass", "skipped", "warn", "fail"]
 Result = tuple[Status, str]
 Results = Iterable[Result]
 
-SHOWN = 5  # names in a list of them, at most
+SHOWN = 5  # maximum number of listed names
 LONGEST_MESSAGE = 400  # characters of an error
 TWO_NUMBERS = (
     "v.xp.where takes one plain number, not two, beside an array that says the type:"
@@ -30,7 +30,7 @@ UNFROZEN = (
 
 
 def listed(names: Collection[str] | Arrays) -> str:
-    """Names, the first few of them."""
+    """The first few names, and their number."""
     shown = [str(name) for name in names]
     more = f", ... ({len(shown)})" if len(shown) > SHOWN else ""
     return ", ".join(shown[:SHOWN]) + more
@@ -42,13 +42,13 @@ def counted(n: int, noun: str) -> str:
 
 
 def error_line(error: Exception, cls: type[Task]) -> str:
-    """An error in one line, with the place in the task's own code where it came up."""
+    """An error in one line, with its place in the task's code."""
     files = set()
     for base in cls.__mro__:
         if base not in Task.__mro__:
             try:
                 files.add(inspect.getfile(base))
-            except (OSError, TypeError):  # typed in at a prompt
+            except (OSError, TypeError):  # defined at a prompt
                 continue
     frames = [f for f in traceback.extract_tb(error.__traceback__) if f.filename in files]
     where = ""
@@ -63,7 +63,7 @@ def error_line(error: Exception, cls: type[Task]) -> str:
 
 
 def batch_advice(error: Exception) -> str:
-    """Advice on errors that code for one simulation makes in a batch."""
+    """Advice on errors that code for one simulation raises in a batch."""
     text = str(error)
     if "truth value of an array" in text:
         return ". Hooks run for all simulations at once: v.xp.where(...) instead of `if`"

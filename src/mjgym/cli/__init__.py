@@ -1,4 +1,4 @@
-"""The command line, `mjgym`: one file for each command; `mjgym_command` starts it."""
+"""The command line, `mjgym`: a file for each command, started by `mjgym_command`."""
 
 from mjgym.cli.app import main
 

@@ -1,4 +1,4 @@
-"""The commands, and how their errors are shown."""
+"""The commands, and the display of their errors."""
 
 import io
 import os
@@ -80,7 +80,7 @@ def _mjgym(
     """MuJoCo control tasks for Gymnasium, single and batched."""
     if context.invoked_subcommand not in WITHOUT_ENGINE and os.environ.get("MUJOCO_GL"):
         try:
-            _ = mjgym.Task  # has the package read, and with it the engine
+            _ = mjgym.Task  # load the package, and the engine with it
         except ImportError as error:
             console(stderr=True).print(str(error), soft_wrap=True)
             raise typer.Exit(1) from None
@@ -90,7 +90,7 @@ def main() -> None:
     """Entry point of the console script."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="replace")  # a terminal that lacks a letter shows "?"
+            stream.reconfigure(errors="replace")  # missing characters are shown as "?"
     try:
         app()
     except KeyboardInterrupt:

@@ -63,7 +63,7 @@ def bench(
     written = [file for file in (out, plot) if file is not None]
     try:
         with contextlib.ExitStack() as stack:
-            # Whether they can be written is found out before the measurement.
+            # Find out whether they can be written before the measurement.
             parts = {file: stack.enter_context(replacing(file)) for file in written}
             with reserved(json):
                 content = _measure(
@@ -113,7 +113,7 @@ def _device(backend: str, device: str) -> dict[str, Any] | None:
 
 
 def check_plot(plot: Path) -> None:
-    """Find out before the measurement whether there can be a plot."""
+    """Find out before the measurement whether a plot can be made."""
     if importlib.util.find_spec("matplotlib") is None:
         raise typer.BadParameter(f"it needs matplotlib: {install('bench')}", param_hint="'--plot'")
     bases: Any = importlib.import_module("matplotlib.backend_bases")
@@ -133,7 +133,7 @@ def _measure(
     rows: "_Rows | None",
     on: dict[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """All results; each is added to the rows as soon as it is there."""
+    """All results; each is added to the rows at once."""
     import os
 
     import mjgym
@@ -189,15 +189,15 @@ def _result(
     reset = benchmark.reset_seconds(subjects["ours"])
     for subject in subjects.values():
         subject.close()
-    # Of the round in the middle, so that the ratio is that of the two rates beside it.
+    # The median round, so that the ratio is that of adjacent measurements.
     rounds = sorted(zip(rates["ours"], rates["limit"], strict=True), key=lambda r: r[0] / r[1])
-    own, engine = rounds[len(rounds) // 2]
-    found: dict[str, Any] = {
+    our_rate, engine = rounds[len(rounds) // 2]
+    result: dict[str, Any] = {
         "id": id,
         "num_envs": n,
-        "steps_per_second": own,
+        "steps_per_second": our_rate,
         "limit_steps_per_second": engine,
-        "ratio_to_limit": own / engine,
+        "ratio_to_limit": our_rate / engine,
         "reset_seconds": reset,
         "creation_seconds": benchmark.creation_seconds(id, n, threads=threads, on=on),
         "bytes_per_env": None,
@@ -207,7 +207,7 @@ def _result(
         },
     }
     try:
-        found["bytes_per_env"] = (
+        result["bytes_per_env"] = (
             benchmark.memory(id, n, threads=threads)
             if on is None
             else benchmark.memory_on_device(id, n, **on)
@@ -220,9 +220,9 @@ def _result(
         except RuntimeError as error:
             left_out.append(f"{peer}, {n} x {id}: {error}")
         else:
-            ratio = found["steps_per_second"] / rate
-            found["peers"][peer] = {"steps_per_second": rate, "ratio": ratio}
-    return found
+            ratio = result["steps_per_second"] / rate
+            result["peers"][peer] = {"steps_per_second": rate, "ratio": ratio}
+    return result
 
 
 _COLUMNS: dict[str, Callable[[dict[str, Any]], str]] = {
@@ -238,13 +238,13 @@ _COLUMNS: dict[str, Callable[[dict[str, Any]], str]] = {
 
 
 class _Rows:
-    """The table of the results, of which each row is printed when it is there.
+    """A table of results that prints each row at once.
 
-    Where the terminal is too narrow for it, names beside values, in a block for each result.
+    If the terminal is too narrow, each result is a block of names and values.
 
     Args:
-        ids: that will be timed, as they were given.
-        sizes: of the environments.
+        ids: to be timed.
+        sizes: numbers of environments.
     """
 
     def __init__(self, ids: list[str], sizes: list[int]) -> None:
@@ -302,7 +302,7 @@ def _show_rest(content: dict[str, Any]) -> None:
 
 
 def _plot(path: Path, content: dict[str, Any]) -> None:
-    """Bars of steps per second, ours beside the limit and the peers."""
+    """Bars of steps per second beside the limit and the peers."""
     Figure: Any = importlib.import_module("matplotlib.figure").Figure
     results = content["results"]
     labels = [f"{r['num_envs']} x {r['id']}" for r in results]

@@ -7,7 +7,7 @@ import typer
 
 
 def _completed(incomplete: str) -> list[str]:
-    """Words that a shell offers for --show."""
+    """Shell completions of --show."""
     from mjgym.envs.overlays import WORDS
 
     done, comma, last = incomplete.rpartition(",")
@@ -49,16 +49,16 @@ def overlay_of(show: Sequence[str] | None, groups: Sequence[str] | None) -> dict
     """
     from mjgym.envs.overlays import Overlay
 
-    given: dict[str, Any] = {}
+    options: dict[str, Any] = {}
     if show:
-        given["show"] = tuple(word.strip() for text in show for word in text.split(","))
+        options["show"] = tuple(word.strip() for text in show for word in text.split(","))
     if groups:
-        given["groups"] = dict(_group(text) for text in groups)
+        options["groups"] = dict(_group(text) for text in groups)
     try:
-        Overlay.of(**given)
+        Overlay.of(**options)
     except ValueError as error:
         raise typer.BadParameter(str(error)) from None
-    return given
+    return options
 
 
 def _group(text: str) -> tuple[str, tuple[int, ...]]:

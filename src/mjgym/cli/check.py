@@ -74,9 +74,9 @@ def _show(findings: "list[Finding]") -> None:
             for f in these:
                 out.print(Text.assemble((f.status, _STYLES[f.status]), f" {f.check}: {f.reason}"))
         else:
-            made = table("check", "result", "reason", fold=("reason",))
+            results = table("check", "result", "reason", fold=("reason",))
             for f in these:
-                made.add_row(f.check, Text(f.status, style=_STYLES[f.status]), f.reason)
-            out.print(made)
+                results.add_row(f.check, Text(f.status, style=_STYLES[f.status]), f.reason)
+            out.print(results)
         counts = [(s, sum(f.status == s for f in these)) for s in _STYLES]
         out.print(", ".join(f"{n} {status}" for status, n in counts if n) + "\n", style="dim")

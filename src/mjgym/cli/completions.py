@@ -1,4 +1,4 @@
-"""Completions for a shell: policies, cameras, arguments of tasks."""
+"""Shell completions: policies, cameras, arguments of tasks."""
 
 import dataclasses
 from pathlib import Path
@@ -8,36 +8,36 @@ import typer
 
 from mjgym.cli.ids import find_id
 
-RUNS = Path("runs")  # where `mjgym train` writes runs for which no folder is given
+RUNS = Path("runs")  # default folder of `mjgym train`
 
 
 def beginning(incomplete: str, known: list[str]) -> list[str]:
-    """Known words that begin so."""
+    """Known words with this prefix."""
     return [word for word in known if word.startswith(incomplete)]
 
 
 def _task(context: typer.Context) -> Any:
-    """The registration of the id that the line names so far; None where there is none."""
+    """The registration of the id on the command line so far, or None."""
     from mjgym import registry
 
-    # Behind an option that is being completed, arguments are not parsed yet.
+    # While an option is being completed, arguments after it are not parsed yet.
     words = [context.params.get("id"), context.params.get("target"), *context.args]
-    found = [id for word in words if word and (id := find_id(str(word)))]
-    return registry.registration(found[0]) if found else None
+    ids = [id for word in words if word and (id := find_id(str(word)))]
+    return registry.registration(ids[0]) if ids else None
 
 
 def policies(incomplete: str) -> list[str]:
-    """Named policies, and the runs of the working folder; behind a comma, the other team's."""
+    """Named policies, and runs in the working folder; after a comma, those of the other team."""
     from mjgym.cli.policies import RANDOM, SCRIPTED, TRAINED, ZERO
 
-    own, comma, begun = incomplete.rpartition(",")
+    first, comma, begun = incomplete.rpartition(",")
     runs = sorted(str(file.parent) for file in RUNS.glob("*/config.yaml"))
     known = [RANDOM, ZERO, TRAINED, SCRIPTED, *runs]
-    return [f"{own}{comma}{word}" for word in beginning(begun, known)]
+    return [f"{first}{comma}{word}" for word in beginning(begun, known)]
 
 
 def cameras(context: typer.Context, incomplete: str) -> list[str]:
-    """Names of the task's cameras, and -1 for the free one."""
+    """Names of the task's cameras, and -1 for the free camera."""
     registered = _task(context)
     if registered is None:
         return beginning(incomplete, ["-1"])
@@ -46,7 +46,7 @@ def cameras(context: typer.Context, incomplete: str) -> list[str]:
 
 
 def task_arguments(context: typer.Context, incomplete: str) -> list[str]:
-    """The fields of the task and of its parts, with the sign of equality."""
+    """Fields of the task and of its parts, with "="."""
     registered = _task(context)
     if registered is None:
         return []

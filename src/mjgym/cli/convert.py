@@ -35,18 +35,18 @@ def convert(
     shown = console(stderr=True)
     try:
         recorded = datasets.load(source)
-        kept = _convert(recorded, target)
+        count = _convert(recorded, target)
     except datasets.DemonstrationError as error:
         shown.print(f"{error}", soft_wrap=True)
         raise typer.Exit(1) from None
     if recorded.note:
         shown.print(recorded.note, soft_wrap=True)
     again = f"play them again: mjgym replay {target}"
-    console().print(f"{kept} episode{'s' * (kept != 1)} in {target!r}; {again}", soft_wrap=True)
+    console().print(f"{count} episode{'s' * (count != 1)} in {target!r}; {again}", soft_wrap=True)
 
 
 def _convert(recorded: "Demonstrations", target: str) -> int:
-    """Write all episodes; the number of them."""
+    """Write all episodes; returns their number."""
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
     from mjgym import datasets

@@ -42,10 +42,10 @@ def demo(
     seconds = time.perf_counter() - start
     envs.close()
     of = f"returns of {len(returns)} episode{'s' if len(returns) > 1 else ''}"
-    found = np.array(returns) if returns else sums
+    totals = np.array(returns) if returns else sums
     console.print(
-        f"{of if returns else 'rewards so far, no episode has ended'}: mean {found.mean():.2f},"
-        f" lowest {found.min():.2f}, highest {found.max():.2f}"
+        f"{of if returns else 'rewards so far, no episode has ended'}: mean {totals.mean():.2f},"
+        f" lowest {totals.min():.2f}, highest {totals.max():.2f}"
     )
     rate = num_envs * steps / seconds
     console.print(f"speed: {rate:,.0f} control steps per second in one process")

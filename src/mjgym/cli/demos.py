@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from mjgym.datasets import Writer
 
 BATCH, BATCH_WITH_PICTURES = 50, 16  # sub-environments
-PRINT_SECONDS = 60.0  # between two lines of progress where there is no terminal
+PRINT_SECONDS = 60.0  # between lines of progress without a terminal
 
 
 def demos(
@@ -116,11 +116,7 @@ def _description(id: str, noise: float, unperturbed: bool) -> str:
 
 
 def _script(task: Any, id: str) -> Any:
-    """The scripted policy of a task.
-
-    Raises:
-        typer.BadParameter: it has none, or none for this robot.
-    """
+    """The scripted policy of a task; typer.BadParameter if it has no policy for its robot."""
     try:
         policy = task.scripted_policy()
     except ValueError as error:
@@ -133,20 +129,19 @@ def _script(task: Any, id: str) -> Any:
 
 
 def _with_script() -> list[str]:
-    """The ids whose tasks have a scripted policy, as they are registered."""
+    """The ids with a scripted policy, in the order of registration."""
     from mjgym import registry
 
-    found = []
+    ids = []
     for id in registry.ids():
         registration = registry.registration(id)
-        with contextlib.suppress(ValueError):  # of one that cannot observe what its script reads
+        with contextlib.suppress(ValueError):  # the task lacks an entry of its script
             if registration.task_class(**registration.fields).scripted_policy() is not None:
-                found.append(id)
-    return found
+                ids.append(id)
+    return ids
 
 
 def _collect(attempts: Any, writer: "Writer", count: int, successes: bool) -> None:
-    """Write episodes until there are enough, or until Ctrl-C."""
     from rich.progress import (
         BarColumn,
         MofNCompleteColumn,

@@ -23,11 +23,11 @@ PEERS = (
     "warp-lang",
 )
 SAMPLE = "dmc/cartpole-swingup-v0"
-LAW_SAMPLE = "robosuite/Lift-v0"  # has a law that numba compiles
+LAW_SAMPLE = "robosuite/Lift-v0"  # its law is compiled by numba
 REQUIRED = ("mujoco", "numpy", "gymnasium")
 GPU_TIMEOUT = 20.0  # s
 
-# Any of these draws without a window; names of packages in Debian and Ubuntu.
+# Any of these renders without a window; names of Debian and Ubuntu packages.
 _INSTALL = "apt-get update && apt-get install -y --no-install-recommends"
 _PACKAGES = {"egl": "libegl1 libgl1", "osmesa": "libosmesa6 libgl1"}
 _OFF = ("disable", "disabled", "off", "false", "0")  # as MuJoCo reads MUJOCO_GL
@@ -37,14 +37,14 @@ Problem = dict[str, str]
 
 
 def examine() -> dict[str, Any]:
-    """Gather all facts and judge them; it raises nothing."""
+    """Collect and assess all facts; raises nothing."""
     problems: list[Problem] = []
     notes: list[str] = []
     environment = {k: v for k, v in sorted(os.environ.items()) if _is_relevant(k)}
     chosen = _chosen()
     refusal = _load_engine()
 
-    from mjgym.cli.gl import gl_report  # only now can it be imported
+    from mjgym.cli.gl import gl_report  # importable only now
 
     print_ = _simulate(problems)
     gpus = _gpus(problems)
@@ -71,7 +71,7 @@ def examine() -> dict[str, Any]:
 
 
 def _is_relevant(variable: str) -> bool:
-    """Whether an environment variable changes how the package draws or counts its threads."""
+    """Whether an environment variable affects rendering or threads."""
     return variable.startswith(("MUJOCO_", "PYOPENGL_", "OMP_NUM", "LP_NUM")) or variable in (
         "DISPLAY",
         "WAYLAND_DISPLAY",
@@ -81,17 +81,17 @@ def _is_relevant(variable: str) -> bool:
 
 
 def _chosen() -> str:
-    """The backend that MUJOCO_GL names, as MuJoCo reads it."""
+    """The backend in MUJOCO_GL, as MuJoCo reads it."""
     chosen = os.environ.get("MUJOCO_GL", "").lower().strip()
     return {"glx": "glfw", "wgl": "glfw"}.get(chosen, chosen)
 
 
 def _load_engine() -> str:
-    """Import the package; where MUJOCO_GL forbids it, without that variable, and say why."""
+    """Import the package, without MUJOCO_GL if that forbids it; returns the error."""
     import mjgym
 
     try:
-        _ = mjgym.Task  # has the package read, and with it the engine
+        _ = mjgym.Task  # load the package, and the engine with it
     except ImportError as error:
         if os.environ.pop("MUJOCO_GL", None) is None:
             raise
@@ -101,7 +101,7 @@ def _load_engine() -> str:
 
 
 def _simulate(problems: list[Problem]) -> dict[str, Any]:
-    """The fingerprint of a small task, once a few steps of it have gone well."""
+    """The fingerprint of a small task, after a few steps of it."""
     import gymnasium
 
     import mjgym
@@ -124,7 +124,7 @@ def _simulate(problems: list[Problem]) -> dict[str, Any]:
 
 
 def _law(problems: list[Problem], notes: list[str]) -> dict[str, str]:
-    """The `law` in the fingerprint of a task that has a compiled one."""
+    """The `law` in the fingerprint of a task with a compiled law."""
     import gymnasium
 
     import mjgym
@@ -155,7 +155,7 @@ def _version(package: str) -> str | None:
 
 
 def _gpus(problems: list[Problem]) -> list[dict[str, str]]:
-    """NVIDIA's, as its own tool knows them."""
+    """NVIDIA GPUs, from nvidia-smi."""
     tool = shutil.which("nvidia-smi")
     if tool is None:
         return []
@@ -189,7 +189,7 @@ def _gpus(problems: list[Problem]) -> list[dict[str, str]]:
 def _warp(
     gpus: list[dict[str, str]], problems: list[Problem], notes: list[str]
 ) -> list[dict[str, Any]]:
-    """Devices that MuJoCo Warp can compute on; empty where it is not installed."""
+    """Devices for MuJoCo Warp; empty if it is not installed."""
     if _version("warp-lang") is None or _version("mujoco-warp") is None:
         if gpus:
             notes.append(f'{install("gpu")} for make_vec(..., backend="warp") on the GPU')
@@ -198,7 +198,7 @@ def _warp(
         warp: Any = importlib.import_module("warp")
         warp.config.log_level = warp.LOG_ERROR
         warp.init()
-        found = [
+        devices = [
             {
                 "device": str(device),
                 "name": device.name,
@@ -207,11 +207,11 @@ def _warp(
             }
             for device in warp.get_devices()
         ]
-    except Exception as error:  # whatever a driver has to say
+    except Exception as error:  # any error of a driver
         problem = f"Warp does not start: {type(error).__name__}: {error}"
         problems.append({"problem": problem, "fix": "pip install --force-reinstall warp-lang"})
         return []
-    if gpus and len(found) == 1:
+    if gpus and len(devices) == 1:
         driver = gpus[0].get("driver_version", "?")
         problems.append(
             {
@@ -219,7 +219,7 @@ def _warp(
                 "fix": "update the driver, or install a warp-lang for the CUDA that it has",
             }
         )
-    return found
+    return devices
 
 
 def _judge_gl(
@@ -265,7 +265,7 @@ _BOUND = re.compile(r"(>=|<=|<|>)\s*([\d.]+)")
 
 
 def _judge_versions(problems: list[Problem]) -> None:
-    """Whether the installed versions are those that the package asks for."""
+    """Compare the installed versions with the package's requirements."""
     try:
         wanted = metadata.requires("mjgym") or []
     except metadata.PackageNotFoundError:
@@ -275,14 +275,14 @@ def _judge_versions(problems: list[Problem]) -> None:
         return
     for requirement in wanted:
         name = re.split(r"[\s<>=!;\[]", requirement, maxsplit=1)[0]
-        found = _version(name)
-        if name not in REQUIRED or found is None or "extra ==" in requirement:
+        version = _version(name)
+        if name not in REQUIRED or version is None or "extra ==" in requirement:
             continue
         for sign, bound in _BOUND.findall(requirement.partition(";")[0]):
-            if not _holds(_numbers(found), sign, _numbers(bound)):
+            if not _holds(_numbers(version), sign, _numbers(bound)):
                 problems.append(
                     {
-                        "problem": f"{name} {found} is installed, needed is {requirement}",
+                        "problem": f"{name} {version} is installed, needed is {requirement}",
                         "fix": f'pip install "{requirement}"',
                     }
                 )
@@ -299,7 +299,6 @@ def _holds(found: tuple[int, ...], sign: str, bound: tuple[int, ...]) -> bool:
 
 
 def _load() -> float | None:
-    """Processes that have wanted a core, over the last minute."""
     try:
         return os.getloadavg()[0]
     except (AttributeError, OSError):
@@ -307,7 +306,7 @@ def _load() -> float | None:
 
 
 def _quota() -> float | None:
-    """Cores' worth of time that the container may use; None for no limit."""
+    """CPU quota of the container in cores; None if unlimited."""
     try:
         with open("/sys/fs/cgroup/cpu.max") as file:
             quota, period = file.read().split()

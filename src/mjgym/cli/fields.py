@@ -19,40 +19,40 @@ Settings = typing.Annotated[
         autocompletion=completions.task_arguments,
     ),
 ]
-"""The option of the commands that make an environment."""
+"""The option of commands that make an environment."""
 
 _TRUE, _FALSE = ("true", "yes", "on", "1"), ("false", "no", "off", "0")
 _WORDS = dict.fromkeys(_TRUE, True) | dict.fromkeys(_FALSE, False)
 
 
 def arguments(id: str, settings: list[str]) -> dict[str, Any]:
-    """The keyword arguments of make that settings give, each of the type that its field has.
+    """Keyword arguments of make from settings, converted to the types of the task's fields.
 
     Args:
         id: of the task.
         settings: "name=value" each.
 
     Raises:
-        typer.BadParameter: a setting has no "=", is given twice, or has a value of a wrong type.
+        typer.BadParameter: a setting has no "=", is repeated, or has a value of a wrong type.
     """
     from mjgym import registry
 
-    found: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     hints = _hints(registry.registration(id).task_class)
     for setting in settings:
         name, equals, text = setting.partition("=")
         if not equals or not name.isidentifier():
             raise typer.BadParameter(f"{setting!r} is not of the form name=value.")
-        if name in found:
+        if name in values:
             raise typer.BadParameter(f"{name} is set twice.")
-        found[name] = _value(name, text, hints.get(name))
-    return found
+        values[name] = _value(name, text, hints.get(name))
+    return values
 
 
 def _hints(cls: type) -> dict[str, Any]:
     try:
         return typing.get_type_hints(cls)
-    except NameError:  # a type that is imported for checkers only
+    except NameError:  # a type imported for type checkers only
         return {}
 
 
@@ -72,11 +72,7 @@ def _is_union(hint: Any) -> bool:
 
 
 def _convert(text: str, kind: Any) -> Any:
-    """A text as a value of a type.
-
-    Raises:
-        KeyError, ValueError, SyntaxError: it is not one.
-    """
+    """A text as a value of a type; raises KeyError, ValueError or SyntaxError."""
     if kind in _CONVERT:
         return _CONVERT[kind](text)
     if typing.get_origin(kind) is typing.Literal:
@@ -100,7 +96,7 @@ def _none(text: str) -> None:
 
 
 def _literal(text: str) -> Any:
-    """For what is no field of the task but an argument of make, which checks it itself."""
+    """For arguments of make that are not fields of the task; make checks them."""
     try:
         return ast.literal_eval(text)
     except (ValueError, SyntaxError):
@@ -114,12 +110,12 @@ _CONVERT: dict[Any, Callable[[str], Any]] = {
     str: str,
     types.NoneType: _none,
     None: _literal,
-    Any: _literal,  # of a field that takes words as well as numbers or dicts
+    Any: _literal,  # a field of words, numbers or dicts
 }
 
 
 def make(id: str, settings: list[str], **kwargs: Any) -> Any:
-    """`gymnasium.make` with settings; what it refuses is a mistake on the command line.
+    """`gymnasium.make` with settings; refused ones are command-line errors.
 
     Args:
         id: of the environment.
@@ -135,7 +131,7 @@ def make(id: str, settings: list[str], **kwargs: Any) -> Any:
 
 
 def make_batch(id: str, settings: list[str], count: int, **kwargs: Any) -> Any:
-    """`gymnasium.make_vec` in the same way, with a number of sub-environments."""
+    """`gymnasium.make_vec` with settings and a number of sub-environments, see `make`."""
     import gymnasium
 
     return _made(gymnasium.make_vec, id, {**kwargs, **arguments(id, settings), "num_envs": count})
@@ -151,5 +147,5 @@ def _made(make: Callable[..., Any], id: str, kwargs: dict[str, Any]) -> Any:
 
 
 def refusal(error: Exception) -> str:
-    """Why make refuses its arguments, without what Gymnasium adds."""
+    """The error of make without Gymnasium's additions."""
     return str(error).partition(" was raised from the environment creator")[0]

@@ -1,4 +1,4 @@
-"""`mjgym fingerprint`: tell by trajectories whether two engines or machines compute the same."""
+"""`mjgym fingerprint`: compare the trajectories of two engines or machines."""
 
 import dataclasses
 from pathlib import Path
@@ -62,7 +62,7 @@ def fingerprint(
 
 
 def _registered(ids: list[str]) -> list[str]:
-    """The ids of a file, which name nothing that would be imported."""
+    """The ids in a file, none of which names code to import."""
     import mjgym
 
     if unknown := sorted(set(ids) - set(mjgym.registry.ids())):

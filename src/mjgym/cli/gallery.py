@@ -1,4 +1,4 @@
-"""`mjgym gallery`: the page with a picture and a clip of each id, in a browser."""
+"""`mjgym gallery`: a page with an image and a clip of each id, in a browser."""
 
 import os
 import sys
@@ -27,7 +27,7 @@ def gallery(
 
 
 def _has_browser() -> bool:
-    """Whether a browser would show: on Linux, not without a display, unless one is named."""
+    """Whether a browser is likely to open: on Linux it needs a display, or must be configured."""
     if not sys.platform.startswith("linux"):
         return True
     return any(os.environ.get(name) for name in ("BROWSER", "DISPLAY", "WAYLAND_DISPLAY"))

@@ -1,4 +1,4 @@
-"""Probe OpenGL backends, each in its own process, and measure their speed."""
+"""Probes OpenGL backends, each in a separate process, and measures their speed."""
 
 import os
 import subprocess
@@ -12,7 +12,7 @@ BACKENDS: tuple[str, ...] = {"darwin": ("cgl", "glfw"), "win32": ("glfw",)}.get(
 )
 TIMEOUT = 60.0  # s
 SAMPLE = "dmc/cartpole-swingup-v0"
-FRAMES, SIZE = 16, 84  # to time, and their width and height in pixels
+FRAMES, SIZE = 16, 84  # number of frames, and their sides in pixels
 
 _TIMER = """
 import sys, time
@@ -32,7 +32,7 @@ print(frames / (time.perf_counter() - started), flush=True)
 def gl_report(
     backends: tuple[str, ...] = BACKENDS, *, timeout: float = TIMEOUT
 ) -> list[dict[str, Any]]:
-    """Try backends, and draw a few frames of a task with those that work.
+    """Try backends, and render a few frames of a task with those that work.
 
     Args:
         backends: as `MUJOCO_GL` names them.
@@ -61,7 +61,7 @@ def _report(found: Probe, timeout: float) -> dict[str, Any]:
 
 
 def _rate(backend: str, timeout: float) -> tuple[float | None, str]:
-    """Frames per second, or why there are none."""
+    """Frames per second, and the error if it fails."""
     try:
         done = subprocess.run(
             [sys.executable, "-c", _TIMER, SAMPLE, str(FRAMES), str(SIZE)],

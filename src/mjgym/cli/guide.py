@@ -17,10 +17,10 @@ if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderResult
 
 INDEX = "index.md"
-_LISTED = re.compile(r"\]\((\w+)\.md\)")  # a link of the index
+_LISTED = re.compile(r"\]\((\w+)\.md\)")  # a link in the index
 _COMMENT = re.compile(r"<!--.*?-->\n?", re.DOTALL)
 _LINK = re.compile(r"(?<!!)\[([^\]\n]+)\]\([^)\n]+\)")
-WIDTH = 104  # columns, at most: a line of code, and how far it is indented
+WIDTH = 104  # columns, at most: an indented line of code
 
 
 @dataclass(frozen=True)
@@ -28,9 +28,9 @@ class Guide:
     """One guide.
 
     Attributes:
-        name: by which it is asked for.
+        name: on the command line.
         summary: its first sentence.
-        text: the whole, Markdown.
+        text: Markdown.
     """
 
     name: str
@@ -39,7 +39,7 @@ class Guide:
 
 
 def guides() -> dict[str, Guide]:
-    """All guides by name, in the index's order; those that it lacks stand at the end."""
+    """All guides by name, in the order of the index; others come last."""
     folder = assets() / "guides"
     there = {path.stem: path for path in sorted(folder.glob("*.md")) if path.name != INDEX}
     listed = _LISTED.findall((folder / INDEX).read_text("utf-8"))
@@ -54,7 +54,7 @@ def _read(path: Path) -> Guide:
 
 
 def programs() -> dict[str, Guide]:
-    """Tutorials and examples by name: programs, each a file."""
+    """Tutorials and examples by name, one program each."""
     files = [path for folder in ("tutorials", "examples") for path in _programs(folder)]
     texts = {path.stem: path.read_text("utf-8") for path in files}
     return {name: Guide(name, _sentence(text), text) for name, text in texts.items()}
@@ -96,15 +96,15 @@ def guide(
         return
     wanted = re.sub(r"\.(md|py)$", "", name).replace("-", "_").lower()
     known = runnable | known
-    found = known.get(wanted)
-    if found is None:
+    page = known.get(wanted)
+    if page is None:
         hint = or_else(name, known)
         raise typer.BadParameter(f"there is no guide {name!r}{hint}", param_hint="'[NAME]'")
     if markdown:
-        print(found.text)
+        print(page.text)
         return
     out = console()
-    text = f"```python\n{found.text}```" if wanted in runnable else found.text
+    text = f"```python\n{page.text}```" if wanted in runnable else page.text
     shown = _rendered(text)
     if out.is_terminal:
         os.environ.setdefault("LESS", "FRX")  # colours, and no pager for a single screen
@@ -115,13 +115,13 @@ def guide(
 
 
 def _rendered(text: str) -> Any:
-    """Markdown for a terminal: comments left out, links by their words alone."""
+    """Markdown for a terminal, without comments and link targets."""
     from rich.markdown import CodeBlock, Heading, Markdown
     from rich.padding import Padding
     from rich.text import Text
 
     class Title(Heading):
-        """A heading at the left, where a reader's eye is."""
+        """A left-aligned heading."""
 
         def __rich_console__(self, console: "Console", options: "ConsoleOptions") -> "RenderResult":
             text = self.text.copy()
@@ -130,7 +130,7 @@ def _rendered(text: str) -> Any:
             yield text
 
     class Code(CodeBlock):
-        """Code in columns of its own."""
+        """An indented code block."""
 
         def __rich_console__(self, console: "Console", options: "ConsoleOptions") -> "RenderResult":
             from rich.syntax import Syntax

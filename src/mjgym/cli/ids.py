@@ -14,22 +14,22 @@ import typer
 
 from mjgym.util.suggestions import close
 
-_ALIKE = 0.5  # of what is typed, which is shorter than an id
+_ALIKE = 0.5  # lower than usual, as input is shorter than an id
 
 
 class ModuleError(Exception):
-    """A module with tasks fails while it is imported; the message says where."""
+    """A module with tasks fails on import; the message says where."""
 
 
 def known_id(value: str) -> str:
-    """The id itself, if it is registered; without its namespace and version, it is found as well.
+    """The registered id that an argument means; namespace and version may be left out.
 
-    A bare "walker-walk" means "dmc/walker-walk-v0": the suite's comes first, another namespace's
-    must be the only one.
+    A bare "walker-walk" means "dmc/walker-walk-v0": the suite comes first, an id of another
+    namespace must be unambiguous.
 
     "module:id" imports a module first, as in `gymnasium.make`; the module may be a file. A file
-    that registers one id stands for it, and so does the folder of a run for its task. An id of
-    one's own is looked for in the files of the working folder.
+    that registers one id stands for it, and the folder of a run for its task. Other ids are
+    searched for in the files of the working folder.
 
     Raises:
         typer.BadParameter: there is no such id; the message names the nearest ones.
@@ -41,10 +41,10 @@ def known_id(value: str) -> str:
     module, _, id = value.rpartition(":")
     if module:
         import_named(module)
-    found = find_id(id) if module else _find_here(id)
-    if found is None:
+    registered = find_id(id) if module else _find_here(id)
+    if registered is None:
         raise typer.BadParameter(f"there is no id {id!r}.{nearest_ids(id)}{_own(module, id)}")
-    return found
+    return registered
 
 
 def run_folder(value: str) -> bool:
@@ -53,13 +53,7 @@ def run_folder(value: str) -> bool:
 
 
 def _id_of_run(folder: Path) -> str:
-    """The task of a run. Its module, if it is not the package's own, is not imported from there.
-
-    The folder is data: its id is looked up in the registry alone.
-
-    Raises:
-        typer.BadParameter: the folder names no task, or one that is not registered.
-    """
+    """The task of a run, from the registry alone: the folder is data and imports no module."""
     from mjgym.cli.output import require
 
     require("yaml")
@@ -70,25 +64,25 @@ def _id_of_run(folder: Path) -> str:
         id = str(RunFolder(folder).settings().get("id", ""))
     except RunError as error:
         raise typer.BadParameter(f"{error}.") from None
-    found = find_id(id)
-    if found is None:
+    registered = find_id(id)
+    if registered is None:
         raise typer.BadParameter(
             f"{folder} is a run of {id!r}, which is not registered: name its module,"
             f' "path/to/file.py:{id}", and give --policy {folder}'
         )
-    return found
+    return registered
 
 
 def _only_id(file: str) -> str:
     try:
-        found = ids_of(file)
+        registered = ids_of(file)
     except ModuleError as error:
         raise typer.BadParameter(str(error)) from None
-    if len(found) > 1:
+    if len(registered) > 1:
         raise typer.BadParameter(
-            f"{file} registers {', '.join(found)}: name one, {file}:{found[0]}"
+            f"{file} registers {', '.join(registered)}: name one, {file}:{registered[0]}"
         )
-    return found[0]
+    return registered[0]
 
 
 def import_named(module: str) -> None:
@@ -104,25 +98,25 @@ def import_named(module: str) -> None:
 
 
 def _find_here(id: str) -> str | None:
-    """The id that is meant, of a file in the working folder where nobody has registered it yet."""
-    found = find_id(id)
-    if found is None and (file := _file_that_registers(id)):
+    """The id in a file of the working folder, if it is not registered yet."""
+    registered = find_id(id)
+    if registered is None and (file := _file_that_registers(id)):
         import_named(file)
-        found = find_id(id)
-    return found
+        registered = find_id(id)
+    return registered
 
 
 def _file_that_registers(id: str) -> str | None:
-    """The one Python file of the working folder in which an id is registered, if there is one."""
+    """The only Python file of the working folder that registers an id, or None."""
     if not re.fullmatch(r"[\w.-]+/[\w.-]+", id):
         return None
     pattern = re.compile(rf"""register\(\s*["']{re.escape(id)}(-v\d+)?["']""")
-    found = []
+    files = []
     for file in sorted(Path().glob("*.py")):
         with contextlib.suppress(OSError, UnicodeDecodeError):
             if pattern.search(file.read_text(encoding="utf-8")):
-                found.append(str(file))
-    return found[0] if len(found) == 1 else None
+                files.append(str(file))
+    return files[0] if len(files) == 1 else None
 
 
 def known_ids(values: list[str]) -> list[str]:
@@ -131,7 +125,7 @@ def known_ids(values: list[str]) -> list[str]:
 
 
 def _own(module: str, id: str) -> str:
-    """A hint to name the module of an id that the package does not register."""
+    """A hint to name the module of an id outside the package."""
     from mjgym import registry
 
     space = id.partition("/")[0]
@@ -143,17 +137,17 @@ def _own(module: str, id: str) -> str:
 
 
 def completed(incomplete: str) -> list[str]:
-    """Completions for a shell: ids and namespaces that begin so."""
+    """Shell completions: ids and namespaces with this prefix."""
     from mjgym import registry
 
     known = registry.ids()
     if "/" in incomplete:
         return [id for id in known if id.startswith(incomplete)]
     bare = {id.partition("/")[2]: id for id in known}
-    found = [name for name, id in bare.items() if name.startswith(incomplete)]
+    names = [name for name, id in bare.items() if name.startswith(incomplete)]
     spaces = dict.fromkeys(f"{id.partition('/')[0]}/" for id in known)
     begun = [space for space in spaces if space.startswith(incomplete)]
-    return [*begun, *(name for name in found if find_id(name) == bare[name])]
+    return [*begun, *(name for name in names if find_id(name) == bare[name])]
 
 
 RUN = "mjgym.run"  # in the context of a command: the folder of a run that stands for its id
@@ -170,11 +164,11 @@ ID = typer.Argument(
     callback=_argument,
     autocompletion=completed,
 )
-"""The argument of the commands that take one id."""
+"""The argument of commands that take one id."""
 
 
 def find_id(value: str) -> str | None:
-    """The id that is meant, or None."""
+    """The registered id that an argument means, or None."""
     from mjgym import registry
 
     known = registry.ids()
@@ -187,7 +181,7 @@ def find_id(value: str) -> str | None:
 
 
 def nearest_ids(value: str) -> str:
-    """A question that names the nearest ids; empty if none is near."""
+    """A question that names the nearest ids; empty if there are none."""
     from mjgym import registry
 
     known = registry.ids()
@@ -203,10 +197,10 @@ def nearest_ids(value: str) -> str:
 
 
 def ids_of(value: str) -> list[str]:
-    """The ids that are meant by an id, by "module:id", or by a module or file that registers some.
+    """The ids for an id, for "module:id", or registered by a module or file.
 
     Raises:
-        typer.BadParameter: there is neither such an id nor such a module, or it registers none.
+        typer.BadParameter: there is neither such an id nor such a module, or it registers no id.
         ModuleError: the module fails.
     """
     from mjgym import registry
@@ -218,18 +212,18 @@ def ids_of(value: str) -> list[str]:
     before = set(registry.ids())
     module = load(value)
     prefixes = (module.__name__, f"{module.__name__}.")
-    found = [
+    ids = [
         id
         for id in registry.ids()
         if id not in before
         or (name := registry.registration(id).task_class.__module__) == prefixes[0]
         or name.startswith(prefixes[1])
     ]
-    if not found:
+    if not ids:
         raise typer.BadParameter(
             f'{value} registers no ids: put @register("my/task-v0") above the task\'s class'
         )
-    return found
+    return ids
 
 
 def _is_file(value: str) -> bool:
@@ -237,9 +231,9 @@ def _is_file(value: str) -> bool:
 
 
 def load(name: str) -> ModuleType:
-    """Import a module by its name, from the working folder too, or by the path of its file.
+    """Import a module by its name, including the working folder, or by the path of its file.
 
-    What it prints goes to stderr, for stdout may be meant for JSON.
+    Its output goes to stderr, as stdout may be JSON.
 
     Raises:
         typer.BadParameter: there is no such module.
@@ -269,7 +263,7 @@ def _load_file(path: Path) -> ModuleType:
         raise typer.BadParameter(f"there is no file {path}.")
     path = path.resolve()
     folder = str(path.parent)
-    if folder not in sys.path:  # for what stands beside it
+    if folder not in sys.path:  # for modules beside it
         sys.path.insert(0, folder)
     there = sys.modules.get(path.stem)
     if there is not None and getattr(there, "__file__", None) == str(path):

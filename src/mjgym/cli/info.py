@@ -73,10 +73,10 @@ def _show(data: dict[str, Any]) -> None:
         out.print(data["start"])
     if data["arguments"]:
         _heading(out, "Arguments")
-        made = table("name", "value", "default", "type", "meaning", fold=("meaning",))
+        lines = table("name", "value", "default", "type", "meaning", fold=("meaning",))
         for a in data["arguments"]:
-            made.add_row(a["name"], repr(a["value"]), repr(a["default"]), a["type"], a["comment"])
-        out.print(made)
+            lines.add_row(a["name"], repr(a["value"]), repr(a["default"]), a["type"], a["comment"])
+        out.print(lines)
     _heading(out, "Versions")
     out.print(facts({f"v{number}": text for number, text in data["versions"].items()}))
     _heading(out, "Fingerprint")
@@ -88,17 +88,17 @@ def _heading(out: "Console", title: str) -> None:
 
 
 def _paragraphs(description: str) -> list[str]:
-    """Those of the docstring that have no place of their own below."""
+    """Paragraphs of the docstring that are not shown elsewhere."""
     shown = ("Reward:", "Start:", "Observation:")
-    found = [p.replace("\n", " ") for p in description.split("\n\n") if not p.startswith(shown)]
-    return [p for p in found if p]
+    texts = [p.replace("\n", " ") for p in description.split("\n\n") if not p.startswith(shown)]
+    return [p for p in texts if p]
 
 
 def _facts(data: dict[str, Any]) -> dict[str, str]:
     limit, control = data["max_episode_steps"], data["control_timestep"]
     substeps = round(control / data["physics_timestep"])
     sizes = [f"{data['model'].get(k, 0)} {name}" for k, name in _SIZES.items()]
-    found = {
+    rows = {
         "file": f"{data['file']}:{data['line']}" if data["file"] else "",
         "class": data["task"],
         "tags": ", ".join(data["tags"]),
@@ -111,18 +111,18 @@ def _facts(data: dict[str, Any]) -> dict[str, str]:
         "viewpoint": str(data["viewpoint"]),
         "changes": f"{', '.join(data['varies'])}, in each episode" if data["varies"] else "",
     }
-    return {name: value for name, value in found.items() if value}
+    return {name: value for name, value in rows.items() if value}
 
 
 def _observation(out: "Console", rows: list[dict[str, Any]]) -> None:
     _heading(out, f"Observation, {len(rows)} numbers")
-    made = table("index", "name", "unit", "axes", "source", right=("index",), fold=("name",))
+    lines = table("index", "name", "unit", "axes", "source", right=("index",), fold=("name",))
     for entry, group in itertools.groupby(rows, key=lambda row: row["entry"]):
         these = list(group)
-        made.add_row("", _entry(entry, these[0]["meaning"]), style="italic")
+        lines.add_row("", _entry(entry, these[0]["meaning"]), style="italic")
         for row in these:
-            made.add_row(str(row["index"]), row["name"], row["unit"], row["frame"], row["source"])
-    out.print(made)
+            lines.add_row(str(row["index"]), row["name"], row["unit"], row["frame"], row["source"])
+    out.print(lines)
 
 
 def _entry(entry: str, meaning: str) -> str:
@@ -131,9 +131,9 @@ def _entry(entry: str, meaning: str) -> str:
 
 def _action(out: "Console", rows: list[dict[str, Any]]) -> None:
     _heading(out, f"Action, {len(rows)} numbers")
-    made = table("index", "name", "range", "unit", "gear", "meaning", right=("index", "gear"))
+    lines = table("index", "name", "range", "unit", "gear", "meaning", right=("index", "gear"))
     for row in rows:
-        made.add_row(
+        lines.add_row(
             str(row["index"]),
             row["name"],
             f"{row['low']:g} to {row['high']:g}",
@@ -141,25 +141,25 @@ def _action(out: "Console", rows: list[dict[str, Any]]) -> None:
             f"{row['gear']:g}",
             row["meaning"],
         )
-    out.print(made)
+    out.print(lines)
 
 
 def fingerprint_facts(print_: dict[str, Any]) -> dict[str, str]:
     """A fingerprint as names and values."""
     machine, versions = print_["machine"], print_["versions"]
-    found: dict[str, str] = {}
+    rows: dict[str, str] = {}
     for name in ("id", "model_sha256"):
         if name in print_:
-            found[name] = str(print_[name])
+            rows[name] = str(print_[name])
     if print_.get("arguments"):
-        found["arguments"] = ", ".join(f"{k}={v!r}" for k, v in print_["arguments"].items())
+        rows["arguments"] = ", ".join(f"{k}={v!r}" for k, v in print_["arguments"].items())
     if "law" in print_:
         law = print_["law"]
-        found["law"] = ": ".join(filter(None, law.values()))
-    found["versions"] = ", ".join(f"{name} {version}" for name, version in versions.items())
-    found["os"] = machine["os"]
-    found["processor"] = f"{machine['processor']} ({machine['architecture']})"
-    found["features"] = " ".join(machine["features"])
+        rows["law"] = ": ".join(filter(None, law.values()))
+    rows["versions"] = ", ".join(f"{name} {version}" for name, version in versions.items())
+    rows["os"] = machine["os"]
+    rows["processor"] = f"{machine['processor']} ({machine['architecture']})"
+    rows["features"] = " ".join(machine["features"])
     if print_["warnings"]:
-        found["warning"] = "; ".join(": ".join(x.values()) for x in print_["warnings"])
-    return found
+        rows["warning"] = "; ".join(": ".join(x.values()) for x in print_["warnings"])
+    return rows

@@ -10,8 +10,8 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
-GAP = 2  # columns between two of a table
-SUMMARY = 16  # columns, from which on a summary that is cut says something
+GAP = 2  # between columns of a table
+SUMMARY = 16  # minimum columns of a truncated summary
 
 
 def list_(
@@ -97,16 +97,16 @@ def _show(rows: list[dict[str, Any]]) -> None:
 def _table(
     rows: list[dict[str, Any]], words: tuple[str, ...] = (), most: int | None = None
 ) -> "Table":
-    """A line for each id, with at most so many characters of its words."""
+    """A line for each id, with at most `most` characters of its words."""
     numbers = ("obs", "act", "steps", "dt, s")
-    made = table("id", *numbers, *words, right=numbers)
-    made.columns[0].no_wrap = True  # an id is copied
+    lines = table("id", *numbers, *words, right=numbers)
+    lines.columns[0].no_wrap = True  # ids are copied by users
     for r in rows:
         steps = "no limit" if r["steps"] is None else str(r["steps"])
         cells = [str(r["observation"]), str(r["action"]), steps, f"{r['control_timestep']:g}"]
         texts = {"summary": r["summary"], "tags": " ".join(r["tags"])}
-        made.add_row(r["id"], *cells, *(_cut(texts[word], most) for word in words))
-    return made
+        lines.add_row(r["id"], *cells, *(_cut(texts[word], most) for word in words))
+    return lines
 
 
 def _cut(text: str, most: int | None) -> str:
@@ -114,7 +114,7 @@ def _cut(text: str, most: int | None) -> str:
 
 
 def _show_blocks(out: "Console", rows: list[dict[str, Any]]) -> None:
-    """An id to a line, however narrow, and what there is to say about it below."""
+    """An id per line, however narrow, with its description below."""
     from rich.padding import Padding
 
     for r in rows:

@@ -36,18 +36,18 @@ def check(
     """
     from mjgym.mjcf.lint.checking import check as check_file
 
-    found: list[Problem] = []
+    problems: list[Problem] = []
     for file in files:
         try:
-            found += check_file(file)
+            problems += check_file(file)
         except FileNotFoundError as error:
             raise typer.BadParameter(str(error), param_hint="'FILE'") from None
-    found = list(dict.fromkeys(found))  # models may include the same file
+    problems = list(dict.fromkeys(problems))  # models may include the same file
     if json:
-        print_json([asdict(problem) for problem in found])
+        print_json([asdict(problem) for problem in problems])
     else:
-        _show_problems(found, len(files))
-    if found:
+        _show_problems(problems, len(files))
+    if problems:
         raise typer.Exit(1)
 
 
@@ -80,15 +80,15 @@ def diff(
     from mjgym.mjcf.lint.comparing import diff as diff_models
 
     try:
-        found = diff_models(a, b, tolerance, derived=derived)
+        differences = diff_models(a, b, tolerance, derived=derived)
     except (FileNotFoundError, ValueError) as error:
         console(stderr=True).print(str(error), soft_wrap=True)
         raise typer.Exit(2) from None
     if json:
-        print_json([asdict(difference) for difference in found])
+        print_json([asdict(difference) for difference in differences])
     else:
-        _show_differences(found)
-    if found:
+        _show_differences(differences)
+    if differences:
         raise typer.Exit(1)
 
 
@@ -96,12 +96,12 @@ def _show_differences(found: "list[Difference]") -> None:
     from mjgym.mjcf.lint.comparing import shown
 
     out = console()
-    made = table("kind", "name", "field", "A", "B", fold=("A", "B"))
+    rows = table("kind", "name", "field", "A", "B", fold=("A", "B"))
     for d in found:
         cells = (shown(d.a), shown(d.b)) if d.field else _presence(d)
-        made.add_row(d.kind, d.name, d.field, *cells)
-    if found and fits(out, made):
-        out.print(made)
+        rows.add_row(d.kind, d.name, d.field, *cells)
+    if found and fits(out, rows):
+        out.print(rows)
     else:
         for d in found:
             out.print(str(d), soft_wrap=True)
@@ -109,7 +109,7 @@ def _show_differences(found: "list[Difference]") -> None:
 
 
 def _presence(difference: "Difference") -> tuple[str, str]:
-    """The words for an element that only one of the models has."""
+    """Words for an element that only one model has."""
     return ("", "added") if difference.a is None else ("removed", "")
 
 
@@ -172,15 +172,15 @@ def edit(
 
 
 def _values(settings: list[str], names: list[str]) -> dict[str, str | None]:
-    """The attributes to be set, and with None those to be taken away."""
-    found: dict[str, str | None] = {}
+    """Attributes to set, and with None those to delete."""
+    values: dict[str, str | None] = {}
     for setting in settings:
         name, equals, value = setting.partition("=")
         if not equals or not name:
             raise typer.BadParameter(f"{setting!r} is not of the form name=value.")
-        found[name] = value
+        values[name] = value
     for name in names:
-        if name in found:
+        if name in values:
             raise typer.BadParameter(f"{name} is both set and taken away.")
-        found[name] = None
-    return found
+        values[name] = None
+    return values

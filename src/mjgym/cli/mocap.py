@@ -53,15 +53,15 @@ def mocap(
     """
     several = not clip or Path(clip).expanduser().is_dir()
     try:
-        found = _read(clip, out, several, body, timestep, interpolation, rate)
+        clips = _read(clip, out, several, body, timestep, interpolation, rate)
     except (ValueError, OSError) as error:
         raise typer.BadParameter(str(error)) from None
     if out is not None:
-        _write(found)
+        _write(clips)
     if json:
-        print_json([data for data, *_ in found] if several else found[0][0])
+        print_json([data for data, *_ in clips] if several else clips[0][0])
         return
-    for k, (data, *_) in enumerate(found):
+    for k, (data, *_) in enumerate(clips):
         console().print(*([""] if k else []), facts(_shown(data)), sep="\n")
 
 
@@ -74,19 +74,13 @@ def _read(
     interpolation: Literal["cubic", "linear"],
     rate: float,
 ) -> list[tuple[dict[str, Any], "Trajectory", Path | None]]:
-    """Facts, trajectory and target file of each clip.
-
-    Raises:
-        ValueError: there is no clip, or one cannot be read.
-        OSError: a file cannot be read.
-    """
     from mjgym.mocap import SCALE_V2020, find_clips, read_amc, to_trajectory
 
     paths = [path for path in find_clips(clip) if not several or path.suffix.lower() == AMC]
     if not paths:
         raise ValueError(f"clips: no {AMC} file in the folder {clip!r}")
     outs = [None if out is None else _out(path, out, several) for path in paths]
-    found = []
+    clips = []
     for path, target in zip(paths, outs, strict=True):
         read = read_amc(path, rate)
         scale = SCALE_V2020 if body == "2020" else 1.0
@@ -102,12 +96,12 @@ def _read(
             "timestep": trajectory.timestep,
             "written": None,
         }
-        found.append((data, trajectory, target))
-    return found
+        clips.append((data, trajectory, target))
+    return clips
 
 
 def _write(found: list[tuple[dict[str, Any], "Trajectory", Path | None]]) -> None:
-    """Save each trajectory, and note in its facts where it is."""
+    """Save each trajectory, and add its path to the facts."""
     for data, trajectory, target in found:
         assert target is not None
         try:
@@ -121,11 +115,7 @@ def _write(found: list[tuple[dict[str, Any], "Trajectory", Path | None]]) -> Non
 
 
 def _out(clip: Path, out: Path, several: bool) -> Path:
-    """The file that the trajectory of a clip goes to.
-
-    Raises:
-        typer.BadParameter: `--out` is not what is to be written.
-    """
+    """The output file of a clip; raises typer.BadParameter for an unsuitable `--out`."""
     if several:
         if not out.is_dir():
             raise typer.BadParameter(f"there is no folder {str(out)!r}.", param_hint="'--out'")
@@ -136,7 +126,6 @@ def _out(clip: Path, out: Path, several: bool) -> Path:
 
 
 def _shown(data: dict[str, Any]) -> dict[str, str]:
-    """The same for people."""
     bones = data["bones"]
     rows = {
         "clip": data["clip"],

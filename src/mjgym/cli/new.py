@@ -8,7 +8,7 @@ import typer
 
 from mjgym.cli.output import console
 
-# A task that passes `mjgym check`; the first words of a person's own come in place of "@...@".
+# A task that passes `mjgym check`; "@...@" is replaced by the user's names.
 TEMPLATE = '''\
 """A fingertip that reaches for a target: a task to start from."""
 

@@ -1,4 +1,4 @@
-"""Output of commands: text for a terminal or a pipe, or JSON alone."""
+"""Output of commands: text for a terminal or a pipe, or JSON."""
 
 import contextlib
 import importlib.util
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
-PIPED_WIDTH = 200  # columns where there is no terminal; a line that is cut cannot be searched
-NARROW = 70  # columns, below which a table would have more folds than lines
+PIPED_WIDTH = 200  # columns without a terminal, enough to search whole lines
+NARROW = 70  # columns, below which a table would mostly fold
 
 
 def console(*, stderr: bool = False) -> "Console":
-    """A console for text, without markup: names may hold brackets."""
+    """A console for text, without markup: names may contain brackets."""
     from rich.console import Console
 
     stream = sys.stderr if stderr else sys.stdout
@@ -38,7 +38,7 @@ def console(*, stderr: bool = False) -> "Console":
 
 
 class _Trimmed:
-    """A stream without blanks at the ends of its lines, with which tables are filled up."""
+    """A stream that strips the padding of tables at line ends."""
 
     def __init__(self, stream: IO[str]) -> None:
         self._stream = stream
@@ -55,13 +55,13 @@ def table(*columns: str, right: tuple[str, ...] = (), fold: tuple[str, ...] = ()
 
     Args:
         *columns: their titles.
-        right: those of them that are numbers.
-        fold: those that give way first where it is narrow.
+        right: right-aligned columns of numbers.
+        fold: columns to shrink first if space is short.
     """
     from rich import box
     from rich.table import Table
 
-    made = Table(
+    grid = Table(
         box=box.SIMPLE_HEAD,
         show_edge=False,
         pad_edge=False,
@@ -69,13 +69,13 @@ def table(*columns: str, right: tuple[str, ...] = (), fold: tuple[str, ...] = ()
         header_style="bold",
     )
     for title in columns:
-        made.add_column(
+        grid.add_column(
             title,
             justify="right" if title in right else "left",
             overflow="fold",
             ratio=1 if title in fold else None,
         )
-    return made
+    return grid
 
 
 def fits(out: "Console", made: "Table") -> bool:
@@ -84,34 +84,34 @@ def fits(out: "Console", made: "Table") -> bool:
 
 
 def width_of(out: "Console", made: "Table") -> int:
-    """Columns of a table without folds and cuts."""
+    """Width of a table in columns, without folds and cuts."""
     return out.measure(made, options=out.options.update(width=10_000)).maximum
 
 
 def is_piped() -> bool:
-    """Whether stdout is no terminal, and nobody has said how wide it is."""
+    """Whether stdout is not a terminal, and COLUMNS is unset."""
     return not sys.stdout.isatty() and "COLUMNS" not in os.environ
 
 
 def facts(rows: dict[str, str]) -> "Table":
-    """Names beside what there is to say about them."""
+    """A table of names and values."""
     from rich.table import Table
 
-    made = Table.grid(padding=(0, 2))
-    made.add_column(style="dim", no_wrap=True)
-    made.add_column(overflow="fold")
+    grid = Table.grid(padding=(0, 2))
+    grid.add_column(style="dim", no_wrap=True)
+    grid.add_column(overflow="fold")
     for name, value in rows.items():
-        made.add_row(name, value)
-    return made
+        grid.add_row(name, value)
+    return grid
 
 
 def print_json(data: Any) -> None:
-    """Write strict JSON: what is not finite becomes null."""
+    """Print strict JSON; non-finite numbers become null."""
     print(to_json(data))
 
 
 def to_json(data: Any) -> str:
-    """Strict JSON, in which what is not finite is null."""
+    """Strict JSON; non-finite numbers become null."""
     return json.dumps(_finite(data), indent=2, allow_nan=False, default=_plain)
 
 
@@ -131,16 +131,16 @@ def _finite(data: Any) -> Any:
 
 @contextlib.contextmanager
 def reserved(json: bool) -> Iterator[None]:
-    """With JSON, whatever else is printed goes to stderr, be it by a task's own module."""
+    """With JSON, redirect all other output to stderr, including that of a task's module."""
     with contextlib.redirect_stdout(sys.stderr) if json else contextlib.nullcontext():
         yield
 
 
 def require(*packages: str, extra: str = "train") -> None:
-    """See whether packages of an extra are here.
+    """Check that packages of an extra are installed.
 
     Raises:
-        typer.Exit: one is missing; it has been said which.
+        typer.Exit: one is missing, which has been reported.
     """
     missing = [name for name in packages if importlib.util.find_spec(name) is None]
     if missing:

@@ -1,9 +1,9 @@
-"""Other implementations of the published tasks: their names, how they load, how fast they run.
+"""Other implementations of the published tasks: names, loading and speed.
 
 python -m mjgym.cli.peers dm_control dmc/walker-walk-v0 1 2.0
 
-Nothing but the standard library is imported here before it is needed, so that the time that a peer
-takes to load can be measured.
+Imports are deferred, apart from the standard library, so that a peer's loading time can be
+measured.
 """
 
 import importlib
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 
 NAMESPACE = "dmc"
 _ID = re.compile(rf"{NAMESPACE}/(?P<domain>\w+)-(?P<task>\w+)-v\d+")
-_START = 120.0  # s, that a peer may take to load and to make its environments
+_START = 120.0  # s, for a peer to load and make its environments
 
 
 def domain_and_task(id: str) -> tuple[str, str]:
-    """Domain and task of an id, which is how dm_control spells it.
+    """Domain and task of an id, in dm_control's spelling.
 
     Raises:
         ValueError: not an id of the published suite.
@@ -37,7 +37,7 @@ def domain_and_task(id: str) -> tuple[str, str]:
 
 
 def envpool_name(id: str) -> str:
-    """EnvPool's spelling: "dmc/ball_in_cup-catch-v0" is its "BallInCupCatch-v1".
+    """EnvPool's name: "BallInCupCatch-v1" for "dmc/ball_in_cup-catch-v0".
 
     Raises:
         ValueError: not an id of the published suite.
@@ -47,14 +47,14 @@ def envpool_name(id: str) -> str:
 
 
 def load_dm_control() -> Any:
-    """`dm_control.suite` without OpenGL, on an engine that is newer than its table of fields.
+    """`dm_control.suite` without OpenGL, on an engine newer than its table of fields.
 
     Raises:
         ImportError: it is not installed.
     """
     os.environ["MUJOCO_GL"] = "disable"
     drop_stale_fields()
-    # A terrain is sent to the renderer at each reset, unless there is none.
+    # A terrain is uploaded to the renderer at each reset, if there is a renderer.
     physics: Any = importlib.import_module("dm_control.mujoco").Physics
     physics.contexts = None
     return importlib.import_module("dm_control.suite")
@@ -63,8 +63,8 @@ def load_dm_control() -> Any:
 def drop_stale_fields() -> None:
     """Make dm_control load.
 
-    Its table names fields of MjModel and MjData that MuJoCo 4.0 no longer has, and reading any of
-    them fails; the entries without a field behind them are dropped.
+    Its table names fields of MjModel and MjData that MuJoCo 4.0 has removed, and reading any of
+    them fails; these entries are dropped.
     """
     import mujoco
 
@@ -102,12 +102,12 @@ def make_dm_control(id: str, *, seed: int = 0) -> Any:
 
 
 def make_envpool(id: str, num_envs: int, threads: int, *, seed: int = 0) -> Any:
-    """EnvPool's Gymnasium interface of the same task, in its synchronous mode.
+    """The same task in EnvPool's Gymnasium interface, synchronous.
 
     Args:
         id: of the task.
-        num_envs: sub-environments.
-        threads: that step them.
+        num_envs: number of sub-environments.
+        threads: to step them with.
         seed: of the first sub-environment.
 
     Raises:
@@ -122,7 +122,7 @@ def make_envpool(id: str, num_envs: int, threads: int, *, seed: int = 0) -> Any:
 
 
 def installed(id: str, num_envs: int) -> list[str]:
-    """The peers to compare an id of the published suite with, alone or in a batch."""
+    """The installed peers to compare an id with, single or in a batch."""
     if not _ID.fullmatch(id):
         return []
     names = ("dm_control",) if num_envs == 1 else ("envpool",)
@@ -130,7 +130,7 @@ def installed(id: str, num_envs: int) -> list[str]:
 
 
 def rate(peer: str, id: str, num_envs: int, seconds: float) -> float:
-    """Control steps per second of a peer, in a process of its own.
+    """Control steps per second of a peer, in a separate process.
 
     Raises:
         RuntimeError: it has no such task, or fails; the message is its last line.
@@ -150,7 +150,7 @@ def rate(peer: str, id: str, num_envs: int, seconds: float) -> float:
 
 
 def _dm_control(id: str, num_envs: int) -> "Subject":
-    """One environment of dm_control, whatever the number."""
+    """One environment of dm_control, whatever `num_envs`."""
     from mjgym.checks import benchmark
 
     env = make_dm_control(id)

@@ -1,4 +1,4 @@
-"""`--policy`: the policies that commands act by."""
+"""`--policy`: policies for commands."""
 
 import math
 import os
@@ -24,7 +24,7 @@ FORM = (
 OF_TEAMS = ' Of two teams, one each: "home,away".'
 HELP = f"{FORM} from observation to action.{OF_TEAMS}"
 DEFAULT = "that of the run, else random"
-_UNBOUNDED = 1.0  # where an action has no bound
+_UNBOUNDED = 1.0  # bound of unlimited actions
 
 Policy = Callable[[Any], np.ndarray]
 
@@ -34,37 +34,36 @@ class PolicyError(Exception):
 
 
 def chosen(text: str | None, context: typer.Context) -> str:
-    """The policy that is asked for; of a command that names a run, by default the run's."""
+    """The requested policy; the default is the run's, if the command names a run, or random."""
     return text or str(context.meta.get(RUN, RANDOM))
 
 
 def of_teams(text: str) -> tuple[str, dict[str, str]]:
-    """The policy of the one agent, and of the other team as an argument of make.
+    """The agent's policy, and the other team's as an argument of make.
 
     Args:
         text: of the command: "random,zero" gives "random" and {"opponent": "still"}; without a
-            comma, the other team's is left as it is.
+            comma, the other team keeps its default.
     """
-    own, comma, other = text.partition(",")
-    return own, {"opponent": {ZERO: "still"}.get(other, other)} if comma else {}
+    agent, comma, other = text.partition(",")
+    return agent, {"opponent": {ZERO: "still"}.get(other, other)} if comma else {}
 
 
 def load_policy(text: str, env: Any, *, seed: int | None = None) -> Policy:
     """A function from observation to action.
 
     Args:
-        text: "random" (uniform within the bounds; within -1 and 1 where there are none), "zero",
-            "trained", the policy that comes with the package, "scripted", the task's own by rules,
-            the folder of a run of `mjgym train`, whose policy acts without noise, a policy file, or
-            "module:function", where the module may be a file.
-            The function is called with the observation and returns the action; for a batch, with
-            those of all sub-environments.
-        env: single or vector environment, whose observations and actions these are.
+        text: "random" (uniform within the bounds, -1 and 1 where unlimited), "zero", "trained" (the
+            policy that comes with the package), "scripted" (of the task), the folder of a run of
+            `mjgym train` (acting without noise), a policy file, or "module:function", where the
+            module may be a file. The function gets the observation and returns the action; for a
+            batch, those of all sub-environments.
+        env: single or vector environment to act in.
         seed: of the random actions.
 
     Returns:
-        A function that raises PolicyError if somebody's own fails, or if it returns something of
-        another shape than an action.
+        A function that raises PolicyError if a user's function fails, or returns another shape than
+        an action's.
 
     Raises:
         typer.BadParameter: there is no such policy.
@@ -83,7 +82,6 @@ def load_policy(text: str, env: Any, *, seed: int | None = None) -> Policy:
 
 
 def _named(text: str, env: Any) -> Callable[[Any], Any]:
-    """The policy that a text other than "random" and "zero" names."""
     if text == TRAINED:
         return _packaged(env)
     if text == SCRIPTED:
@@ -100,16 +98,15 @@ def _packaged(env: Any) -> Callable[[Any], Any]:
     from mjgym.policies import trained
 
     try:
-        found = trained.of(env.spec.id)
-        found.about.check(env)
+        bundled = trained.of(env.spec.id)
+        bundled.about.check(env)
     except trained.TrainedError as error:
         raise _refused(f"{error}.") from None
-    _require_spaces(f"the trained policy of {env.spec.id}", found.policy, env)
-    return found.policy
+    _require_spaces(f"the trained policy of {env.spec.id}", bundled.policy, env)
+    return bundled.policy
 
 
 def _scripted(env: Any) -> Callable[[Any], Any]:
-    """The task's own policy by rules."""
     try:
         policy: Callable[[Any], Any] | None = env.unwrapped.task.scripted_policy()
     except ValueError as error:
@@ -120,7 +117,7 @@ def _scripted(env: Any) -> Callable[[Any], Any]:
 
 
 class _ByEntries:
-    """A policy that sees entries by name, for observations that are flat or by entries.
+    """A policy that gets entries by name, for flat observations or dicts.
 
     Args:
         policy: of entries; it may have a `begin` or a `restart`.
@@ -146,7 +143,6 @@ class _ByEntries:
 
 
 def _of_run(folder: str, env: Any) -> Callable[[Any], Any]:
-    """The policy of a run."""
     from mjgym.cli.output import require
 
     require("yaml")
@@ -162,29 +158,24 @@ def _of_run(folder: str, env: Any) -> Callable[[Any], Any]:
 
 
 def _of_file(file: str, env: Any) -> Callable[[Any], Any]:
-    """The policy of a file."""
     from mjgym.policies import network as policy
 
     try:
-        found = policy.load(file)
+        loaded = policy.load(file)
     except (OSError, policy.PolicyError) as error:
         raise _refused(str(error)) from None
-    _require_spaces(file, found, env)
-    return found
+    _require_spaces(file, loaded, env)
+    return loaded
 
 
 def _require_spaces(name: str, policy: "AnyPolicy", env: Any) -> None:
-    """See whether observations and actions are those that a policy was trained with.
-
-    Raises:
-        typer.BadParameter: they are not.
-    """
+    """Raise typer.BadParameter unless the spaces are those of the policy's training."""
     if complaint := spaces_complaint(name, policy, env):
         raise _refused(complaint)
 
 
 def spaces_complaint(name: str, policy: "AnyPolicy", env: Any) -> str:
-    """A sentence if observations or actions are not those that a policy was trained with."""
+    """A complaint if observations or actions differ from the policy's training, or ""."""
     sizes = (policy.mean.shape, policy.low.shape)
     shapes = (_shape(env.observation_space), env.action_space.shape)
     here = tuple(shape[-len(size) :] for shape, size in zip(shapes, sizes, strict=True))
@@ -200,7 +191,7 @@ def spaces_complaint(name: str, policy: "AnyPolicy", env: Any) -> str:
 
 
 def _shape(space: Any) -> tuple[int, ...]:
-    """The shape of observations as policies see them: pictures of several cameras are one."""
+    """The shape of observations for policies: images of several cameras are joined."""
     if not hasattr(space, "spaces"):
         return tuple(space.shape)
     shapes: list[tuple[int, ...]] = [part.shape or () for part in space.spaces.values()]
@@ -214,19 +205,19 @@ def _find(text: str) -> Callable[[Any], Any]:
     if not colon or not module or not name:
         raise _refused(f"{text!r} is not {FORM}.")
     try:
-        found: Any = load(module)
+        attribute: Any = load(module)
     except typer.BadParameter:
         raise _refused(f"there is no module {module!r}.") from None
     except ModuleError as error:
         raise _refused(str(error)) from None
     for part in name.split("."):
         try:
-            found = getattr(found, part)
+            attribute = getattr(attribute, part)
         except AttributeError:
             raise _refused(f"{module} has no {name}.") from None
-    if not callable(found):
-        raise _refused(f"{text} is not a function but {type(found).__name__}.")
-    function: Callable[[Any], Any] = found
+    if not callable(attribute):
+        raise _refused(f"{text} is not a function but {type(attribute).__name__}.")
+    function: Callable[[Any], Any] = attribute
     return function
 
 
@@ -235,10 +226,10 @@ def _refused(message: str) -> typer.BadParameter:
 
 
 class _Checked:
-    """A policy whose failures and actions are reported in a sentence.
+    """A policy with errors reported in a sentence.
 
     Args:
-        text: names it.
+        text: its name.
         function: from observation to action; it may have a `begin` or a `restart`.
         shape: of an action.
     """
@@ -271,6 +262,6 @@ class _Checked:
 def _failure(text: str, error: Exception) -> str:
     """The error of a policy in one line, with the place that raised it."""
     message = " ".join(str(error).split())
-    frames = traceback.extract_tb(error.__traceback__)[1:]  # the first is the call from here
+    frames = traceback.extract_tb(error.__traceback__)[1:]  # without the call from here
     where = f" ({Path(frames[-1].filename).name}:{frames[-1].lineno})" if frames else ""
     return f"{text} failed: {type(error).__name__}: {message}{where}"

@@ -21,8 +21,8 @@ from mjgym.util.packaged import install
 if TYPE_CHECKING:
     from mjgym.rendering.film import Draw, Film
 
-AFTER_SUCCESS = 1.0  # s, for which a scripted policy is shown once it has succeeded
-UNLIMITED = 1000  # control steps of an episode that has no time limit
+AFTER_SUCCESS = 1.0  # s to show a scripted policy after success
+UNLIMITED = 1000  # control steps of an episode without time limit
 MAX_SIDE = 8192  # pixels of a frame with all its tiles; few players show more
 
 
@@ -105,8 +105,8 @@ def record(
     }
     with contextlib.ExitStack() as stack:
         policy, opponent = of_teams(chosen(policy, context))
-        made = _make(id, set or [], envs, drawing, opponent)
-        player = _Player(made, envs, columns, drawing["camera"])
+        env = _make(id, set or [], envs, drawing, opponent)
+        player = _Player(env, envs, columns, drawing["camera"])
         if policy == SCRIPTED and steps is None:
             player.patience = math.ceil(AFTER_SUCCESS / player.control_timestep)
         stack.callback(player.env.close)
@@ -129,7 +129,7 @@ def record(
 def _make(
     id: str, settings: list[str], envs: int, drawing: dict[str, Any], opponent: dict[str, str]
 ) -> Any:
-    """The environment, or the batch from two sub-environments on."""
+    """The environment, or a batch of two or more sub-environments."""
     import gymnasium
 
     from mjgym.registry import one_agent
@@ -155,12 +155,12 @@ class _Player:
 
     Args:
         env: single if `count` is 1, else a vector environment.
-        count: of sub-environments.
-        columns: in which they are laid out.
+        count: number of sub-environments.
+        columns: of tiles.
         camera: name or index; None for the task's viewpoint.
 
     Attributes:
-        patience: control steps, after which an episode that has succeeded ends; None if never.
+        patience: control steps from success to the end of an episode; None to go on.
     """
 
     def __init__(self, env: Any, count: int, columns: int, camera: str | int | None) -> None:
@@ -171,18 +171,18 @@ class _Player:
         self.returns: list[float] = []
         self.patience: int | None = None
         self._columns = columns
-        self._still: dict[int, Any] = {}  # the last shots of those that have ended
-        self._drawn: dict[int, tuple[Any, np.ndarray]] = {}  # theirs, by the shots' identities
+        self._still: dict[int, Any] = {}  # last shots of ended episodes
+        self._drawn: dict[int, tuple[Any, np.ndarray]] = {}  # their images, by id of the shots
 
     def limit(self, steps: int | None) -> int:
-        """Control steps of an episode, if nothing ends it earlier and `steps` are asked for."""
+        """Maximum control steps of an episode, if `steps` are asked for."""
         most = self.env.spec.max_episode_steps
         if steps is None:
             return most or UNLIMITED
         return min(steps, most or steps)
 
     def play(self, act: Callable[[Any], Any], steps: int, seed: int) -> Iterator[None]:
-        """Go through an episode: at its start, and after each of its steps."""
+        """Play an episode; yields at its start, and after each of its steps."""
         self._still.clear()
         observation, _ = self.env.reset(seed=seed)
         begin(act)
@@ -208,7 +208,7 @@ class _Player:
         self.returns += returns.tolist()
 
     def scene(self) -> list[Any]:
-        """The present shots of all sub-environments; those that have ended stand still."""
+        """The present shots of all sub-environments; those of ended episodes are frozen."""
         going = [i for i in range(self.count) if i not in self._still]
         shots = dict(zip(going, self._shots(np.array(going)), strict=True)) | self._still
         return [shots[i] for i in range(self.count)]
@@ -221,14 +221,14 @@ class _Player:
         return shots
 
     def draw(self, scenes: Sequence[list[Any]]) -> list[np.ndarray]:
-        """Pictures of all, side by side in rows; what is left over stays black."""
+        """Images of all, tiled in rows; unused tiles are black."""
         shots = {id(shot): shot for scene in scenes for shot in scene}
         new = [shot for key, shot in shots.items() if key not in self._drawn]
         pictures = self.env.unwrapped.cameras.render(new)
         drawn = self._drawn | {
             id(shot): (shot, picture) for shot, picture in zip(new, pictures, strict=True)
         }
-        # Those that stand still are shown again and again.
+        # Frozen shots are reused in every frame.
         self._drawn = {key: drawn[key] for key in map(id, self._still.values()) if key in drawn}
         return [self._tiles([drawn[id(shot)][1] for shot in scene]) for scene in scenes]
 
@@ -278,21 +278,17 @@ def _record(
     with Progress(*columns, console=shown, transient=True, disable=not shown.is_terminal) as bar:
         task = bar.add_task("recording", total=episodes * limit)
         for episode in range(episodes):
-            seen = player.play(act, limit, seed + episode * player.count)
-            for step, _ in enumerate(seen):
+            played = player.play(act, limit, seed + episode * player.count)
+            for step, _ in enumerate(played):
                 film.add(player.scene())
                 bar.update(task, completed=episode * limit + step)
-            film.flush()  # while the model is this episode's
+            film.flush()  # while the model has this episode's fields
         film.finish()
 
 
 @contextlib.contextmanager
 def _whole(out: Path) -> Iterator[Path]:
-    """A file to write to, that becomes `out` in the end, or else nothing.
-
-    Raises:
-        typer.BadParameter: its folder cannot be written to.
-    """
+    """A file to write to, which replaces `out` on success."""
     with contextlib.ExitStack() as stack:
         try:
             part = stack.enter_context(replacing(out))
@@ -303,11 +299,7 @@ def _whole(out: Path) -> Iterator[Path]:
 
 
 def _sink(out: Path) -> "Callable[[Path, float, Draw], Film]":
-    """The writer for a file name's ending.
-
-    Raises:
-        typer.BadParameter: nothing does, the folder is not there, or ffmpeg is needed and missing.
-    """
+    """The writer for a suffix; typer.BadParameter if there is none or ffmpeg is missing."""
     from mjgym.rendering import film
 
     ending = out.suffix.lower()

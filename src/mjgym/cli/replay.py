@@ -60,19 +60,14 @@ def replay(
 
 
 def _check(recorded: Any, env: Any, first: int, out: Any) -> None:
-    """Compare all episodes from one on.
-
-    Raises:
-        typer.Exit: one differs.
-    """
     differs = False
     for number in range(first, recorded.count):
-        found = recorded.episode(number).check(env)
-        written = f", {found.touched} of them from a state that was written" * bool(found.touched)
-        line = f"episode {number}: {found.steps} steps, bit for bit{written}"
-        if found.differs is not None:
+        result = recorded.episode(number).check(env)
+        written = f", {result.touched} of them from a state that was written" * bool(result.touched)
+        line = f"episode {number}: {result.steps} steps, bit for bit{written}"
+        if result.differs is not None:
             differs = True
-            line = f"episode {number}: step {found.differs} is another than the recorded one"
+            line = f"episode {number}: step {result.differs} is another than the recorded one"
         out.print(line, soft_wrap=True)
     if differs:
         raise typer.Exit(1)

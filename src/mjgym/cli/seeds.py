@@ -1,4 +1,4 @@
-"""Seeds as arguments of commands, and a command run once for each of several."""
+"""Seeds as arguments of commands, and running a command once per seed."""
 
 import subprocess
 import sys
@@ -13,12 +13,12 @@ MOST = 10_000  # seeds of one command
 
 
 def seeds_of(text: str, hint: str) -> tuple[int, ...]:
-    """The seeds of a text such as "0-4" or "1,5,8-9", each once, in its order.
+    """The seeds of a text such as "0-4" or "1,5,8-9", in order without duplicates.
 
     Raises:
-        typer.BadParameter: it is no such text, or names too many.
+        typer.BadParameter: the text is invalid, or names too many.
     """
-    found: dict[int, None] = {}
+    seeds: dict[int, None] = {}
     for part in text.split(","):
         first, dash, last = part.strip().partition("-")
         if not first.isdecimal() or (dash and not last.isdecimal()):
@@ -28,16 +28,16 @@ def seeds_of(text: str, hint: str) -> tuple[int, ...]:
         end = int(last) if dash else int(first)
         if not 0 <= end - int(first) < MOST or end >= 2**31:
             raise typer.BadParameter(f"{part.strip()!r} is no range of seeds", param_hint=hint)
-        found |= dict.fromkeys(range(int(first), end + 1))
-    return tuple(found)
+        seeds |= dict.fromkeys(range(int(first), end + 1))
+    return tuple(seeds)
 
 
 def run_each(commands: Mapping[int, Sequence[str]], jobs: int) -> bool:
-    """Run `mjgym` once for each seed, in processes; their lines are printed after the seed.
+    """Run `mjgym` once per seed, in processes; prefix their output with the seed.
 
     Args:
         commands: arguments of `mjgym`, by seed.
-        jobs: processes side by side.
+        jobs: number of parallel processes.
 
     Returns:
         Whether all of them succeeded.

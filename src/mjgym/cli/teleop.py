@@ -83,9 +83,9 @@ def _controlled(task: Any) -> bool:
 
 
 def _tell(out: Any, recorder: Any) -> None:
-    kept = recorder.kept
-    if kept:
+    count = recorder.kept
+    if count:
         again = f"play them again: mjgym replay {recorder.name}"
-        out.print(f"{kept} episode{'s' * (kept > 1)} in {recorder.name!r}; {again}")
+        out.print(f"{count} episode{'s' * (count > 1)} in {recorder.name!r}; {again}")
     else:
         out.print("nothing is recorded")

@@ -69,7 +69,7 @@ def view(
 def _make(
     id: str, settings: list[str], envs: int, camera: str | None, further: dict[str, Any]
 ) -> tuple[Any, Any]:
-    """The environment, or the batch from two sub-environments on; and the camera."""
+    """The environment, or a batch of two or more sub-environments; and the camera."""
     import gymnasium
 
     from mjgym.registry import one_agent

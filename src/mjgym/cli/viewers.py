@@ -1,4 +1,4 @@
-"""Options and viewer of the commands that show a live simulation."""
+"""Options and viewer of commands that show a live simulation."""
 
 import contextlib
 import signal
@@ -44,10 +44,10 @@ Host = Annotated[
 
 
 def place_of(camera: str | None, env: Any) -> "int | Viewpoint":
-    """The camera that an option names, else the task's viewpoint; see `viewing.place_of`.
+    """The camera of an option, or the task's viewpoint; see `viewing.place_of`.
 
     Raises:
-        typer.BadParameter: the model has none of that name.
+        typer.BadParameter: the model has no such camera.
     """
     from mjgym.viewing import opening
 
@@ -59,20 +59,20 @@ def place_of(camera: str | None, env: Any) -> "int | Viewpoint":
 
 @contextlib.contextmanager
 def terminable() -> Iterator[None]:
-    """End the command on SIGTERM or a closed terminal as on Ctrl-C: everything is cleaned up.
+    """Handle SIGTERM or a closed terminal like Ctrl-C, so that everything is cleaned up.
 
     Raises:
-        SystemExit: a signal has come; the exit code is the shell's for it.
+        SystemExit: on a signal, with the shell's exit code for it.
     """
 
     def end(number: int, frame: object) -> None:
         del frame
         raise SystemExit(128 + number)
 
-    if threading.current_thread() is not threading.main_thread():  # where no signal arrives
+    if threading.current_thread() is not threading.main_thread():  # signals arrive only there
         yield
         return
-    names = ("SIGTERM", "SIGHUP")  # the second is not on Windows
+    names = ("SIGTERM", "SIGHUP")  # Windows lacks the second
     numbers = [getattr(signal, name) for name in names if hasattr(signal, name)]
     before = {number: signal.signal(number, end) for number in numbers}
     try:
@@ -90,11 +90,11 @@ def open_viewer(
     port: int | None,
     out: "Console",
 ) -> "Viewer":
-    """Open a window or a page on a session, and say where.
+    """Open a window or a page on a session, and print where.
 
     Raises:
         typer.BadParameter: the page cannot listen there.
-        ViewerError: there is no viewer for this; the message says why.
+        ViewerError: there is no suitable viewer; the message says why.
     """
     from mjgym.viewing import opening, ports
 

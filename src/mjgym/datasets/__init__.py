@@ -1,4 +1,4 @@
-"""Datasets of recorded episodes: one protocol, a file for each format."""
+"""Datasets of recorded episodes: one protocol, and a module for each format."""
 
 from typing import Any
 
@@ -17,7 +17,7 @@ def record(
     """Wrap an environment in a recorder that writes a new dataset; see `create`.
 
     Raises:
-        DemonstrationError: the name is taken or is none, or a package is missing.
+        DemonstrationError: the name is taken or invalid, or a package is missing.
     """
     return Recorder(env, create(name, env, algorithm=algorithm, description=description))
 

@@ -1,4 +1,4 @@
-"""Collecting episodes of a policy from a batch of environments."""
+"""Collects episodes of a policy from a batch of environments."""
 
 from collections.abc import Callable, Generator
 from dataclasses import dataclass
@@ -15,8 +15,8 @@ class Attempt:
     """An episode of a policy.
 
     Args:
-        success: whether the task's goal was reached, and still is at the end.
-        episode: as it was recorded.
+        success: whether the task's goal is reached at the end.
+        episode: the recording.
     """
 
     success: bool
@@ -32,25 +32,24 @@ def attempts(
     noise: float = 0.0,
     actions: Literal["executed", "expert"] = "executed",
 ) -> Generator[Attempt, None, None]:
-    """Episodes of a policy, without end, in the order of their seeds: seed, seed + 1, ...
+    """Endless episodes of a policy, in the order of their seeds: seed, seed + 1, ...
 
-    They do not depend on the size of the batch. Each ends once its goal has been reached for
-    `after` further control steps, or as the task ends it.
+    They do not depend on the batch size. Each ends once its goal has been reached for `after`
+    further control steps, or as the task ends it.
 
-    With noise, "executed" actions repeat an episode, and their errors are zero on average for a
-    policy that is trained on them. The "expert" actions, before the noise, are labels without
-    errors, in the states that the noise leads to (DART, Laskey et al., 2017); the state after one
-    is not the next one of the episode.
+    With noise, the "executed" actions reproduce an episode, and their errors average to zero for a
+    policy trained on them. The "expert" actions, before the noise, are exact labels in the states
+    that the noise leads to (DART, Laskey et al., 2017), but do not lead to the next state.
 
     Args:
         envs: a vector environment of this package with `autoreset_mode="Disabled"`.
         policy: from the observation's entries by name, in double precision, to actions; it may have
-            `restart(where)`, which is told of new episodes by a mask.
+            `restart(where)`, called with a mask of new episodes.
         seed: of the first episode.
         after: control steps after success.
-        noise: standard deviation of what is added to actions, in half ranges of these; each episode
-            draws its own from its seed.
-        actions: that are recorded, those executed or the policy's own.
+        noise: standard deviation of the action noise, relative to half the range; drawn from the
+            seed of each episode.
+        actions: to record: those executed or the policy's.
     """
     plain = envs.unwrapped
     space = envs.single_action_space
@@ -60,7 +59,7 @@ def attempts(
     observation, _ = envs.reset(seed=seeds.tolist())
     recordings = [Recording(_row(observation, i), int(seeds[i])) for i in range(count)]
     generators = [_generator(each) for each in seeds]
-    held = np.zeros(count, dtype=np.int64)  # control steps that the goal has been reached for
+    held = np.zeros(count, dtype=np.int64)  # control steps at the goal
     finished: dict[int, Attempt] = {}
     while True:
         states = plain.get_state()
@@ -106,18 +105,17 @@ def attempts(
 
 
 def _row(values: Any, i: int) -> Any:
-    """The rows of one sub-environment."""
     if isinstance(values, dict):
         return {name: rows[i] for name, rows in values.items()}
     return values[i]
 
 
 def _within(space: Any, actions: np.ndarray) -> np.ndarray:
-    """Actions clipped to a space, in its type."""
+    """Actions clipped to a space, in its dtype."""
     clipped: np.ndarray = np.clip(actions, space.low, space.high).astype(space.dtype)
     return clipped
 
 
 def _generator(seed: Any) -> np.random.Generator:
-    """The generator of an episode's noise, which is none of those that its start is drawn by."""
+    """The generator of an episode's noise, independent of its initial state."""
     return np.random.default_rng([int(seed), 1])

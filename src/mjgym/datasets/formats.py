@@ -1,4 +1,4 @@
-"""Reading and writing datasets: one protocol, and the formats that a dataset's name chooses."""
+"""Reading and writing datasets: the protocol, and the formats chosen by a dataset's name."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -13,7 +13,7 @@ from mjgym.task import registrations
 from mjgym.util import code_references
 from mjgym.util.suggestions import or_else
 
-# The names that choose a format other than Minari's.
+# Suffixes that choose a format other than Minari's.
 SUFFIXES = (".hdf5", ".h5")
 LEROBOT = "lerobot:"
 
@@ -27,9 +27,8 @@ class About:
         kwargs: of `gymnasium.make`, besides the id: `max_episode_steps`, `observation`, ...
         version: of mjgym that recorded it; empty if unknown.
         algorithm: that chose the actions: "teleoperation", "scripted", ...; empty if unknown.
-        description: a sentence for people.
-        code: what the environment was made by besides its id and arguments, such as wrappers,
-            which is never run.
+        description: a sentence.
+        code: references to other code that made the environment, such as wrappers; never run.
     """
 
     id: str
@@ -41,7 +40,7 @@ class About:
 
 
 def about(spec: EnvSpec | None, **facts: Any) -> About:
-    """Facts about a dataset whose episodes are those of an environment; see `About`."""
+    """Facts about a dataset of an environment's episodes; see `About`."""
     if spec is None:
         return About("", **facts)
     kwargs = {name: value for name, value in spec.kwargs.items() if name != "task_class"}
@@ -49,12 +48,12 @@ def about(spec: EnvSpec | None, **facts: Any) -> About:
 
 
 def about_recorded(spec: Any, **facts: Any) -> About:
-    """Facts about a dataset whose file holds an `EnvSpec` as plain data; see `About`.
+    """Facts about a dataset with an `EnvSpec` as plain data; see `About`.
 
-    Of the specification, the id and plain arguments count; nothing that it names is imported.
+    Only the id and plain arguments of the specification are used; nothing is imported.
 
     Raises:
-        ValueError: it is no specification, or one of a wrong kind.
+        ValueError: it is not a specification, or one of a wrong kind.
     """
     if not isinstance(spec, Mapping):
         raise ValueError(f"the specification of the environment is {type(spec).__name__}, no dict")
@@ -77,14 +76,14 @@ def about_recorded(spec: Any, **facts: Any) -> About:
 
 
 def written_facts(facts: Any) -> tuple[About, list[str] | None]:
-    """Facts that this package's own files state of a dataset, and names of its observations.
+    """Facts in this package's dataset files, and names of the observations.
 
     Args:
-        facts: "spec", "entries" (None of an observation that is one vector), "version",
-            "algorithm" and "description", as JSON has them.
+        facts: "spec", "entries" (None if the observation is one vector), "version", "algorithm" and
+            "description", from JSON.
 
     Raises:
-        KeyError, TypeError, ValueError: they are not of this form.
+        KeyError, TypeError, ValueError: they are malformed.
     """
     entries = facts["entries"]
     if entries is not None and not (
@@ -104,9 +103,9 @@ class Demonstrations(Protocol):
 
     Attributes:
         name: of the dataset.
-        count: of episodes.
-        about: where they come from.
-        note: what is missing of a file that has been cut off; empty if nothing is.
+        count: number of episodes.
+        about: their origin.
+        note: missing parts of a truncated file; empty if complete.
     """
 
     name: str
@@ -118,10 +117,10 @@ class Demonstrations(Protocol):
         """Recreate the environment that the dataset was recorded in.
 
         Args:
-            kwargs: of `gymnasium.make`, before the recorded ones.
+            kwargs: of `gymnasium.make`; they override the recorded ones.
 
         Raises:
-            DemonstrationError: there is none, or no longer.
+            DemonstrationError: it has no environment, or none that still exists.
         """
         ...
 
@@ -131,11 +130,11 @@ class Demonstrations(Protocol):
 
 
 class Writer(Protocol):
-    """Writes a new dataset, episode by episode: what is there is whole at any time.
+    """Writes a new dataset, episode by episode; it is valid at any time.
 
     Attributes:
         name: of the dataset.
-        kept: how many episodes are in it.
+        kept: number of episodes in it.
     """
 
     name: str
@@ -145,12 +144,12 @@ class Writer(Protocol):
         """Write an episode.
 
         Raises:
-            DemonstrationError: it cannot be written; the dataset is as it was.
+            DemonstrationError: it cannot be written; the dataset is unchanged.
         """
         ...
 
     def close(self) -> None:
-        """Write what is of the whole dataset; nothing can be added any more."""
+        """Write data about the whole dataset; nothing can be added afterwards."""
         ...
 
 
@@ -158,7 +157,7 @@ def specification(env: gymnasium.Env[Any, Any], name: str) -> str:
     """The `EnvSpec` of an environment as JSON, for `remake`.
 
     Raises:
-        DemonstrationError: it has none, or one that JSON cannot hold.
+        DemonstrationError: it has no spec, or one that JSON cannot hold.
     """
     if env.spec is None:
         raise DemonstrationError(f"{name!r}: only environments of `gymnasium.make` can be recorded")
@@ -171,15 +170,15 @@ def specification(env: gymnasium.Env[Any, Any], name: str) -> str:
 
 
 def remake(about: About, given: Mapping[str, Any]) -> gymnasium.Env[Any, Any]:
-    """The environment of a dataset made anew, from the registry and plain arguments.
+    """Make the environment of a dataset from the registry and plain arguments.
 
     Args:
-        about: the facts that the dataset states.
-        given: arguments of `gymnasium.make` that win over the recorded ones.
+        about: facts about the dataset.
+        given: arguments of `gymnasium.make` that override the recorded ones.
 
     Raises:
-        DemonstrationError: there is none, another version, it takes other arguments, or the dataset
-            names code outside this package.
+        DemonstrationError: the id is missing or has another version, it takes other arguments, or
+            the dataset names code outside this package.
     """
     id, name = about.id, about.id.rpartition("-v")[0]
     if not id:
@@ -194,26 +193,26 @@ def remake(about: About, given: Mapping[str, Any]) -> gymnasium.Env[Any, Any]:
         )
     try:
         return gymnasium.make(id, **{**about.kwargs, **given})
-    except Exception as error:  # of any part of a task that an argument of the file reaches
+    except Exception as error:  # from any part of a task
         raise DemonstrationError(
             f"the dataset's environment {id!r} cannot be made: {error}"
         ) from None
 
 
 def _code(about: About) -> list[str]:
-    """Code outside the package that a dataset names, but for the class of a registered id."""
+    """References to code outside the package, except the class of a registered id."""
     registered = registrations.get(about.id)
     cls = None if registered is None else registered.task_class
-    own = "" if cls is None else f"{cls.__module__}:{cls.__qualname__}"
-    return [text for text in about.code if text != own]
+    registered_class = "" if cls is None else f"{cls.__module__}:{cls.__qualname__}"
+    return [text for text in about.code if text != registered_class]
 
 
 def require_plain(kwargs: Mapping[str, Any], code: Iterable[str] = ()) -> None:
-    """See that a dataset names no code outside this package.
+    """Check that a dataset names no code outside this package.
 
     Args:
         kwargs: arguments of its environment.
-        code: what else it names.
+        code: other references.
 
     Raises:
         DemonstrationError: it does; the message names it.

@@ -1,4 +1,4 @@
-"""HDF5 files of demonstrations as robomimic and robosuite lay them out, whole or cut off."""
+"""HDF5 files of demonstrations in the layout of robomimic and robosuite, complete or truncated."""
 
 import contextlib
 import importlib
@@ -14,9 +14,9 @@ from mjgym.datasets.recording import DAMAGE, MOST_BYTES, DemonstrationError
 from mjgym.util.packaged import install
 from mjgym.util.suggestions import did_you_mean
 
-REFERENCES = "demos"  # at the beginning of a file of this package: to its demonstrations
+REFERENCES = "demos"  # of a file of this package, to its demonstrations
 INSTALL = install("robomimic")
-END = 1 << 48  # a size that no file has
+END = 1 << 48  # larger than any file
 
 
 def h5py() -> Any:
@@ -31,11 +31,7 @@ def h5py() -> Any:
 
 
 class _Padded(io.RawIOBase):
-    """A file that has been cut off, with zeros behind what is left of it.
-
-    Args:
-        path: of the file.
-    """
+    """A truncated file, padded with zeros."""
 
     def __init__(self, path: Path) -> None:
         self._file = path.open("rb")
@@ -55,9 +51,9 @@ class _Padded(io.RawIOBase):
     def readinto(self, buffer: Any) -> int:
         view = memoryview(buffer).cast("B")
         self._file.seek(min(self._at, self._size))
-        found = self._file.read(len(view))
-        view[: len(found)] = found
-        view[len(found) :] = bytes(len(view) - len(found))
+        content = self._file.read(len(view))
+        view[: len(content)] = content
+        view[len(content) :] = bytes(len(view) - len(content))
         self._at += len(view)
         return len(view)
 
@@ -67,7 +63,7 @@ class _Padded(io.RawIOBase):
 
 
 class File:
-    """An HDF5 file of demonstrations, of which those that are whole can be read.
+    """An HDF5 file of demonstrations; complete ones can be read even if it is truncated.
 
     Args:
         name: the file's path.
@@ -75,18 +71,18 @@ class File:
     Attributes:
         name: the file's path.
         attributes: of the group `data`.
-        demos: names of the groups that are whole, in order.
-        note: what is missing; empty if nothing is.
+        demos: names of complete groups, in order.
+        note: missing parts; empty if complete.
 
     Raises:
-        DemonstrationError: h5py is not installed, there is no such file, or it has none.
+        DemonstrationError: h5py is not installed, or there is no such file, or no demonstration.
     """
 
     def __init__(self, name: str) -> None:
         self._h5py = h5py()
         self._path = Path(name).expanduser()
         self.name = name
-        self._cut: int | None = None  # where the file has been cut off
+        self._cut: int | None = None  # size of a truncated file
         self.note = ""
         if not self._path.is_file():
             near = [str(p) for p in self._path.parent.glob("*") if p.suffix in SUFFIXES]
@@ -120,11 +116,11 @@ class File:
                 yield file
 
     def _names(self, file: Any) -> list[str]:
-        """The names of demonstrations, in order; those that may be left if it is cut off."""
+        """Names of demonstrations, in order; candidates if the file is truncated."""
         if self._cut is not None and REFERENCES in file:
             with contextlib.suppress(*DAMAGE):
-                found = [k for k, reference in enumerate(file[REFERENCES][:]) if reference]
-                return [f"demo_{k}" for k in found]
+                numbers = [k for k, reference in enumerate(file[REFERENCES][:]) if reference]
+                return [f"demo_{k}" for k in numbers]
         names: list[str] = []
         with contextlib.suppress(*DAMAGE):
             names = [name for name in file["data"] if re.fullmatch(r"demo_\d+", name)]
@@ -162,18 +158,14 @@ class File:
 
 
 def _datasets(root: Any) -> Iterator[Any]:
-    """The datasets below a group.
-
-    Raises:
-        ValueError: a link or a dataset leads elsewhere: out of the file, or in a circle.
-    """
+    """The datasets below a group; ValueError for links out of the file or cycles."""
     hard = h5py().HardLink
-    left, seen = [root], set()
+    left, visited = [root], set()
     while left:
         group = left.pop()
-        if group.id in seen:
+        if group.id in visited:
             raise ValueError(f"{group.name} contains itself")
-        seen.add(group.id)
+        visited.add(group.id)
         for name in group:
             if not isinstance(group.get(name, getlink=True), hard):
                 raise ValueError(f"{name} leads elsewhere")
@@ -187,10 +179,10 @@ def _datasets(root: Any) -> Iterator[Any]:
 
 
 def require_bounded(group: Any) -> None:
-    """See that the datasets below a group may be read into memory.
+    """Check that the datasets below a group are small enough to read.
 
     Raises:
-        ValueError: they are larger than an episode may be, or lie elsewhere.
+        ValueError: they are too large for an episode, or outside the file.
     """
     size = sum(int(dataset.nbytes) for dataset in _datasets(group))
     if size > MOST_BYTES:
@@ -198,7 +190,7 @@ def require_bounded(group: Any) -> None:
 
 
 def _end(dataset: Any) -> int:
-    """The first byte of a file behind a dataset's values."""
+    """File offset after a dataset's values."""
     low = dataset.id
     if dataset.chunks is None:
         return int(low.get_offset() or 0) + int(low.get_storage_size())

@@ -1,12 +1,11 @@
-"""LeRobotDatasets, version 3, written and read by the `lerobot` package.
+"""LeRobotDatasets, version 3, written and read with the `lerobot` package.
 
-A frame has `observation.state`, what a robot senses of itself; `observation.environment_state`,
-all else that is no picture; a picture `observation.image`, or `observation.images.<camera>` if
-there are several, as PNG, which loses nothing; `action`, `next.reward`, `next.done` and
-`next.success`.
+A frame has `observation.state`, the robot's proprioception; `observation.environment_state`, all
+other numbers; an image `observation.image`, or `observation.images.<camera>` if there are several,
+as lossless PNG; `action`, `next.reward`, `next.done` and `next.success`.
 
-Beside LeRobot's own files, the folder `meta/mjgym` has what makes it exact: the environment, and
-for each episode its last observation and the states; a dataset of others is read without.
+Beside LeRobot's files, the folder `meta/mjgym` has the data for exact replay: the environment, and
+for each episode its last observation and the states. Other datasets lack it.
 """
 
 import contextlib
@@ -40,7 +39,7 @@ OF_ROBOTS = re.compile(r"robot\d+_")
 OWN = Path("meta", "mjgym")
 ABOUT = "about.json"
 INSTALL = install("lerobot")
-# What the file of an episode in `meta/mjgym` has besides observations, states and wide actions.
+# Arrays in an episode's file in `meta/mjgym`, besides observations, states and wide actions.
 EXACT = ("rewards", "terminations", "truncations", "successes")
 
 
@@ -52,7 +51,7 @@ def _lerobot() -> Any:
 
 @contextlib.contextmanager
 def _quiet() -> Iterator[None]:
-    """Context manager: no progress bars of `datasets`, no warnings of NumPy's of histograms."""
+    """Context manager: no progress bars of `datasets`, no NumPy warnings about histograms."""
     bars: Any = importlib.import_module("datasets.utils")
     shown = not bars.are_progress_bars_disabled()
     if shown:
@@ -72,18 +71,18 @@ def described(id: str) -> str:
 
 
 def image_key(entry: str) -> str:
-    """LeRobot's key of a picture: "observation.images.agentview" of "pixels_agentview"."""
+    """LeRobot's key of an image: "observation.images.agentview" for "pixels_agentview"."""
     return IMAGE if entry == KEY else f"{IMAGES}{entry.removeprefix(f'{KEY}_').replace('/', '_')}"
 
 
 def vectors(entries: Mapping[str, Any]) -> dict[str, list[str]]:
-    """The entries of an observation that are in each of LeRobot's vectors, by its key.
+    """Entries of an observation in each of LeRobot's vectors, by its key.
 
-    What robots sense of themselves is the state, all else the environment's state; where there is
-    no robot by name, all is the state.
+    Proprioception of robots is the state, all else the environment's state; if no entry is named
+    after a robot, all are the state.
 
     Args:
-        entries: by name; those that are pictures have uint8.
+        entries: by name; images are uint8.
     """
     plain = [name for name, value in entries.items() if np.asarray(value).dtype != np.uint8]
     of_robots = [name for name in plain if OF_ROBOTS.match(name)]
@@ -93,11 +92,11 @@ def vectors(entries: Mapping[str, Any]) -> dict[str, list[str]]:
 
 
 def spread(observation: Any, layout: Mapping[str, tuple[int, ...]]) -> dict[str, Any]:
-    """The entries of an observation, those of the vector "flat" among them.
+    """The entries of an observation, including those of the vector "flat".
 
     Args:
         observation: an array or arrays by name.
-        layout: the shapes of the entries in a row that the vector is.
+        layout: shapes of the entries that the vector concatenates.
     """
     entries = dict(observation) if isinstance(observation, Mapping) else {FLAT: observation}
     if not (layout and FLAT in entries):
@@ -110,14 +109,14 @@ def spread(observation: Any, layout: Mapping[str, tuple[int, ...]]) -> dict[str,
 
 def keyed(entries: Mapping[str, Any]) -> dict[str, np.ndarray]:
     """The entries of an observation by LeRobot's keys, vectors as float32."""
-    found = {
+    keyed_entries = {
         key: np.concatenate([np.ravel(entries[name]) for name in names]).astype(np.float32)
         for key, names in vectors(entries).items()
     }
     for name, value in entries.items():
         if np.asarray(value).dtype == np.uint8:
-            found[image_key(name)] = value
-    return found
+            keyed_entries[image_key(name)] = value
+    return keyed_entries
 
 
 def _names(entries: Mapping[str, Any], names: list[str]) -> list[str]:
@@ -127,11 +126,11 @@ def _names(entries: Mapping[str, Any], names: list[str]) -> list[str]:
 
 
 def place_of(name: str) -> tuple[str, Path | None]:
-    """LeRobot's name of a dataset, and its folder if it is one.
+    """LeRobot's name of a dataset, and its folder if the name is a path.
 
     Args:
         name: "lerobot:" and either a path, which begins with ".", "~" or "/", or LeRobot's name of
-            a dataset, whose folder is in LeRobot's own.
+            a dataset in LeRobot's cache folder.
     """
     rest = name.removeprefix(LEROBOT)
     if rest.startswith((".", "~", "/")) or Path(rest).is_absolute():
@@ -146,19 +145,20 @@ def create(name: str, env: gymnasium.Env[Any, Any], facts: About) -> "LeRobotWri
 
 
 class LeRobotWriter:
-    """Writes a LeRobotDataset: beside its place, to which it is moved when it is closed.
+    """Writes a LeRobotDataset to a temporary folder, which is moved into place on close.
 
     Args:
         name: see `place_of`.
         env: like the one of the episodes.
-        facts: what is said of them.
+        facts: about them.
 
     Attributes:
-        name: as given.
-        kept: how many episodes are in it.
+        name: the argument.
+        kept: number of episodes in it.
 
     Raises:
-        DemonstrationError: lerobot is not installed, there is such a dataset, or the name is none.
+        DemonstrationError: lerobot is not installed, there is such a dataset, or the name is
+            invalid.
     """
 
     def __init__(self, name: str, env: gymnasium.Env[Any, Any], facts: About) -> None:
@@ -175,7 +175,7 @@ class LeRobotWriter:
         self._task = described(facts.id)
         self._rate = max(1, round(1 / plain.control_timestep))
         self._actions = [action.name for action in plain.task.actions(plain.model)]
-        # A batch of players, or a vector of a history, is no row of these entries.
+        # Observations of players, or with a history, are not rows of these entries.
         size = sum(map(math.prod, plain.entry_shapes.values()))
         flat = space.spaces.get(FLAT) if isinstance(space, gymnasium.spaces.Dict) else space
         row = flat is not None and flat.shape == (size,) and flat.dtype != np.uint8
@@ -223,9 +223,9 @@ class LeRobotWriter:
             robot_type="mjgym",
             use_videos=False,
         )
-        own = self._root / OWN
-        own.mkdir()
-        (own / ABOUT).write_text(json.dumps(self._about))
+        folder = self._root / OWN
+        folder.mkdir()
+        (folder / ABOUT).write_text(json.dumps(self._about))
 
     @property
     def _root(self) -> Path:
@@ -238,7 +238,7 @@ class LeRobotWriter:
         Raises:
             DemonstrationError: it cannot be written.
         """
-        if self._saving:  # LeRobot's frames and its list of episodes may differ by now
+        if self._saving:  # LeRobot's frames and list of episodes may disagree
             raise DemonstrationError(f"{self.name!r}: nothing follows an episode that was cut off")
         try:
             if self._dataset is None:
@@ -269,15 +269,15 @@ class LeRobotWriter:
         self.kept += 1
 
     def close(self) -> None:
-        """Put the dataset in its place, if it has any episodes.
+        """Move the dataset into place, if it has any episodes.
 
         Raises:
-            DemonstrationError: something is there by now; the message says where the dataset is.
+            DemonstrationError: the place is taken by now; the message says where the dataset is.
         """
         if self._stage is None:
             return
         self._dataset.finalize()
-        shutil.rmtree(self._root / "images", ignore_errors=True)  # copies, from before an episode
+        shutil.rmtree(self._root / "images", ignore_errors=True)  # temporary copies
         stage, self._stage = self._stage, None
         if not self.kept:
             shutil.rmtree(stage)
@@ -296,23 +296,22 @@ def _file(number: int) -> str:
 
 
 def _is_exact(name: str) -> bool:
-    """Whether an array of an episode's file is one that `_exact` writes."""
     return name in (*EXACT, ACTION, "seed") or name.startswith(("last/", "whole/", "state/"))
 
 
 def _exact(episode: Episode) -> dict[str, Any]:
     """The parts of an episode that LeRobot's frames lack."""
-    found: dict[str, Any] = {name: getattr(episode, name) for name in EXACT}
+    arrays: dict[str, Any] = {name: getattr(episode, name) for name in EXACT}
     seen = episode.observations if isinstance(episode.observations, Mapping) else None
     for name, rows in ({FLAT: episode.observations} if seen is None else seen).items():
-        wide = rows.dtype not in (np.uint8, np.float32)  # in float32 it would not be the same
-        found[f"{'whole' if wide else 'last'}/{name}"] = rows if wide else rows[-1]
+        wide = rows.dtype not in (np.uint8, np.float32)  # not exact in float32
+        arrays[f"{'whole' if wide else 'last'}/{name}"] = rows if wide else rows[-1]
     if episode.actions.dtype != np.float32:
-        found[ACTION] = episode.actions
-    found |= {f"state/{name}": rows for name, rows in episode.states.items()}
+        arrays[ACTION] = episode.actions
+    arrays |= {f"state/{name}": rows for name, rows in episode.states.items()}
     if episode.seed is not None:
-        found["seed"] = episode.seed
-    return found
+        arrays["seed"] = episode.seed
+    return arrays
 
 
 def load(name: str) -> "LeRobotDemonstrations":
@@ -323,20 +322,22 @@ def load(name: str) -> "LeRobotDemonstrations":
 class LeRobotDemonstrations:
     """A LeRobotDataset.
 
-    Of a dataset of others the last observation of an episode stands twice, as LeRobot has none
-    after the last action; its pictures are entries "pixels_<camera>" beside "flat", the state.
+    In datasets of other software the last observation of an episode is repeated, as LeRobot stores
+    no observation after the last action; images are entries "pixels_<camera>" beside "flat", the
+    state.
 
     Args:
-        name: see `place_of`; what is not in LeRobot's folder is fetched from the Hugging Face Hub.
+        name: see `place_of`; datasets missing from LeRobot's cache are downloaded from the Hugging
+            Face Hub.
 
     Attributes:
-        name: as given.
-        count: of episodes.
-        about: where they come from.
-        note: empty: nothing is missing.
+        name: the argument.
+        count: number of episodes.
+        about: their origin.
+        note: always empty.
 
     Raises:
-        DemonstrationError: lerobot is not installed, or there is no such dataset, or it is damaged.
+        DemonstrationError: lerobot is not installed, or the dataset is missing or damaged.
     """
 
     def __init__(self, name: str) -> None:
@@ -351,7 +352,7 @@ class LeRobotDemonstrations:
             with _quiet():
                 self._dataset = lerobot.LeRobotDataset(repo, root=folder)
                 self._frames = self._dataset.hf_dataset.with_format(None)
-        except Exception as error:  # of any of the packages that read it
+        except Exception as error:  # from any package that reads it
             raise DemonstrationError(f"{name!r} cannot be read: {_first_line(error)}") from None
         self.count = int(self._dataset.num_episodes)
         self._own = Path(self._dataset.root) / OWN
@@ -414,13 +415,13 @@ class LeRobotDemonstrations:
             rows |= dict(zip(names, parts, strict=True))
         if self._layout and FLAT in one:
             rows[FLAT] = np.concatenate([rows[name] for name in self._layout], axis=-1)
-        found = wholes | {
+        entry_rows = wholes | {
             name: np.concatenate([rows[name].reshape(-1, *np.shape(last)), last[None]])
             for name, last in lasts.items()
         }
         states = {n.removeprefix("state/"): x for n, x in exact.items() if n.startswith("state/")}
         return Episode(
-            observations={n: found[n] for n in order} if self._entries else found[FLAT],
+            observations={n: entry_rows[n] for n in order} if self._entries else entry_rows[FLAT],
             actions=exact.get(ACTION, columns[ACTION].astype(np.float32)),
             states=states,
             seed=int(exact["seed"]) if "seed" in exact else None,
@@ -432,13 +433,13 @@ def _of_others(columns: Mapping[str, np.ndarray], steps: int) -> Episode:
     def flags(key: str) -> np.ndarray:
         return columns[key].reshape(steps).astype(bool) if key in columns else np.zeros(steps, bool)
 
-    seen = {FLAT if key == STATE else key: rows for key, rows in _observed(columns)}
-    seen = {name: np.concatenate([rows, rows[-1:]]) for name, rows in seen.items()}
+    observed = {FLAT if key == STATE else key: rows for key, rows in _observed(columns)}
+    observed = {name: np.concatenate([rows, rows[-1:]]) for name, rows in observed.items()}
     rewards = columns.get(REWARD, np.zeros(steps))
     truncations = np.zeros(steps, bool)
     truncations[-1] = not flags(DONE)[-1]
     return Episode(
-        observations=seen[FLAT] if list(seen) == [FLAT] else seen,
+        observations=observed[FLAT] if list(observed) == [FLAT] else observed,
         actions=columns[ACTION].astype(np.float32),
         rewards=rewards.reshape(steps).astype(float),
         terminations=flags(DONE),

@@ -1,8 +1,8 @@
 """Minari datasets.
 
-Each episode's `infos` hold `success` (where the task has a goal) and `state`: at each time
-everything that the future depends on, as `mjgym.Env.get_state` gives it, just before the action, so
-that what a mouse has moved is in it. Entries that never change within an episode have one row.
+Each episode's `infos` hold `success` (if the task has a goal) and `state`: at each time the full
+state of `mjgym.Env.get_state` just before the action, including changes made with the mouse.
+Entries that are constant within an episode have one row.
 """
 
 import importlib
@@ -25,7 +25,7 @@ SUCCESS, STATE = "success", "state"
 ENTRIES = "mjgym_entries"  # in Minari's metadata: the names of a dict observation
 INSTALL = install("minari")
 _SITE = "https://github.com/mjgym/mjgym"
-_UNKNOWN = "unknown"  # where Minari wants a word
+_UNKNOWN = "unknown"  # Minari requires a value
 
 
 def _minari() -> Any:
@@ -55,15 +55,15 @@ class MinariWriter:
     Args:
         name: of the dataset: "demos", "lift/demos-v0"; see `versioned`.
         env: like the one of the episodes.
-        facts: what is said of them.
+        facts: about them.
 
     Attributes:
         name: of the dataset, with its version.
-        kept: how many episodes are in it.
+        kept: number of episodes in it.
 
     Raises:
-        DemonstrationError: Minari is not installed, there is such a dataset, the name is none, or
-            the observations cannot be written.
+        DemonstrationError: Minari is not installed, there is such a dataset, the name is invalid,
+            or the observations cannot be written.
     """
 
     def __init__(self, name: str, env: gymnasium.Env[Any, Any], facts: About) -> None:
@@ -83,7 +83,7 @@ class MinariWriter:
                 f'Minari cannot write observations with a "/" in a name, as {folders[0]!r}:'
                 ' take observation="flat"'
             )
-        specification(env, name)  # Minari would leave one out that JSON cannot hold
+        specification(env, name)  # Minari would drop a spec that JSON cannot hold
         self.name = name
         self.kept = 0
         self._env = env
@@ -119,7 +119,7 @@ class MinariWriter:
         self.kept += 1
 
     def _take_back(self) -> None:
-        """Remove what is there of an episode that could not be written."""
+        """Remove the traces of an episode that could not be written."""
         import h5py
         from minari.storage.datasets_root_dir import get_dataset_path
 
@@ -144,11 +144,11 @@ class MinariWriter:
             jpeg_encoding=False,
         )
         entries = _entries(self._env.observation_space)
-        dataset.storage.update_metadata({ENTRIES: entries})  # in order, which spaces do not keep
+        dataset.storage.update_metadata({ENTRIES: entries})  # in order, unlike spaces
         return dataset
 
     def close(self) -> None:
-        """Nothing is left to be written."""
+        """Do nothing: every episode is complete on disk."""
 
 
 def _entries(space: gymnasium.Space[Any]) -> list[str]:
@@ -163,9 +163,9 @@ class MinariDemonstrations:
 
     Attributes:
         name: of the dataset, with its version.
-        count: of episodes.
-        about: where they come from.
-        note: empty: nothing is missing.
+        count: number of episodes.
+        about: their origin.
+        note: always empty.
 
     Raises:
         DemonstrationError: Minari is not installed, or there is no such dataset.
@@ -181,7 +181,7 @@ class MinariDemonstrations:
 
             hint = or_else(name, minari.list_local_datasets())
             raise DemonstrationError(f"there is no dataset {name!r}{hint}") from error
-        except Exception as error:  # of what Minari makes of damaged metadata
+        except Exception as error:  # damaged metadata
             raise DemonstrationError(f"{name!r} is damaged: {error}") from None
         self.name, self.note = name, ""
         self.count = int(self._dataset.total_episodes)
@@ -216,13 +216,13 @@ class MinariDemonstrations:
         """An episode, by its number from 0."""
         try:
             return self._read(number).validated()
-        except Exception as error:  # of Minari, which checks nothing itself
+        except Exception as error:  # Minari checks nothing
             raise DemonstrationError(
                 f"{self.name!r}: episode {number} is damaged: {error}"
             ) from None
 
     def _require_bounded(self, number: int) -> None:
-        """See that an episode of an HDF5 file may be read into memory."""
+        """Check that an episode of an HDF5 file is small enough to read."""
         import h5py
 
         file = self._dataset.storage.data_path / "main_data.hdf5"
@@ -232,19 +232,19 @@ class MinariDemonstrations:
 
     def _read(self, number: int) -> Episode:
         self._require_bounded(number)
-        (found,) = self._dataset.iterate_episodes([number])
+        (episode,) = self._dataset.iterate_episodes([number])
         (metadata,) = self._dataset.storage.get_episode_metadata([number])
-        infos, seen = found.infos or {}, found.observations
-        if isinstance(seen, dict):  # HDF5 has sorted them
-            order = self._dataset.storage.metadata.get(ENTRIES, seen)
-            seen = {name: seen[name] for name in order}
-        successes = infos.get(SUCCESS, np.zeros(len(found.actions) + 1, dtype=bool))
+        infos, observations = episode.infos or {}, episode.observations
+        if isinstance(observations, dict):  # sorted by HDF5
+            order = self._dataset.storage.metadata.get(ENTRIES, observations)
+            observations = {name: observations[name] for name in order}
+        successes = infos.get(SUCCESS, np.zeros(len(episode.actions) + 1, dtype=bool))
         return Episode(
-            observations=seen,
-            actions=found.actions,
-            rewards=found.rewards,
-            terminations=found.terminations,
-            truncations=found.truncations,
+            observations=observations,
+            actions=episode.actions,
+            rewards=episode.rewards,
+            terminations=episode.terminations,
+            truncations=episode.truncations,
             successes=np.asarray(successes, dtype=bool)[1:],
             states=dict(_flat(infos.get(STATE, {}))),
             seed=metadata.get("seed"),
@@ -252,17 +252,13 @@ class MinariDemonstrations:
 
 
 def _require_spaces(name: str) -> None:
-    """See that a dataset states its spaces: without, Minari would make its environment to ask it.
-
-    Raises:
-        DemonstrationError: it does not, or its metadata are damaged.
-    """
+    """Raise unless a dataset states its spaces; otherwise Minari would make its environment."""
     from minari.dataset.minari_storage import MinariStorage
     from minari.storage.datasets_root_dir import get_dataset_path
 
     folder = get_dataset_path(name) / "data"
     if not folder.is_dir():
-        return  # Minari says that there is none
+        return  # Minari reports missing datasets
     try:
         metadata = MinariStorage.read_raw_metadata(folder)
         stated = all(isinstance(metadata[f"{x}_space"], str) for x in ("observation", "action"))
@@ -273,7 +269,7 @@ def _require_spaces(name: str) -> None:
 
 
 def _flat(states: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, np.ndarray]]:
-    """Entries of a state by name: HDF5 has made groups of those that have a "/"."""
+    """Entries of a state by name: HDF5 makes groups of names with a "/"."""
     for name, value in states.items():
         if isinstance(value, Mapping):
             yield from _flat(value, f"{before}{name}/")

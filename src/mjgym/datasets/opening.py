@@ -1,4 +1,4 @@
-"""Opening and creating datasets: the name chooses the format."""
+"""Opening and creating datasets; the name chooses the format."""
 
 import importlib
 from typing import Any
@@ -29,7 +29,7 @@ def load(name: str) -> Demonstrations:
     """Open a dataset by its name.
 
     Raises:
-        DemonstrationError: there is none, it is damaged, or a package is missing.
+        DemonstrationError: it is missing or damaged, or a package is missing.
     """
     demonstrations: Demonstrations = _module(name).load(name)
     return demonstrations
@@ -38,16 +38,16 @@ def load(name: str) -> Demonstrations:
 def create(
     name: str, env: gymnasium.Env[Any, Any], *, algorithm: str = "", description: str = ""
 ) -> Writer:
-    """Begin a new dataset; it is on the disk with its first episode.
+    """Begin a new dataset, which is written with its first episode.
 
     Args:
         name: of the dataset, which chooses its format.
-        env: a single environment as `gymnasium.make` gives it, like the one of the episodes.
+        env: a single environment from `gymnasium.make`, like the one of the episodes.
         algorithm: that chooses the actions: "teleoperation", "scripted", ...
-        description: a sentence for people; by default the id.
+        description: a sentence; the id by default.
 
     Raises:
-        DemonstrationError: the name is taken or is none, or a package is missing.
+        DemonstrationError: the name is taken or invalid, or a package is missing.
     """
     facts = about(
         env.spec,

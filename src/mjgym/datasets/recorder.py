@@ -1,4 +1,4 @@
-"""Recording the episodes of an environment as they are played."""
+"""Recording the episodes of an environment while they are played."""
 
 from typing import Any
 
@@ -12,22 +12,22 @@ SUCCESS = "success"  # in infos
 
 
 class Recorder(gymnasium.Wrapper[Any, Any, Any, Any]):
-    """Writes the episodes of an environment that are to be kept, each as soon as it is.
+    """Writes selected episodes of an environment, each as soon as `keep` is called.
 
     Args:
-        env: a single environment of this package, as `gymnasium.make` gives it.
+        env: a single environment of this package, from `gymnasium.make`.
         writer: of the dataset.
 
     Attributes:
         name: of the dataset.
-        kept: how many episodes are in it.
+        kept: number of episodes in it.
     """
 
     def __init__(self, env: gymnasium.Env[Any, Any], writer: Writer) -> None:
         super().__init__(env)
         self._writer = writer
         self._recording: Recording | None = None
-        self._before: State | None = None  # the state before a step that is being made
+        self._before: State | None = None  # the state before the current step
 
     @property
     def name(self) -> str:
@@ -40,13 +40,13 @@ class Recorder(gymnasium.Wrapper[Any, Any, Any, Any]):
         return self._writer.kept
 
     def reset(self, *, seed: int | None = None, options: Any = None) -> tuple[Any, dict[str, Any]]:
-        """Begin an episode; what has been recorded of one that is not kept is gone."""
+        """Begin an episode, and discard the recording of one that was not kept."""
         observation, info = self.env.reset(seed=seed, options=options)
         self._recording, self._before = Recording(observation, seed), None
         return observation, info
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
-        """Advance, and record it."""
+        """Make a step and record it."""
         if self._recording is None:
             raise gymnasium.error.ResetNeeded("call reset() before step()")
         space = self.env.action_space
@@ -71,7 +71,7 @@ class Recorder(gymnasium.Wrapper[Any, Any, Any, Any]):
         return state
 
     def keep(self) -> None:
-        """Write the episode as far as it is, if it has any steps; an interrupted step is none."""
+        """Write the episode so far, if it has any complete steps."""
         recording, self._recording = self._recording, None
         if recording is None or not len(recording):
             return

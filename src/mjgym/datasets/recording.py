@@ -1,4 +1,4 @@
-"""A recorded episode: as data, under recording, and played again."""
+"""Recorded episodes: their data, recording and replay."""
 
 import dataclasses
 from collections.abc import Mapping
@@ -12,7 +12,7 @@ State = dict[str, np.ndarray]
 
 
 MOST_BYTES = 2**32
-"""Largest size of an episode's arrays together, which is checked before they are read."""
+"""Maximum total size of an episode's arrays, checked before they are read."""
 
 DAMAGE = (
     AttributeError,
@@ -37,9 +37,9 @@ class Replayed:
     """The result of replaying an episode.
 
     Args:
-        steps: that were the same, bit for bit.
-        touched: in how many of them somebody had moved or pushed something by hand.
-        differs: the time of the first step that was not; None if all were.
+        steps: number of steps that were equal, bit for bit.
+        touched: number of steps before which something had been moved or pushed by hand.
+        differs: the time of the first different step; None if all were equal.
     """
 
     steps: int
@@ -49,7 +49,7 @@ class Replayed:
 
 @dataclass(frozen=True, eq=False)
 class Episode:
-    """A recorded episode; row `t` of what has `steps` rows belongs to the action of time `t`.
+    """A recorded episode; row `t` of arrays with `steps` rows belongs to the action at time `t`.
 
     Args:
         observations: (steps + 1, ...), or a dict of such by name; row `t` precedes action `t`.
@@ -57,12 +57,11 @@ class Episode:
         rewards: (steps,).
         terminations: (steps,), bool.
         truncations: (steps,), bool.
-        successes: (steps,), bool: the task's goal is reached after this action; False where the
-            task has no goal.
+        successes: (steps,), bool: the task's goal is reached after this action; False if the task
+            has no goal.
         states: of `mjgym.Env.get_state` just before each action and after the last one, by name,
-            (steps + 1, ...); one row of what never changes. Some entries alone, or none, where the
-            dataset has no more.
-        seed: of the start, None where there is none.
+            (steps + 1, ...); one row if constant. Partial or empty if the dataset has no more.
+        seed: of the initial state, or None.
     """
 
     observations: Any
@@ -79,20 +78,21 @@ class Episode:
         return len(self.actions)
 
     def observation(self, t: int) -> Any:
-        """The observation that the action of a time followed, or the last one."""
+        """The observation before the action at time `t`, or the last one."""
         seen = self.observations
         return {name: rows[t] for name, rows in seen.items()} if isinstance(seen, dict) else seen[t]
 
     def state(self, t: int) -> State:
-        """The state just before the action of a time, or after the last one; empty for none."""
+        """The state just before the action at time `t`, or after the last one; empty if unknown."""
         return {name: rows[min(t, len(rows) - 1)] for name, rows in self.states.items()}
 
     def validated(self) -> "Episode":
-        """The same episode with flags as bool, if its arrays fit each other.
+        """The episode with flags as bool, after checking its arrays.
 
         Raises:
-            DemonstrationError: a number is not finite, or an array has another shape or kind than
-                the steps ask for; the message names it.
+            DemonstrationError: a number is not finite, or an array does not match the number of
+                steps;
+                the message names it.
         """
         actions, steps = np.asarray(self.actions), len(np.atleast_1d(self.actions))
         if actions.ndim != 2 or not steps:
@@ -104,8 +104,8 @@ class Episode:
             if values.shape != (steps,):
                 raise DemonstrationError(f"{name} have the shape {values.shape}, not ({steps},)")
             _require_numbers(name, values)
-        seen = self.observations
-        rows = seen if isinstance(seen, Mapping) else {"observations": seen}
+        observed = self.observations
+        rows = observed if isinstance(observed, Mapping) else {"observations": observed}
         for name, values in rows.items():
             if np.shape(values)[:1] != (steps + 1,):
                 raise DemonstrationError(
@@ -129,10 +129,10 @@ class Episode:
         )
 
     def require_actions_of(self, env: gymnasium.Env[Any, Any]) -> None:
-        """See that the actions are of the size that an environment takes.
+        """Check that the actions have the size of an environment's.
 
         Raises:
-            DemonstrationError: they are not.
+            DemonstrationError: they do not.
         """
         if self.actions.shape[1:] != env.action_space.shape:
             raise DemonstrationError(
@@ -141,10 +141,10 @@ class Episode:
             )
 
     def check(self, env: gymnasium.Env[Any, Any]) -> Replayed:
-        """Play it again from its first state, in an environment that is like its own.
+        """Replay the episode from its first state, in an environment like the recorded one.
 
         Raises:
-            DemonstrationError: it has no states, or those of another model, or such actions.
+            DemonstrationError: it has no states, or states or actions of another model.
         """
         self.require_actions_of(env)
         plain: Any = env.unwrapped
@@ -160,7 +160,7 @@ class Episode:
             observation, reward, terminated, truncated, _ = env.step(action)
             ended = (bool(terminated), bool(truncated))
             recorded = (bool(self.terminations[t]), bool(self.truncations[t]))
-            same_end = ended == recorded or t == len(self) - 1  # where a person ended it
+            same_end = ended == recorded or t == len(self) - 1  # ended by hand
             same = _same(observation, self.observation(t + 1)) and reward == self.rewards[t]
             if not (same and same_end):
                 return Replayed(t, touched, t)
@@ -168,11 +168,11 @@ class Episode:
 
 
 class Recording:
-    """An episode as it is being recorded.
+    """An episode being recorded.
 
     Args:
         observation: the first.
-        seed: of the start, None where there is none.
+        seed: of the initial state, or None.
     """
 
     def __init__(self, observation: Any, seed: int | None = None) -> None:
@@ -198,12 +198,12 @@ class Recording:
         """Add a step.
 
         Args:
-            state: before the action; empty for none.
+            state: before the action; may be empty.
             action: that was taken.
-            observation: after it, and so the others.
+            observation: after it.
             reward: of the step.
-            terminated: as `step` gives it.
-            truncated: as `step` gives it.
+            terminated: from `step`.
+            truncated: from `step`.
             success: whether the task's goal is reached.
         """
         del self._observations[len(self._steps) + 1 :]
@@ -212,10 +212,10 @@ class Recording:
         self._steps.append((np.asarray(action), float(reward), *ends, state))
 
     def episode(self, state: State) -> Episode:
-        """The episode as far as it is; its last step is truncated unless terminated.
+        """The episode so far; its last step is truncated unless terminated.
 
         Args:
-            state: after the last step; empty for none.
+            state: after the last step; may be empty.
 
         Raises:
             ValueError: there are no steps.
@@ -239,7 +239,7 @@ class Recording:
 
 
 def place(env: Any, state: Mapping[str, np.ndarray]) -> Any:
-    """Set an environment's state to a recorded one; the observation there.
+    """Set an environment to a recorded state; returns the observation there.
 
     Raises:
         DemonstrationError: it is empty, or of another model or version.
@@ -272,7 +272,7 @@ def _stacked(observations: list[Any]) -> Any:
 
 
 def _rows(values: list[np.ndarray]) -> np.ndarray:
-    """All values, (times, ...), or one row of what never changes."""
+    """All values, (times, ...), or one row if they are constant."""
     rows = np.stack(values)
     return rows[:1] if (rows == rows[:1]).all() else rows
 

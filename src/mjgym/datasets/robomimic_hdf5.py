@@ -1,15 +1,14 @@
-"""Demonstrations in HDF5 as robomimic has them, which it reads as they are.
+"""Demonstrations in robomimic's HDF5 layout.
 
 `data/demo_<k>` holds `actions`, `rewards`, `dones`, `obs/<key>`, `next_obs/<key>` and `states`,
 rows of time, qpos and qvel as robosuite flattens them; its attributes are `num_samples` and
 `model_file`, the model of the episode as MJCF. `data` has the attribute `env_args`; `mask/train`
 and `mask/valid` name nine tenths and one tenth of the demonstrations.
 
-Besides those, what makes it exact: `terminations`, `truncations`, `successes` and `state/<name>`,
-the entries of `mjgym.Env.get_state` before each action and after the last one, one row of those
-that never change; the attribute `seed`; and the attribute `mjgym` of `data`, the rest as JSON. Of a
-file that has been cut off, `demos`, references to the demonstrations at its beginning, finds those
-that are left.
+For exact replay there are also `terminations`, `truncations`, `successes` and `state/<name>`, the
+entries of `mjgym.Env.get_state` before each action and after the last one, as one row if constant;
+the attribute `seed`; and the attribute `mjgym` of `data`, the rest as JSON. `demos`, references to
+the demonstrations at the beginning of the file, finds the remaining ones in a truncated file.
 """
 
 import contextlib
@@ -30,16 +29,16 @@ from mjgym.mjcf.written_fields import with_fields
 from mjgym.util import atomic, plugins
 
 GYM = 2  # robomimic's EnvType
-FLAT = "flat"  # the key of an observation that is one vector, as of robomimic's Gym environments
-OBJECT = "object"  # the key of all that is no robot's, as of robosuite's environments
+FLAT = "flat"  # key of a vector observation, as in robomimic's Gym environments
+OBJECT = "object"  # key of all non-robot entries, as in robosuite
 OF_ROBOTS = re.compile(r"robot\d+_")
 VALID = 0.1  # of the demonstrations
-OWN = "mjgym"  # the attribute of our own files
-MOST = 8192  # demonstrations that there are references to
+OWN = "mjgym"  # attribute of this package's files
+MOST = 8192  # maximum number of references
 
 
 def key_of(entry: str) -> str:
-    """robomimic's key of an entry of an observation: "agentview_image" of "pixels_agentview"."""
+    """robomimic's key of an entry of an observation: "agentview_image" for "pixels_agentview"."""
     if entry == KEY:
         return "image"
     return f"{entry.removeprefix(f'{KEY}_')}_image" if entry.startswith(f"{KEY}_") else entry
@@ -50,20 +49,20 @@ def keyed(observation: Any, lead: int = 0) -> dict[str, np.ndarray]:
 
     Args:
         observation: an array, or arrays by name.
-        lead: number of axes before those of one observation.
+        lead: number of leading axes.
     """
     if not isinstance(observation, Mapping):
         return {FLAT: np.asarray(observation)}
-    found = {key_of(name): np.asarray(rows) for name, rows in observation.items()}
-    robots = [name for name in found if OF_ROBOTS.match(name)]
+    entries = {key_of(name): np.asarray(rows) for name, rows in observation.items()}
+    robots = [name for name in entries if OF_ROBOTS.match(name)]
     others = [
         rows.reshape(*rows.shape[:lead], -1)
-        for name, rows in found.items()
+        for name, rows in entries.items()
         if not OF_ROBOTS.match(name) and rows.dtype != np.uint8
     ]
-    if robots and others and OBJECT not in found:
-        found[OBJECT] = np.concatenate(others, axis=-1)
-    return found
+    if robots and others and OBJECT not in entries:
+        entries[OBJECT] = np.concatenate(others, axis=-1)
+    return entries
 
 
 def create(name: str, env: gymnasium.Env[Any, Any], facts: About) -> "RobomimicWriter":
@@ -72,16 +71,16 @@ def create(name: str, env: gymnasium.Env[Any, Any], facts: About) -> "RobomimicW
 
 
 class RobomimicWriter:
-    """Writes demonstrations as robomimic reads them.
+    """Writes demonstrations in robomimic's layout.
 
     Args:
         name: the file's path, which ends with ".hdf5".
         env: like the one of the episodes.
-        facts: what is said of them.
+        facts: about them.
 
     Attributes:
         name: the file's path.
-        kept: how many episodes are in it.
+        kept: number of episodes in it.
 
     Raises:
         DemonstrationError: h5py is not installed, there is such a file, or no such folder.
@@ -124,7 +123,7 @@ class RobomimicWriter:
             raise DemonstrationError(f"there is a file {str(self._path)!r}: take another name")
 
     def add(self, episode: Episode) -> None:
-        """Write an episode; after an error the file is as it was."""
+        """Write an episode; after an error the file is unchanged."""
         number, steps = self.kept, self._steps + len(episode)
         try:
             if number == 0:
@@ -140,7 +139,7 @@ class RobomimicWriter:
         self.kept, self._steps = number + 1, steps
 
     def _begin(self, file: Any) -> None:
-        """Write what is of all episodes; all groups, so that they are at the file's beginning."""
+        """Write shared data, and all groups, so that they are at the file's beginning."""
         data = file.create_group("data")
         data.attrs.update(self._attributes)
         data.attrs["total"] = 0
@@ -153,14 +152,14 @@ class RobomimicWriter:
         try:
             demo = data.create_group(name)
             self._fill(demo, episode)
-            demo.attrs["num_samples"] = len(episode)  # the last: now it is whole
+            demo.attrs["num_samples"] = len(episode)  # last: marks it complete
         except BaseException:
             with contextlib.suppress(KeyError):
                 del data[name]
             raise
         if number < MOST:
             file[REFERENCES][number] = demo.ref
-        data.attrs.modify("total", steps)  # in its place
+        data.attrs.modify("total", steps)  # in place
 
     def _fill(self, demo: Any, episode: Episode) -> None:
         demo["actions"] = episode.actions
@@ -217,19 +216,19 @@ def load(name: str) -> Demonstrations:
 
 
 class RobomimicDemonstrations:
-    """Demonstrations that this package has written as robomimic reads them.
+    """Demonstrations written by this package in robomimic's layout.
 
     Args:
         file: the file.
 
     Attributes:
         name: the file's path.
-        count: of episodes.
-        about: where they come from.
-        note: what is missing of a file that has been cut off; empty if nothing is.
+        count: number of episodes.
+        about: their origin.
+        note: missing parts of a truncated file; empty if complete.
 
     Raises:
-        DemonstrationError: another version has written it in another way.
+        DemonstrationError: another version has written it in an unknown form.
     """
 
     def __init__(self, file: File) -> None:

@@ -24,8 +24,8 @@ from mjgym.sim.views import View
 from mjgym.task import Signal, Task, Viewpoint
 from mjgym.util.docstrings import docstring, first_paragraph, paragraphs
 
-_TO_CHECKERS = re.compile(r"# (type: ignore|noqa)[^ ]*")  # comments that people need not read
-# Reading a class's file takes longer than all else here.
+_TO_CHECKERS = re.compile(r"# (type: ignore|noqa)[^ ]*")  # comments for tools
+# Reading a class's file takes most of the time.
 _once = functools.lru_cache(maxsize=256)  # of classes
 _SIZES = ("nq", "nv", "nu", "na", "nbody", "njnt", "ngeom", "nsensor", "ntendon")
 
@@ -37,21 +37,20 @@ def observation_entries(
 
     Returns:
         Rows of `index`, `entry`, `name`, `unit`, `frame`, `source` and `meaning`; see
-        `mjgym.describe.labels`. Numbers of which nothing is known are named after their place,
-        "entry[3]", with an empty unit.
+        `mjgym.describe.labels`. Unknown numbers are named by their index, "entry[3]", with an empty
+        unit.
 
     Raises:
-        ValueError: `task.labels` states something of an entry that is not there, or not as much as
-            the entry has numbers.
+        ValueError: `task.labels` names a missing entry, or has the wrong number of labels for one.
     """
-    own = task.observation(view)
-    shapes = {name: np.shape(value)[len(view.lead) :] for name, value in own.items()}
-    found = signals(task, view, shapes)
+    observation = task.observation(view)
+    shapes = {name: np.shape(value)[len(view.lead) :] for name, value in observation.items()}
+    labels = signals(task, view, shapes)
     if sensing is not None:
-        found = _as_sensed(found, sensing)
+        labels = _as_sensed(labels, sensing)
     rows = []
     for entry, part in layout.slices.items():
-        signal = found.get(entry) or unnamed(entry, layout.shapes[entry])
+        signal = labels.get(entry) or unnamed(entry, layout.shapes[entry])
         for i, name in enumerate(signal.names):
             rows.append(
                 {
@@ -68,11 +67,11 @@ def observation_entries(
 
 
 def _as_sensed(signals: dict[str, Signal], sensing: Sensing) -> dict[str, Signal]:
-    """The signals of entries as they are read: some left out, some several times, some added."""
-    found = {name: signal for name, signal in signals.items() if name in sensing.shapes}
+    """The signals of entries as they are read: some left out, some repeated, some added."""
+    sensed = {name: signal for name, signal in signals.items() if name in sensing.shapes}
     for name, (observable, several) in sensing.read_entries().items():
         shape = sensing.shapes[name][1:] if several else sensing.shapes[name]
-        signal = found.get(name)
+        signal = sensed.get(name)
         if signal is None:
             if observable.source is None:
                 continue
@@ -91,8 +90,8 @@ def _as_sensed(signals: dict[str, Signal], sensing: Sensing) -> dict[str, Signal
                 if isinstance(value := getattr(signal, field), tuple)
             }
             signal = dataclasses.replace(signal, names=tuple(names), **repeat)
-        found[name] = signal
-    return found
+        sensed[name] = signal
+    return sensed
 
 
 def _nth(value: str | tuple[str, ...], i: int) -> str:
@@ -111,14 +110,14 @@ def describe(
     model: mujoco.MjModel,
     sensing: Sensing | None = None,
 ) -> dict[str, Any]:
-    """All that there is to say about a task, as data for JSON.
+    """A full description of a task, as data for JSON.
 
     Args:
         task: the task.
         view: of one of its simulations.
         layout: of its observation.
         model: of its simulations.
-        sensing: the readings behind the observation; None if all entries are read plainly.
+        sensing: the readings behind the observation; None if no entry has a sensor model.
     """
     cls: type = type(task)
     file, line = _place(cls)
@@ -150,16 +149,16 @@ def describe(
 
 
 def _viewpoint(task: Task, model: mujoco.MjModel) -> str | int | dict[str, Any]:
-    """The camera's name or index, or the fields of a camera that is none of the model's."""
+    """The camera's name or index, or the fields of a camera outside the model."""
     where = viewpoint(task, model)
     if not isinstance(where, Viewpoint):
         return where
-    fields = dataclasses.asdict(where)  # with lists in the place of tuples, as JSON has them
+    fields = dataclasses.asdict(where)  # with lists for tuples, as in JSON
     return {k: list(v) if isinstance(v, tuple) else v for k, v in fields.items()}
 
 
 def _type_name(annotation: Any) -> str:
-    """The annotation of a field as its author wrote it, without modules: "str | Walker"."""
+    """The annotation of a field as in the source, without modules: "str | Walker"."""
     if isinstance(annotation, types.UnionType):
         return " | ".join(map(_type_name, annotation.__args__))
     return annotation if isinstance(annotation, str) else getattr(annotation, "__name__", "")
@@ -184,40 +183,40 @@ def arguments(task: Task) -> list[dict[str, Any]]:
 
 
 def _plain(value: Any) -> Any:
-    """A value that JSON can hold: infinity has no number there."""
+    """A value that JSON can hold: infinity as text."""
     return str(value) if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def _comments(cls: type[Task]) -> dict[str, str]:
-    """The comments beside a class's fields, and beside those of its bases, by field."""
-    found: dict[str, str] = {}
+    """Comments beside a class's fields and its bases', by field."""
+    comments: dict[str, str] = {}
     for base in reversed(cls.__mro__):
         if dataclasses.is_dataclass(base):
-            found.update(_own_comments(base))
-    return found
+            comments.update(_own_comments(base))
+    return comments
 
 
 @_once
 def _own_comments(cls: type) -> dict[str, str]:
-    """The comments beside the fields that a class itself states, by field."""
+    """Comments beside the fields declared in a class itself, by field."""
     try:
         source = textwrap.dedent(inspect.getsource(cls))
-    except (OSError, TypeError):  # typed in at a prompt
+    except (OSError, TypeError):  # defined at a prompt
         return {}
     tokens = tokenize.generate_tokens(io.StringIO(source).readline)
     comments = {t.start[0]: t.string for t in tokens if t.type == tokenize.COMMENT}
     (definition,) = ast.parse(source).body
-    found = {}
+    by_field = {}
     for statement in getattr(definition, "body", []):
         if isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name):
             comment = comments.get(statement.end_lineno or 0, "")
-            found[statement.target.id] = _TO_CHECKERS.sub("", comment).lstrip("# ")
-    return found
+            by_field[statement.target.id] = _TO_CHECKERS.sub("", comment).lstrip("# ")
+    return by_field
 
 
 @_once
 def _place(cls: type) -> tuple[str, int]:
-    """The file and line of a class statement, behind its decorators; "", 0 if there is no file."""
+    """The file and line of a class statement, after its decorators; "", 0 if there is no file."""
     try:
         lines, first = inspect.getsourcelines(cls)
         file = str(Path(inspect.getfile(cls)))

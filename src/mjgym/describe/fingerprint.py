@@ -28,22 +28,22 @@ ENGINE_FAULT = {
     "fix": "pip install --no-deps --force-reinstall mujoco-core==4.0.1",
 }
 
-# Fields of MjModel that only pictures and names depend on.
+# Fields of MjModel that only rendering and names depend on.
 _LOOKS = re.compile(
     r"^(cam|light|mat|tex|skin|name|names|text)_|_(rgba|matid|group)$|pathadr$|texcoord|castshadow"
 )
 
-# Of the flags that a processor reports, those that numerical libraries choose their code by.
+# CPU flags by which numerical libraries choose their code.
 _FEATURES = re.compile(r"^(sse4_2|avx\w*|fma|f16c|amx\w*|neon|asimd\w*|sve\w*)$")
 
-# Of the arguments in a spec, those that say nothing more than the rest.
+# Spec arguments that are redundant or say nothing about results.
 _GYMNASIUM = ("task_class", "max_episode_steps", "vectorization_mode")
 
 
 def fingerprint(
     env: gymnasium.Env[Any, Any] | gymnasium.vector.VectorEnv[Any, Any, Any] | None = None,
 ) -> dict[str, Any]:
-    """Everything that results depend on beside the seed, as plain data for JSON.
+    """Everything that results depend on besides the seed, as plain data for JSON.
 
     Args:
         env: an environment of this package, single or batched, wrapped or not; None for `versions`,
@@ -66,7 +66,7 @@ def fingerprint(
     if not isinstance(task, Task):
         raise TypeError(f"{type(bare).__name__} is not an environment of mjgym: it has no task")
     fields = {f.name: _plain(getattr(task, f.name)) for f in dataclasses.fields(task)}
-    spec = env.spec  # a wrapper's knows the time limit
+    spec = env.spec  # a wrapper's spec has the time limit
     kwargs = {} if spec is None else spec.kwargs
     options = {k: _plain(v) for k, v in kwargs.items() if k not in fields and k not in _GYMNASIUM}
     return {
@@ -83,7 +83,6 @@ def fingerprint(
 
 
 def _plain(value: Any) -> Any:
-    """A value as JSON can hold it."""
     if isinstance(value, np.ndarray | np.generic):
         return value.tolist()
     if isinstance(value, list | tuple):
@@ -94,15 +93,15 @@ def _plain(value: Any) -> Any:
 
 
 def model_sha256(model: mujoco.MjModel, without: Collection[str] = ()) -> str:
-    """A hash of every physical number of a model, whatever it is called and looks like.
+    """A hash of every physical number of a model.
 
-    It is the same in every run with the same MuJoCo on the same kind of processor; another one may
+    It is reproducible with the same MuJoCo on the same kind of processor; another processor may
     round the last bit of a compiled number differently. Names, colours, cameras, lights, materials
     and textures do not count.
 
     Args:
         model: the compiled model.
-        without: fields of MjModel that do not count either.
+        without: fields of MjModel to leave out.
     """
     digest = hashlib.sha256()
 
@@ -122,7 +121,7 @@ def model_sha256(model: mujoco.MjModel, without: Collection[str] = ()) -> str:
 
 
 def _between_episodes(model: mujoco.MjModel, task: Task) -> mujoco.MjModel:
-    """The model with the fields that episodes change as they are before any episode."""
+    """The model with the fields that episodes change reset."""
     if not task.varies:
         return model
     defaults, rested = compile_model(task), copy.copy(model)
@@ -132,7 +131,7 @@ def _between_episodes(model: mujoco.MjModel, task: Task) -> mujoco.MjModel:
 
 
 def versions() -> dict[str, str]:
-    """Versions of what computes: mjgym, mujoco's engine, numpy, gymnasium, python, and numba."""
+    """Versions of mjgym, MuJoCo's engine, numpy, gymnasium, python, and numba."""
     computing = {
         "mjgym": __version__,
         "mujoco": mujoco.mj_versionString(),
@@ -146,7 +145,7 @@ def versions() -> dict[str, str]:
 
 
 def faults() -> list[dict[str, str]]:
-    """Known faults of the versions that compute here: the `problem` and the `fix` of each."""
+    """Known faults of the installed versions: the `problem` and the `fix` of each."""
     return [ENGINE_FAULT] if mujoco.mj_versionString() == FAULTY_ENGINE else []
 
 
@@ -164,7 +163,6 @@ def machine() -> dict[str, Any]:
 
 
 def _processor() -> tuple[str, list[str]]:
-    """The processor's name, and those of its features that numerical code is chosen by."""
     try:
         lines = Path("/proc/cpuinfo").read_text().splitlines()
     except OSError:

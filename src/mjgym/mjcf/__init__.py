@@ -1,4 +1,4 @@
-"""Loading and composing models on `mujoco.MjSpec`, and where the package's own MJCF lies."""
+"""Loading and composing models with `mujoco.MjSpec`, and the path of the package's MJCF files."""
 
 from mjgym.mjcf.assets import asset_path
 from mjgym.mjcf.attaching import attach

@@ -13,7 +13,7 @@ def asset_path(name: str) -> Path:
         name: relative to the assets folder, e.g. "dmc/walker.xml".
 
     Raises:
-        FileNotFoundError: there is no such asset; the message names the nearest ones.
+        FileNotFoundError: no such asset; the message names the nearest ones.
     """
     path = assets() / name
     if path.is_file():

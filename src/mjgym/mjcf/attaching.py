@@ -1,4 +1,4 @@
-"""Putting one model into another."""
+"""Attaching one model to another."""
 
 import math
 from typing import Any
@@ -24,46 +24,46 @@ def attach(
     free: bool = False,
     copy: bool = False,
 ) -> Any:
-    """Put a model into another one, at a place in it.
+    """Attach a model to another one at a site, frame or body.
 
-    As an entity, with a `name`: a frame body "<name>/" is added at the place, all that the child
-    has goes into it, and all its names begin with "<name>/". With `free=True` the frame body has a
-    free joint, "<name>/" too. With a bare `prefix` there is no such body: what is in the child's
-    world goes to the place itself, and the prefix is put in front of all names as it is.
+    As an entity, with a `name`: a frame body "<name>/" is added there, it holds the whole child,
+    and all names of the child get the prefix "<name>/". With `free=True` the frame body has a free
+    joint, also called "<name>/". With a bare `prefix` there is no frame body: the contents of the
+    child's world go to `at` directly, and the prefix is put in front of all names unchanged.
 
-    The child is not copied but moved: the caller's handles to its elements stay good and show the
-    new names, and what refers to them (sensors, actuators, tendons, materials, ...) follows. Its
-    default classes become "<name>/main", "<name>/<class>", and its meshes, textures and height
-    fields are read from its own folders, or from its own `assets`, whatever the parent's files are
-    called. Angles and Euler sequences are read with the child's own compiler settings. Its elements
-    without names get some first, see `name_unnamed`.
+    The child is moved, not copied: handles to its elements stay valid and show the new names, and
+    references to them (sensors, actuators, tendons, materials, ...) follow. Its default classes
+    become "<name>/main" and "<name>/<class>". Its meshes, textures and height fields are read from
+    its own folders or `assets`, even if the parent has files of the same name. Angles and Euler
+    sequences are read with the child's compiler settings. Unnamed elements are named first, see
+    `name_unnamed`.
 
-    Keyframes of both are merged: in those of one, the other is in its initial state. The merged
-    ones are new elements, `find(parent, "key", "<name>/ready")`, which the child's are not.
+    Keyframes of both are merged: in those of one model, the other is in its initial state. Merged
+    keyframes are new elements, `find(parent, "key", "<name>/ready")`, not the child's.
 
-    Options (time step, gravity, ...) are the parent's; the engine warns at compilation where the
-    child's differ. `assign(parent.compiler, conflict="merge")` before this call has the engine
-    merge them, and "error" has it refuse.
+    Options (time step, gravity, ...) are the parent's; the engine warns at compilation if the
+    child's differ. `assign(parent.compiler, conflict="merge")` before this call makes the engine
+    merge them, and "error" makes it refuse.
 
     Args:
-        parent: the model to put it into.
-        child: the model to put there.
-        at: handle of a site, frame or body of the parent; None for its world. A site or frame says
-            where the child's origin is, a body's is its own frame.
-        name: of the entity, without "/"; by default the child's model name.
+        parent: the model to attach to.
+        child: the model to attach.
+        at: handle of a site, frame or body of the parent, where the child's origin will be; None
+            for the world.
+        name: of the entity, without "/"; the child's model name by default.
         prefix: in front of all names, instead of the entity form.
-        free: let the entity move freely; the place must be in the world body.
-        copy: attach a copy, and leave the child as it is, so that it can be attached again. The
-            copy's elements are found by their names, `find(parent, "joint", "<name>/knee")`.
+        free: add a free joint; `at` must be in the world body.
+        copy: attach a copy, so that the child can be attached again. Elements of the copy are found
+            by name, `find(parent, "joint", "<name>/knee")`.
 
     Returns:
-        The frame body (`MjsBody`), or with `prefix` the frame (`MjsFrame`) that holds the child.
+        The frame body (`MjsBody`), or with `prefix` the frame (`MjsFrame`), that holds the child.
 
     Raises:
-        TypeError: both `name` and `prefix`, or `free` without a name, or a place of another type.
-        ValueError: the parent or the child is attached already, the place is not in the parent or
-            is a site given by `fromto`, names would clash, or a free joint would not be in the
-            world. Nothing has been added then.
+        TypeError: both `name` and `prefix`, `free` without a name, or `at` has a wrong type.
+        ValueError: the parent or the child is attached already, `at` is not in the parent or is a
+            site with `fromto`, names would clash, or a free joint would be outside the world body.
+            Nothing has been added then.
     """
     watch()
     before = _checked_prefix(child, name, prefix, free)
@@ -105,7 +105,7 @@ def _checked_prefix(child: Spec, name: str | None, prefix: str | None, free: boo
         return prefix
     if name is None:
         name = child.modelname
-        if name == mujoco.MjSpec().modelname:  # which a model without a name has
+        if name == mujoco.MjSpec().modelname:  # the default name
             raise ValueError("attach: the child's model has no name; give a name or a prefix")
     if not name or "/" in name:
         raise ValueError(f"attach: the name {name!r} {'has a /' if name else 'is empty'}")
@@ -157,11 +157,11 @@ def _check_names(
     parent: Spec, named: dict[str, list[str]], prefix: str, *, entity: bool, free: bool
 ) -> None:
     coming = {kind: [prefix + name for name in names if name] for kind, names in named.items()}
-    coming["body"][:1] = [prefix] if entity else []  # the first one is the world
+    coming["body"][:1] = [prefix] if entity else []  # the first is the world
     if free:
         coming.setdefault("joint", []).append(prefix)
     for kind, names in coming.items():
-        look_up = getattr(parent, kind)  # faster than to list the parent's names
+        look_up = getattr(parent, kind)  # faster than listing the parent's names
         clashes = [name for name in names if look_up(name) is not None]
         if clashes:
             raise ValueError(
@@ -170,14 +170,14 @@ def _check_names(
 
 
 def _pending(key: Element) -> bool:
-    """Whether the engine has still to put a keyframe together, or it is empty."""
+    """Whether a keyframe is empty or not yet assembled by the engine."""
     return not any(len(getattr(key, vector)) for vector in _KEY_VECTORS)
 
 
 def _assemble_keyframes(child: Spec) -> None:
-    """Have the engine complete keyframes that models attached to the child have brought.
+    """Make the engine complete keyframes of models attached to the child.
 
-    It does so when it compiles; attached before that, they would lose their names' prefix.
+    It does so at compilation; attached before that, they would lose the prefix of their names.
     """
     try:
         with quiet():
@@ -195,7 +195,7 @@ def _named_files(spec: Spec) -> dict[str, bytes]:
 
 
 def _pose(at: Any) -> dict[str, Any]:
-    """Position and quaternion of a site, whatever its orientation is written as."""
+    """Position and quaternion of a site, however its orientation is written."""
     quaternion, orientation = at.quat, at.alt
     if orientation.type != mujoco.mjtOrientation.mjORIENTATION_QUAT:
         settings = at.compiler

@@ -1,4 +1,4 @@
-"""Attributes of new elements as the engine takes them: words, handles, short rows of numbers."""
+"""Attributes of new elements in the engine's terms: enumerations, names, complete rows."""
 
 import functools
 from collections.abc import Iterable
@@ -27,14 +27,14 @@ from mjgym.mjcf.elements import (
 from mjgym.mjcf.finding import free_names
 from mjgym.util.suggestions import or_else
 
-# Rows of numbers of which the first ones may be given alone, as in MJCF.
+# Rows of numbers that may be shortened, as in MJCF.
 _LONG = frozenset(
     {"gear", "gainprm", "biasprm", "dynprm", "friction", "data", "solref", "solimp"}
     | {f"sol{what}_{where}" for what in ("ref", "imp") for where in ("limit", "friction")}
 )
 
 
-# Attributes that say what kind of thing a name belongs to, where a handle says it already.
+# Attributes that say which kind of element a name refers to; a handle implies them.
 _SAYS_KIND = {
     "actuator": {"target": "trntype"},
     "sensor": {"objname": "objtype", "refname": "reftype"},
@@ -42,7 +42,7 @@ _SAYS_KIND = {
 }
 
 
-_MOVED = ("joint", "tendon", "site", "body")  # by actuators, in the order that a name is looked up
+_MOVED = ("joint", "tendon", "site", "body")  # of actuators, in the order of name lookup
 
 
 _COLOUR = int(mujoco.mjtTextureRole.mjTEXROLE_RGB)
@@ -52,12 +52,12 @@ Shortcut = tuple[str, dict[str, Any]]
 
 
 def split_shortcut(kind: str, attributes: dict[str, Any]) -> tuple[Shortcut | None, dict[str, Any]]:
-    """The engine's method for an actuator of the given type with its arguments, and the rest."""
+    """The engine's method for an actuator type with its arguments, and the other attributes."""
     if kind != "actuator" or attributes.get("type") is None:
         return None, attributes
     of = enumeration(kind, "type")
-    given = attributes["type"]
-    name = to_word(from_word(kind, "type", given, of) if isinstance(given, str) else of(int(given)))
+    value = attributes["type"]
+    name = to_word(from_word(kind, "type", value, of) if isinstance(value, str) else of(int(value)))
     method = f"set_to_{name}"
     if not hasattr(mujoco.MjsActuator, method):
         return None, attributes
@@ -67,10 +67,10 @@ def split_shortcut(kind: str, attributes: dict[str, Any]) -> tuple[Shortcut | No
 
 
 def apply_shortcut(actuator: Element, shortcut: Shortcut) -> None:
-    """Set an actuator's type and its parameters.
+    """Set an actuator's type and parameters.
 
     Raises:
-        TypeError: the parameters do not make such an actuator; the message lists those that do.
+        TypeError: wrong parameters for this type; the message lists the right ones.
     """
     method, arguments = shortcut
     try:
@@ -85,14 +85,14 @@ def apply_shortcut(actuator: Element, shortcut: Shortcut) -> None:
 
 
 def tried_with(kind: str, method: str, given: dict[str, Any], shortcut: Shortcut | None) -> Element:
-    """An element with the given attributes in a spec that nobody sees."""
-    made = tried(kind, method, given)
+    """An element with these attributes in a scratch spec."""
+    element = tried(kind, method, given)
     if shortcut is not None:
-        apply_shortcut(made, shortcut)
-    return made
+        apply_shortcut(element, shortcut)
+    return element
 
 
-# Attributes under the names that PyMJCF gives them, by kind; "" is any kind.
+# PyMJCF's names of attributes, by kind; "" is any kind.
 _PYMJCF = {
     **{("actuator", name): "target" for name in ("joint", "tendon", "site", "body")},
     ("", "dclass"): "default",
@@ -125,9 +125,9 @@ def resolved(
     shortcut: Shortcut | None,
     base: Element | None,
 ) -> dict[str, Any]:
-    """Attributes as the engine takes them: words as numbers, handles as names, rows complete.
+    """Attributes in the engine's terms: words as enumerations, handles as names, rows complete.
 
-    What is missing of a row comes from `base`, an element of the kind.
+    Missing numbers of a row come from `base`, an element of the same kind.
     """
     accepted = _accepted(kind, method)
     for attribute in attributes:
@@ -137,28 +137,27 @@ def resolved(
             here = _PYMJCF.get((kind, attribute)) or _PYMJCF.get(("", attribute))
             hint = f"; it is {here!r} here" if here in known else or_else(attribute, known)
             raise TypeError(f"{method}: no attribute {attribute!r}{hint}")
-    given = {name: _value(kind, name, value, spec, base) for name, value in attributes.items()}
+    values = {name: _value(kind, name, value, spec, base) for name, value in attributes.items()}
     for attribute, by in _SAYS_KIND.get(kind, {}).items():
         if is_element(attributes.get(attribute)) and by not in attributes:
-            given[by] = _said(kind, attribute, by, attributes[attribute])
+            values[by] = _said(kind, attribute, by, attributes[attribute])
     target = attributes.get("target")
     if kind == "actuator" and spec is not None and isinstance(target, str):
         moved = next((k for k in _MOVED if target in names(spec, k)), _MOVED[0])
         by = from_word(kind, "trntype", moved, enumeration(kind, "trntype"))
-        given.setdefault("trntype", by)
-    if kind == "tuple" and "objtype" not in given:
+        values.setdefault("trntype", by)
+    if kind == "tuple" and "objtype" not in values:
         handles = attributes.get("objname", ())
         if handles and all(is_element(handle) for handle in handles):
             kinds = [kind_of(handle) for handle in handles]
-            given["objtype"] = members(kind, "objtype", kinds, mujoco.mjtObj)
+            values["objtype"] = members(kind, "objtype", kinds, mujoco.mjtObj)
     for attribute in REFERENCES.get(kind, {}):
         if attribute in attributes:
-            _check_target(kind, attribute, attributes[attribute], given)
-    return given
+            _check_target(kind, attribute, attributes[attribute], values)
+    return values
 
 
 def _value(kind: str, attribute: str, value: Any, spec: Spec | None, base: Element | None) -> Any:
-    """The value of an attribute as the engine takes it."""
     of = enumeration(kind, attribute)
     if of is not None:
         return members(kind, attribute, value, of)
@@ -180,15 +179,15 @@ def _value(kind: str, attribute: str, value: Any, spec: Spec | None, base: Eleme
 
 
 def _completed(value: Any, row: Any) -> Any:
-    """A row of numbers with its first ones replaced by those given."""
+    """A row with its first numbers replaced by `value`."""
     numbers = np.atleast_1d(np.asarray(value))
     if numbers.ndim > 1 or numbers.dtype.kind not in "iufb" or len(numbers) > len(row):
-        return value  # which the engine refuses
+        return value  # refused by the engine
     return [*numbers.tolist(), *list(row)[len(numbers) :]]
 
 
 def _roles(textures: Any) -> Any:
-    """The textures of a material in all their roles, of which colour is the usual one."""
+    """A material's textures by role; a single one is its colour."""
     if isinstance(textures, str):
         textures = [""] * _COLOUR + [textures]
     if isinstance(textures, list):
@@ -197,7 +196,7 @@ def _roles(textures: Any) -> Any:
 
 
 def members(kind: str, attribute: str, value: Any, of: Any) -> Any:
-    """Members of an enumeration in the place of MJCF's words."""
+    """MJCF words as members of an enumeration."""
     if isinstance(value, str):
         return from_word(kind, attribute, value, of)
     if attribute == "objtype" and kind == "tuple":
@@ -206,7 +205,7 @@ def members(kind: str, attribute: str, value: Any, of: Any) -> Any:
 
 
 def _said(kind: str, attribute: str, by: str, handle: Element) -> Any:
-    """The attribute that names the kind of a referenced element."""
+    """Value of the attribute that names the kind of a referenced element."""
     of = enumeration(kind, by)
     what = kind_of(handle)
     if what == "body" and kind == "sensor":
@@ -221,7 +220,6 @@ def _said(kind: str, attribute: str, by: str, handle: Element) -> Any:
 
 
 def _named(kind: str, attribute: str, value: Any, spec: Spec | None) -> Any:
-    """Names in the place of handles."""
     if is_element(value):
         return name_of(kind, attribute, value, spec)
     if isinstance(value, Iterable) and not isinstance(value, str | bytes):
@@ -230,28 +228,28 @@ def _named(kind: str, attribute: str, value: Any, spec: Spec | None) -> Any:
 
 
 def name_of(kind: str, attribute: str, handle: Element, spec: Spec | None) -> str:
-    """The name of a referenced element; one without gets a free name.
+    """The name of a referenced element; an unnamed one gets a free name.
 
     Raises:
-        ValueError: it has no name, and the names that are taken cannot be known.
+        ValueError: it has no name, and the names in use are not known.
     """
     if not handle.name:
-        own = kind_of(handle)
+        handle_kind = kind_of(handle)
         if spec is not None:
-            taken = set(names(spec, own))
-        elif own in IN_TREE:
-            taken = {element.name for element in root(handle).find_all(own)}
+            taken = set(names(spec, handle_kind))
+        elif handle_kind in IN_TREE:
+            taken = {element.name for element in root(handle).find_all(handle_kind)}
         else:
             raise ValueError(
-                f"{kind} {attribute}: the {own} has no name to refer to it by;"
-                f' mjcf.add(spec, "{own}", ...) gives it one'
+                f"{kind} {attribute}: the {handle_kind} has no name to refer to it by;"
+                f' mjcf.add(spec, "{handle_kind}", ...) gives it one'
             )
-        handle.name = next(free_names(own, taken))
+        handle.name = next(free_names(handle_kind, taken))
     return str(handle.name)
 
 
 def _check_target(kind: str, attribute: str, value: Any, given: dict[str, Any]) -> None:
-    """Whether a handle is of a kind that an attribute can refer to."""
+    """Raise if an attribute cannot refer to an element of the handle's kind."""
     said = given.get(REFERENCES[kind][attribute], 0)
     handles = [value] if is_element(value) else value if isinstance(value, list | tuple) else []
     says = said if kind == "tuple" and isinstance(said, list) else [said] * len(handles)

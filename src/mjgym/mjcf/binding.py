@@ -1,4 +1,4 @@
-"""Live arrays over several elements of a simulation, or over one, by their handles."""
+"""Live arrays over elements of a simulation, by their handles."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -17,21 +17,20 @@ from mjgym.util.suggestions import or_else
 class Bound:
     """Arrays of several elements: `bind(v, joints).qpos`, `bind(v, geoms).xpos`, ...
 
-    An attribute is a field of MjData or MjModel, under its own name or without the prefix of the
-    kind (`xpos` of geoms is `geom_xpos`, `range` of joints is `jnt_range`, `data` of sensors is
-    `sensordata`). Its shape is (*v.lead, n, ...) for n elements, in the order of the handles. Where
-    an element can have several numbers (`qpos` of a ball, `data` of a gyro) they follow one
-    another, in (*v.lead, total). Of a single handle the axis of the elements is missing.
+    An attribute is a field of MjData or MjModel, with or without the prefix of the kind (`xpos` of
+    geoms is `geom_xpos`, `range` of joints is `jnt_range`, `data` of sensors is `sensordata`). Its
+    shape is (*v.lead, n, ...) for n elements, in the order of the handles. Where an element can
+    have several numbers (`qpos` of a ball joint, `data` of a gyro) they are concatenated,
+    (*v.lead, total). For a single handle there is no element axis.
 
-    Where the elements lie at equal distances in the engine's array, as neighbours do, the array is
-    live: it shows what the simulation has at any time, and writing into it writes there. Elsewhere
-    it is a copy, made anew at each reading, and cannot be written into. Assignment to the attribute
-    (`bound.qpos = 0`) writes into the simulation in both cases.
+    Where the elements are evenly spaced in the engine's array, the array is a live view: it follows
+    the simulation, and writes go to the simulation. Elsewhere each access returns a read-only copy.
+    Assignment to the attribute (`bound.qpos = 0`) writes to the simulation in both cases.
 
     Raises:
         AttributeError: the elements have no such array; the message names the nearest.
-        ValueError: assignment of a wrong shape, or to a field of the model that all simulations of
-            a batch share.
+        ValueError: assignment of a wrong shape, or to a model field shared by all simulations of a
+            batch.
     """
 
     _view: View
@@ -51,7 +50,7 @@ class Bound:
         part = whole[index]
         if not live:
             part.flags.writeable = False
-        elif vars(self._view).get(field) is whole:  # it stays where it is
+        elif vars(self._view).get(field) is whole:  # a live array
             self.__dict__[name] = part
         return part
 
@@ -75,7 +74,7 @@ class Bound:
         return sorted({*super().__dir__(), *attributes(self._kind)})
 
     def _where(self, name: str) -> tuple[str, Any, bool]:
-        """The field of an attribute, the index of the elements in it, and whether that is live."""
+        """Field of an attribute, index of the elements in it, and whether it is a live view."""
         try:
             return self._indices[name]  # type: ignore[no-any-return]
         except KeyError:
@@ -88,7 +87,7 @@ class Bound:
         where, one = self._rows(name, size)
         lead = (slice(None),) * len(self._view.lead)
         live = not isinstance(where, np.ndarray)
-        # With an Ellipsis, the row of one number is an array of its own and not a number.
+        # The Ellipsis keeps a row of one number an array.
         index = (*lead, where, ...) if one else (*lead, where)
         self._indices[name] = field, index, live
         return field, index, live
@@ -111,18 +110,17 @@ def bind(simulation: Any, handles: Any) -> Bound:
     """The live arrays of elements in a simulation, or in all simulations of a batch.
 
     Names are looked up once, here. Bind before the simulation is stepped (in a task, anywhere in
-    its hooks), because a batch fills a derived field only from the first step after it has been
-    asked for.
+    its hooks): a batch fills a derived field only from the first step after its first use.
 
     Args:
         simulation: a view, as a task's hooks get it; a pair of MjModel and MjData; or an
             environment with a view (`env.unwrapped.view`) or with `model` and `data`.
-        handles: elements of one kind, of the spec that the model was compiled from or of a copy, in
-            the order that is wanted; or a single one.
+        handles: elements of one kind, of the spec that was compiled or of a copy, in the order
+            wanted; or a single one.
 
     Raises:
-        TypeError: what is given is no simulation, or no elements, or they are of several kinds.
-        ValueError: the model has no such element, or it has no name to find it by.
+        TypeError: not a simulation, not elements, or elements of several kinds.
+        ValueError: the model has no such element, or the element has no name.
     """
     view = _view(simulation)
     single = is_element(handles)
@@ -171,17 +169,17 @@ def _id(model: mujoco.MjModel, kind: str, handle: Element) -> int:
             " name it, or compile with mjcf.compile, which names all"
         )
     what = object_of(kind)
-    found = mujoco.mj_name2id(model, what, handle.name)
-    if found < 0:
+    index = mujoco.mj_name2id(model, what, handle.name)
+    if index < 0:
         count = getattr(model, KINDS[kind].count)
         known = [mujoco.mj_id2name(model, what, i) or "" for i in range(count)]
         near = or_else(handle.name, [name for name in known if name])
         raise ValueError(f"bind: the model has no {described(handle)}{near}")
-    return int(found)
+    return int(index)
 
 
 def _regular(rows: np.ndarray) -> Any:
-    """The slice that takes certain rows, or the rows where no slice does."""
+    """Row indices as a slice where they are evenly spaced."""
     if rows.size == 0:
         return slice(0, 0)
     first, last = int(rows[0]), int(rows[-1])

@@ -1,7 +1,7 @@
-"""Bounds of what a model file may ask for, checked before the engine allocates it.
+"""Limits on the size of a model file, checked before the engine allocates memory.
 
-A few bytes of MJCF can stand for any number of elements and bytes: nested `<replicate>`, height
-fields, textures. The engine takes them at their word.
+A few bytes of MJCF can ask for any number of elements and bytes (nested `<replicate>`, height
+fields, textures), and the engine does not check.
 """
 
 import math
@@ -11,15 +11,15 @@ from pathlib import Path
 from mjgym.mjcf.lint.reading import Malformed, Node, Problem, parse, read
 
 MOST_ELEMENTS = 1_000_000
-"""Elements of a model, copies included: a hundred times those of the largest known robots."""
+"""Elements of a model, copies included: a hundred times as many as in the largest known robots."""
 
 MOST_VALUES = 2**28
-"""Numbers of a height field, pixels of a texture, or points of a flexible body."""
+"""Values of a height field, pixels of a texture, or points of a flex."""
 
 MOST_DEPTH = 500
-"""Elements within each other; the engine reads them by recursion."""
+"""Nesting depth of elements, which the engine parses recursively."""
 
-# Sizes that an element's attributes ask for, as products of all their numbers.
+# Attributes that set an element's size: the product of all their numbers.
 _SIZES = {
     "hfield": ("nrow", "ncol"),
     "texture": ("width", "height"),
@@ -31,15 +31,15 @@ _TOTALS = ("nuserdata", "nkey", "nstack", "nconmax", "njmax")
 
 
 def require_bounded(file: Path) -> None:
-    """See that a model file, and what it includes and attaches, ask for no more than the bounds.
+    """Raise if a model file, with its includes and attached models, exceeds the limits.
 
-    A file that is no XML passes: the engine refuses it.
+    A file that is not XML passes: the engine refuses it.
 
     Args:
         file: MJCF or URDF.
 
     Raises:
-        ValueError: it asks for more; the message names file and line.
+        ValueError: it exceeds them; the message names file and line.
     """
     root, _ = read(file, {})
     if root is not None:
@@ -47,10 +47,10 @@ def require_bounded(file: Path) -> None:
 
 
 def require_bounded_text(text: str) -> None:
-    """See that MJCF in a text asks for no more than the bounds.
+    """Raise if MJCF text exceeds the limits.
 
     Raises:
-        ValueError: it asks for more; the message names the line.
+        ValueError: it exceeds them; the message names the line.
     """
     try:
         root = parse(text.encode(), Path("model.xml"))
@@ -65,7 +65,7 @@ def _raise(problem: Problem | None) -> None:
 
 
 def excess(root: Node) -> Problem | None:
-    """The first element with which a model asks for more than the bounds; None if none does."""
+    """The first element of a model that exceeds the limits, or None."""
     try:
         _count(root, frozenset())
     except _Excess as error:
@@ -80,22 +80,14 @@ class _Excess(Exception):
 
 
 def _count(root: Node, outer: frozenset[str]) -> float:
-    """Elements of a model, copies included.
-
-    Args:
-        root: of the model.
-        outer: the absolute paths of the models that attach it, which the engine refuses.
-
-    Raises:
-        _Excess: the model is beyond the bounds.
-    """
+    """Number of elements, copies included; `outer` are the absolute paths of attaching models."""
     attached = {
         node.attributes.get("name", ""): _count_file(node, outer)
         for node in root.walk()
         if node.tag == "model" and "file" in node.attributes
     }
     total = 0.0
-    left = [(root, 1.0, 1)]  # with the number of copies, and the depth
+    left = [(root, 1.0, 1)]  # number of copies, depth
     while left:
         node, copies, depth = left.pop()
         if depth > MOST_DEPTH:
@@ -126,7 +118,7 @@ def _count_file(node: Node, outer: frozenset[str]) -> float:
 
 
 def _product(node: Node, names: tuple[str, ...]) -> float:
-    """The product of all numbers in some attributes; what is none counts as 1."""
+    """Product of all numbers in some attributes; anything else counts as 1."""
     numbers = [word for name in names for word in node.attributes.get(name, "").split()]
     return math.prod(abs(_number(word)) for word in numbers)
 

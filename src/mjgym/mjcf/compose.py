@@ -1,4 +1,4 @@
-"""Plain functions that load, extend and cut a `mujoco.MjSpec`."""
+"""Functions that load and edit a `mujoco.MjSpec`."""
 
 from pathlib import Path
 from typing import Any
@@ -34,16 +34,15 @@ _ORIENTATIONS = ("quat", "euler", "axisangle", "xyaxes", "zaxis")
 
 
 def load(name: str | Path) -> Spec:
-    """A spec from MJCF.
+    """Load a spec from MJCF.
 
     Args:
-        name: one of the package's assets ("dmc/walker.xml"), or the path of a file anywhere.
+        name: one of the package's assets ("dmc/walker.xml"), or the path of any file.
 
     Raises:
         FileNotFoundError: there is neither; the message names the nearest assets.
-        ValueError: the engine refuses the file; the message says what is wrong in it, with file,
-            line and the nearest valid words, see `check`; or it asks for more than
-            `mjgym.mjcf.bounds` allow.
+        ValueError: the engine refuses the file (the message lists its errors with file, line and
+            the nearest valid words, see `check`), or it exceeds the limits of `mjgym.mjcf.bounds`.
     """
     watch()
     try:
@@ -62,26 +61,25 @@ def load(name: str | Path) -> Spec:
     return spec
 
 
-_REFERRED = ("material", "mesh", "hfield", "texture")  # assets, of which a handle tells no model
+_REFERRED = ("material", "mesh", "hfield", "texture")  # assets: a handle does not tell its model
 
 
 def add(parent: Any, kind: str, **attributes: Any) -> Any:
     """Add an element to a body or frame (or, for sensors and the like, to a spec).
 
-    Enumerations are given as MJCF spells them (`type="capsule"`), and where a name is expected, a
-    handle is taken as well: `add(spec, "actuator", type="position", target=knee, kp=20)`. A handle
-    also says what kind of thing it is, so that `trntype` or `objtype` need not be given; the name
-    of an actuator's target is looked up among joints, tendons, sites and bodies. A handle stands
-    for its element: `rename` and `attach` change the name wherever it has been written.
+    Enumerations are spelt as in MJCF (`type="capsule"`), and a handle can stand for a name:
+    `add(spec, "actuator", type="position", target=knee, kp=20)`. A handle also implies the kind of
+    the element, so `trntype` or `objtype` can be left out; the name of an actuator's target is
+    looked up among joints, tendons, sites and bodies. References follow when `rename` or `attach`
+    changes a name.
 
     An actuator's `type` ("motor", "position", "velocity", "muscle", ...) takes the parameters of
-    that type, as the engine's `set_to_...` names them. Of a row of numbers (`gear`, `friction`,
-    `gainprm`, `solref`, ...) the first ones can be given alone, and of a material's `textures` a
-    single one, which is its colour.
+    the engine's `set_to_...` method. Rows of numbers (`gear`, `friction`, `gainprm`, `solref`, ...)
+    may be shortened, and `textures` of a material may be a single one, its colour.
 
-    A default class is added with its `name` and the class above it as `default` (without it, the
-    model's main class). The path of a tendon is added to the tendon, in order: `add(tendon,
-    "joint", joint=hip, coef=2)`, `add(tendon, "site", site=tip)`, `add(tendon, "geom", geom=hull,
+    A default class is added with its `name` and the class above it as `default` (the model's main
+    class if left out). The path of a tendon is added to the tendon, in order: `add(tendon, "joint",
+    joint=hip, coef=2)`, `add(tendon, "site", site=tip)`, `add(tendon, "geom", geom=hull,
     sidesite=side)`, `add(tendon, "pulley", divisor=2)`.
 
     Args:
@@ -96,7 +94,7 @@ def add(parent: Any, kind: str, **attributes: Any) -> Any:
     Raises:
         ValueError: the parent takes no such element, an enumeration has no such word, the name is
             taken, or the engine refuses a value. Nothing has been added then.
-        TypeError: the element has no such attribute, or a value is of a wrong type.
+        TypeError: the element has no such attribute, or a value has a wrong type.
     """
     watch()
     if isinstance(parent, mujoco.MjsTendon):
@@ -113,21 +111,21 @@ def add(parent: Any, kind: str, **attributes: Any) -> Any:
         raise ValueError(f"nothing called {kind!r} can be added here{or_else(kind, kinds)}")
     if kind == "default":
         return _add_default(parent, attributes)
-    shortcut, own = split_shortcut(kind, attributes)
+    shortcut, rest = split_shortcut(kind, attributes)
     base = getattr(attributes.get("default"), kind, samples().get(kind))
-    given = resolved(kind, f"add_{kind}", own, parent if is_spec else None, shortcut, base)
-    if kind in _REFERRED and not given.get("name"):  # a handle to it must give a name
+    values = resolved(kind, f"add_{kind}", rest, parent if is_spec else None, shortcut, base)
+    if kind in _REFERRED and not values.get("name"):  # a handle to it must give a name
         taken = set(names(parent, kind))
-        stem = Path(given.get("file", "")).stem  # which the engine would call it
-        given["name"] = stem if stem and stem not in taken else next(free_names(kind, taken))
-    check_name(parent, "joint" if kind == "freejoint" else kind, given.get("name"))
+        stem = Path(values.get("file", "")).stem  # the engine's default name
+        values["name"] = stem if stem and stem not in taken else next(free_names(kind, taken))
+    check_name(parent, "joint" if kind == "freejoint" else kind, values.get("name"))
     if shortcut is None:
-        try_form(kind, f"add_{kind}", given)
+        try_form(kind, f"add_{kind}", values)
     else:
-        tried_with(kind, f"add_{kind}", given, shortcut)
-    element = method(**given)
-    if "info" not in given and not debugging():
-        element.info = ""  # it has its default class's line in a file
+        tried_with(kind, f"add_{kind}", values, shortcut)
+    element = method(**values)
+    if "info" not in values and not debugging():
+        element.info = ""  # the line of its default class in a file
     if shortcut is not None:
         apply_shortcut(element, shortcut)
     return element
@@ -136,19 +134,18 @@ def add(parent: Any, kind: str, **attributes: Any) -> Any:
 def assign(element: Any, **attributes: Any) -> None:
     """Change attributes of an element, with the words, handles and checks of `add`.
 
-    Numbers are taken as `add` takes them: `assign(geom, size=0.1)`. Of an orientation the one that
-    is given counts (`euler`, `axisangle`, `xyaxes`, `zaxis` or `quat`). The settings of a spec can
-    be assigned to as well: `assign(spec.option, integrator="implicitfast")`,
-    `assign(spec.compiler, conflict="merge")`.
+    Numbers are taken as in `add`: `assign(geom, size=0.1)`. An orientation (`euler`, `axisangle`,
+    `xyaxes`, `zaxis` or `quat`) replaces any other. Settings of a spec can be assigned too:
+    `assign(spec.option, integrator="implicitfast")`, `assign(spec.compiler, conflict="merge")`.
 
     Args:
         element: a handle, or a part of a spec (`spec.option`, `spec.compiler`, `spec.visual.map`).
-        **attributes: as in `add`; not `name`, for which there is `rename`.
+        **attributes: as in `add`; for `name` use `rename`.
 
     Raises:
         ValueError: an enumeration has no such word, or the engine refuses a value.
-        TypeError: there is no such attribute, or a value is of a wrong type. Nothing has been
-            changed in either case.
+        TypeError: there is no such attribute, or a value has a wrong type. Nothing has been changed
+            in either case.
     """
     watch()
     if not is_element(element):
@@ -162,20 +159,20 @@ def assign(element: Any, **attributes: Any) -> None:
         raise TypeError(
             f"{described(element)}: rename() changes names, and all that refers to them"
         )
-    shortcut, own = split_shortcut(kind, attributes)
-    given = resolved(kind, f"add_{kind}", own, None, shortcut, element)
-    made = tried_with(kind, f"add_{kind}", given, shortcut)
+    shortcut, rest = split_shortcut(kind, attributes)
+    values = resolved(kind, f"add_{kind}", rest, None, shortcut, element)
+    sample = tried_with(kind, f"add_{kind}", values, shortcut)
     if shortcut is not None:
         apply_shortcut(element, shortcut)
-    for attribute, value in given.items():
-        _copy_attribute(element, attribute, made, value)
+    for attribute, value in values.items():
+        _copy_attribute(element, attribute, sample, value)
 
 
 def word(element: Any, attribute: str) -> str:
     """An enumerated attribute as MJCF spells it: `word(geom, "type")` is "capsule".
 
     Raises:
-        TypeError: the attribute is no enumeration, or there is none of that name.
+        TypeError: there is no such attribute, or it is not an enumeration.
     """
     kind = kind_of(element) if is_element(element) else setting_kind(element)
     of = enumeration(kind, attribute, element)
@@ -192,8 +189,8 @@ def word(element: Any, attribute: str) -> str:
 def remove(spec: Spec, kind: str, *names: str) -> None:
     """Delete named elements.
 
-    A body takes with it everything in it and everything that refers to it or to what is in it.
-    What refers to an element of another kind must be removed too, or the model does not compile.
+    Deleting a body also deletes its contents and all references to it and to them. References to
+    elements of other kinds must be removed too, or the model does not compile.
 
     Raises:
         ValueError: there is no such kind, or no element of that kind and name; nothing has been
@@ -205,12 +202,12 @@ def remove(spec: Spec, kind: str, *names: str) -> None:
             raise ValueError(f"the model has no {kind} {name!r}{or_else(name, known)}")
     for name in names:
         element = getattr(spec, kind)(name)
-        if element is not None:  # or it has gone with a body before it
+        if element is not None:  # else deleted with its body
             spec.delete(element)
 
 
 def without_textures(spec: Spec) -> Spec:
-    """A copy of a spec that has no textures: the same physics in a fraction of the memory."""
+    """A copy of a spec without textures: the same physics in a fraction of the memory."""
     bare = spec.copy()
     for material in bare.materials:
         material.textures = [""] * len(material.textures)
@@ -229,14 +226,14 @@ def _add_default(spec: Spec, attributes: dict[str, Any]) -> Any:
     name = attributes.get("name")
     if not isinstance(name, str) or not name:
         raise TypeError(f"add_default: name: expected a string, got {name!r}")
-    made = spec.add_default(name, attributes.get("default") or spec.default)
-    if made is None:
+    default = spec.add_default(name, attributes.get("default") or spec.default)
+    if default is None:
         raise ValueError(f"default: the name {name!r} is taken")
-    return made
+    return default
 
 
 def _copy_attribute(element: Element, attribute: str, made: Element, value: Any) -> None:
-    """Give an element an attribute as the engine has set it on another."""
+    """Copy an attribute, as the engine has set it on `element`, to `made`."""
     inertial = attribute.startswith("i") and attribute[1:] in _ORIENTATIONS
     bare = attribute[1:] if inertial else attribute
     if bare in _ORIENTATIONS:
@@ -255,5 +252,5 @@ def _copy_attribute(element: Element, attribute: str, made: Element, value: Any)
 
 
 def _plain(value: Any) -> Any:
-    """A vector of the engine as a list; its other values as they are."""
+    """A vector of the engine as a list; other values unchanged."""
     return list(value) if type(value).__name__.endswith("Vec") else value

@@ -1,4 +1,4 @@
-"""Compile errors that say which element is wrong, where it is, and which line of Python made it."""
+"""Compile errors that name the faulty element, its path and the line of Python that made it."""
 
 import contextlib
 import functools
@@ -29,10 +29,10 @@ class CompileError(ValueError):
 
     Attributes:
         model: the model's name.
-        path: where the element is, e.g. "world > torso > geom 'foot'"; empty if the engine names
-            none.
-        line: where it was made, and where it was last changed, e.g. "scene.py:12", with its callers
-            if stacks are kept; empty if nobody has written that down, see `debug`.
+        path: of the element, e.g. "world > torso > geom 'foot'"; empty if the engine does not name
+            it.
+        line: where it was made and last changed, e.g. "scene.py:12", with callers if stacks are
+            kept; empty if not recorded, see `debug`.
     """
 
     def __init__(self, reason: str, model: str, path: str = "", line: str = "") -> None:
@@ -47,12 +47,12 @@ class CompileError(ValueError):
 
 
 def compile(spec: Spec) -> mujoco.MjModel:
-    """Compile a model, with names for the elements that have none, see `name_unnamed`.
+    """Compile a model, after naming its unnamed elements, see `name_unnamed`.
 
     Raises:
         CompileError: it does not compile. The message has the model's name, the path of the element
-            and, with `debug`, the lines of Python that made it and last changed it.
-        ValueError: the model is attached to another one, with which it is compiled.
+            and, with `debug`, the lines of Python that made and last changed it.
+        ValueError: the model is attached to another one and compiles with that.
     """
     watch()
     if spec.parent is not None:
@@ -67,10 +67,10 @@ def compile(spec: Spec) -> mujoco.MjModel:
 
 
 def _located(spec: Spec, error: ValueError) -> CompileError:
-    """An error of the compiler, with the element that it is about.
+    """An error of the compiler with the element it is about.
 
-    The engine repeats the element's `info` and says neither its kind nor where it is: compiled
-    again with a number there, it says which element it means.
+    The engine repeats the element's `info` but not its kind or place: compiled again with a number
+    in `info`, the error identifies the element.
     """
     parts = [(element, element.info) for element in _with_wraps(spec)]
     for number, (element, _) in enumerate(parts):
@@ -84,11 +84,11 @@ def _located(spec: Spec, error: ValueError) -> CompileError:
     finally:
         for element, info in parts:
             _write(element, info)
-    found = re.search(r"<element (\d+)>", message)
+    match = re.search(r"<element (\d+)>", message)
     reason = message.partition("\nElement ")[0].strip().removeprefix("Error: ")
-    if found is None:
+    if match is None:
         return CompileError(reason, spec.modelname)
-    element, info = parts[int(found[1])]
+    element, info = parts[int(match[1])]
     if is_element(element):
         return CompileError(reason, spec.modelname, path(element), info)
     tendon = next(t for t in spec.tendons if any(w is element for w in _wraps(t)))
@@ -108,7 +108,7 @@ def _wraps(tendon: Element) -> list[Element]:
 
 @functools.cache
 def watch() -> None:
-    """Turn `debug` on for good if the environment says so, at the first call only."""
+    """Turn `debug` on for good if the environment variable says so, at the first call only."""
     wanted = os.environ.get(ENVIRONMENT, "0")
     if wanted not in ("", "0"):
         _Patches.add(stack=wanted == STACK)
@@ -116,18 +116,18 @@ def watch() -> None:
 
 @contextlib.contextmanager
 def debug(*, stack: bool = False) -> Iterator[None]:
-    """Within the context, each element remembers the lines of Python that make and change it.
+    """Within the context, each element records the lines of Python that make and change it.
 
-    They are kept in the element's `info`, which the engine repeats in its errors, and are the lines
-    of the caller of this package. Assignments to attributes, `add`, `assign`, `attach` and
-    MjSpec's own methods are seen; a write into an array (`geom.size[0] = 1`) is not. Elements that
-    `load` reads remember their file and line. Without the context nothing is in place, and nothing
-    costs anything. The environment variable MJGYM_DEBUG_MJCF=1 does the same for a process from its
-    first `load`, `add`, `attach` or `compile`; MJGYM_DEBUG_MJCF=stack keeps whole stacks.
+    They are kept in the element's `info`, which the engine repeats in its errors, and are lines of
+    the caller of this package. Attribute assignments, `add`, `assign`, `attach` and MjSpec's
+    methods are recorded; a write into an array (`geom.size[0] = 1`) is not. Elements that `load`
+    reads record their file and line. Outside the context nothing is patched and there is no cost.
+    The environment variable MJGYM_DEBUG_MJCF=1 does the same for a process from its first `load`,
+    `add`, `attach` or `compile`; MJGYM_DEBUG_MJCF=stack keeps whole stacks.
 
     Args:
-        stack: keep the callers of each line too: "leg.py:7 in leg < robot.py:31 in robot < ...".
-            Where one function makes many elements, they tell which of its calls has made this one.
+        stack: record the callers too: "leg.py:7 in leg < robot.py:31 in robot < ...". They tell
+            which call of a function that makes many elements made this one.
     """
     _Patches.add(stack=stack)
     try:
@@ -137,10 +137,10 @@ def debug(*, stack: bool = False) -> Iterator[None]:
 
 
 class _Patches:
-    """Methods of the engine that `debug` replaces, with a count of its users."""
+    """Methods of the engine that `debug` replaces, with a count of active users."""
 
     wanted = 0
-    stacks = 0  # of those users, how many want whole stacks
+    stacks = 0  # number of users that want whole stacks
     originals: list[tuple[type, str, Any]] = []  # noqa: RUF012  (one for the process)
 
     @classmethod
@@ -161,8 +161,8 @@ class _Patches:
 
     @classmethod
     def _replace(cls, owner: type, name: str, remembers: Callable[[Any], Any]) -> None:
-        own = vars(owner).get(name)
-        cls.originals.append((owner, name, own))
+        original = vars(owner).get(name)
+        cls.originals.append((owner, name, original))
         setattr(owner, name, remembers(getattr(owner, name)))
 
     @classmethod
@@ -171,21 +171,21 @@ class _Patches:
         cls.stacks -= stack
         if cls.wanted:
             return
-        for owner, name, own in cls.originals:
-            if own is None:
+        for owner, name, original in cls.originals:
+            if original is None:
                 delattr(owner, name)
             else:
-                setattr(owner, name, own)
+                setattr(owner, name, original)
         cls.originals.clear()
 
 
 def debugging() -> bool:
-    """Whether elements remember their lines at present."""
+    """Whether elements record their lines at present."""
     return _Patches.wanted > 0
 
 
 def remember_file(spec: Spec, file: Path) -> None:
-    """Write a file's name in front of the lines that its parser has noted."""
+    """Put a file's name in front of the lines that the parser recorded."""
     for _, element in every(spec):
         _write(element, f"{file}, {element.info}" if element.info else str(file))
 
@@ -222,8 +222,8 @@ def _remembers_assignment(method: Any) -> Any:
 
 def _note_change(element: Element) -> None:
     line = _line()
-    made = element.info.partition(_CHANGED)[0]
-    _write(element, made if made == line else f"{made}{_CHANGED}{line}")
+    creation = element.info.partition(_CHANGED)[0]
+    _write(element, creation if creation == line else f"{creation}{_CHANGED}{line}")
 
 
 def _write(element: Element, info: str) -> None:
@@ -231,9 +231,9 @@ def _write(element: Element, info: str) -> None:
 
 
 def _line() -> str:
-    """The line outside this package and the engine's that is being run, with its callers if wanted.
+    """The current line outside this package and the engine, with its callers if wanted.
 
-    Callers end where Python's own machinery begins, which runs modules.
+    Callers end at Python's machinery that runs modules.
     """
     frame = sys._getframe(1)
     while frame.f_back is not None and frame.f_code.co_filename.startswith(_NOT_OURS):

@@ -1,4 +1,4 @@
-"""Kinds of elements of a `mujoco.MjSpec`, and their attributes that are words or names."""
+"""Kinds of elements of a `mujoco.MjSpec`, and their attributes that are enumerations or names."""
 
 import functools
 import operator
@@ -24,7 +24,7 @@ KINDS = (
 )
 _PLURALS = {"body": "bodies", "mesh": "meshes", "flex": "flexes", "equality": "equalities"}
 
-# Attributes that hold names, and of what: a kind, or the attribute that says the kind.
+# Attributes that hold names: the kind they refer to, or the attribute that says the kind.
 REFERENCES: dict[str, dict[str, str]] = {
     "geom": {"material": "material", "meshname": "mesh", "hfieldname": "hfield"},
     "site": {"material": "material", "meshname": "mesh"},
@@ -62,7 +62,7 @@ _LISTED: dict[tuple[str, str], Any] = {
     ("option", "solver"): mujoco.mjtSolver,
 }
 
-# Words of MJCF that the engine spells otherwise.
+# MJCF words that differ from the engine's enumerations.
 _SPELLINGS = {
     "E_POTENTIAL": "potential",
     "E_KINETIC": "kinetic",
@@ -92,7 +92,7 @@ def kind_of(element: Element) -> str:
     """The kind of an element: "body", "geom", "actuator", ...
 
     Raises:
-        TypeError: it is no element of a spec.
+        TypeError: not an element of a spec.
     """
     if not is_element(element):
         raise TypeError(f"expected an element of a MjSpec, got {type(element).__name__}")
@@ -110,7 +110,7 @@ def _is_handle(type_name: str) -> bool:
 
 
 def elements(spec: Spec, kind: str) -> list[Element]:
-    """All elements of a kind, the world among the bodies.
+    """All elements of a kind; bodies include the world.
 
     Raises:
         ValueError: there is no such kind; the message names the nearest.
@@ -126,7 +126,7 @@ def names(spec: Spec, kind: str) -> list[str]:
 
 
 def contents(spec: Spec) -> dict[str, list[Element]]:
-    """All elements by kind, of the kinds that there are; the world is among the bodies."""
+    """All elements by kind, without empty kinds; bodies include the world."""
     return {kind: listed for kind, listed in zip(KINDS, _lists(spec), strict=True) if listed}
 
 
@@ -138,7 +138,7 @@ def every(spec: Spec) -> Iterator[tuple[str, Element]]:
 
 
 def described(element: Element) -> str:
-    """An element in a message: "geom 'foot'"."""
+    """An element as messages name it: "geom 'foot'"."""
     return f"{kind_of(element)} {element.name!r}"
 
 
@@ -154,7 +154,7 @@ def path(element: Element) -> str:
 
 
 def root(element: Element) -> Element:
-    """The world body that an element of a kinematic tree is in."""
+    """The world body above an element of a kinematic tree."""
     body = element
     while (above := body.parent) is not None:
         body = above
@@ -176,16 +176,16 @@ def _words(enumeration: Hashable) -> dict[str, Any]:
 
 
 def enumeration(kind: str, attribute: str, part: Any = None) -> Any:
-    """The enumeration that an attribute takes its values from, or None.
+    """The enumeration of an attribute, or None.
 
     Args:
         kind: of an element, or the name of a part of a spec ("option").
-        attribute: of it.
-        part: what has the attribute, where it is no element.
+        attribute: its name.
+        part: the part of a spec that has the attribute, if not an element.
     """
-    found = _enumeration(kind, attribute)
-    if found is not None or part is None:
-        return found
+    enum = _enumeration(kind, attribute)
+    if enum is not None or part is None:
+        return enum
     of = type(getattr(part, attribute, None))
     return of if hasattr(of, "__members__") else None
 
@@ -197,7 +197,7 @@ def _enumeration(kind: str, attribute: str) -> Any:
 
 
 def from_word(kind: str, attribute: str, word: str, of: Any) -> Any:
-    """The member of an enumeration that a word of MJCF stands for, in capitals or not.
+    """The member of an enumeration for an MJCF word, in either case.
 
     Raises:
         ValueError: there is no such word; the message names the nearest.
@@ -212,7 +212,7 @@ def from_word(kind: str, attribute: str, word: str, of: Any) -> Any:
 
 
 def to_word(member: Any) -> str:
-    """The word of MJCF for a member of an enumeration."""
+    """The MJCF word for a member of an enumeration."""
     of: Any = type(member)
     return next(word for word, known in _words(of).items() if known == member)
 
@@ -221,9 +221,9 @@ def target_kinds(kind: str, attribute: str, said: Any) -> tuple[str, ...]:
     """The kinds that a name in an attribute can refer to.
 
     Args:
-        kind: of the element that refers.
+        kind: of the referring element.
         attribute: that holds the name.
-        said: value of the attribute that says the kind, where one does (`objtype`, `trntype`).
+        said: value of the attribute that says the kind, if any (`objtype`, `trntype`).
     """
     by = REFERENCES[kind][attribute]
     if by in KINDS:
@@ -239,16 +239,16 @@ def target_kinds(kind: str, attribute: str, said: Any) -> tuple[str, ...]:
 
 @functools.cache
 def samples() -> dict[str, Element]:
-    """An element of each kind with the engine's defaults, to look at."""
+    """A sample element of each kind with the engine's defaults."""
     spec = mujoco.MjSpec()
     body = spec.worldbody.add_body()
-    made = {kind: getattr(body, f"add_{kind}")() for kind in IN_TREE}
-    made |= {kind: getattr(spec, f"add_{kind}")() for kind in KINDS if kind not in IN_TREE}
-    return made
+    handles = {kind: getattr(body, f"add_{kind}")() for kind in IN_TREE}
+    handles |= {kind: getattr(spec, f"add_{kind}")() for kind in KINDS if kind not in IN_TREE}
+    return handles
 
 
 class _Scratch:
-    """A spec that nobody sees: a new one now and then, because deleting from it costs more."""
+    """A scratch spec, replaced now and then because deleting from it costs more."""
 
     enough = 256
     made = enough
@@ -272,14 +272,14 @@ def _signature(owner: type, method: str) -> tuple[str, ...]:
 
 
 def parameters(owner: type, method: str) -> tuple[str, ...]:
-    """The names of the arguments of one of the engine's methods, as it documents them."""
+    """Argument names of an engine method, from its documentation."""
     if method == "add_freejoint":
         return ("align", "group", "name")
     return _signature(owner, method)
 
 
 def try_form(kind: str, method: str, given: dict[str, Any]) -> None:
-    """See whether the engine takes attributes, as `tried` does: once for each form of them.
+    """Check that the engine takes attributes, as `tried` does, once for each form of them.
 
     Raises:
         TypeError, ValueError: it does not.
@@ -310,13 +310,13 @@ def _is_number(value: Any) -> bool:
 
 
 def tried(kind: str, method: str, given: dict[str, Any]) -> Element:
-    """An element in a spec that nobody sees, made with the given attributes.
+    """An element in a scratch spec with these attributes.
 
-    The engine checks sizes and types only after it has made an element. What it refuses here, it
-    has not put into anybody's model.
+    The engine checks sizes and types only after it has made an element; this keeps refused values
+    out of the user's model.
 
     Raises:
-        TypeError, ValueError: the engine takes no such values.
+        TypeError, ValueError: the engine refuses a value.
     """
     here = {k: v for k, v in given.items() if k not in ("name", "default", "plugin")}
     try:

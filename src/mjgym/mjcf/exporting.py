@@ -1,4 +1,4 @@
-"""Writing a model with all its files into a folder, from which plain MuJoCo loads it."""
+"""Export of a model with all its files to a folder that plain MuJoCo can load."""
 
 import posixpath
 import re
@@ -20,8 +20,8 @@ from mjgym.util import atomic
 _FOLDER = "assets"
 _WITH_FILES = ("mesh", "hfield", "texture", "skin")
 
-# Compiler settings that each attached model has for itself and a file has only once, with the
-# values that change nothing about a body whose inertia is written out.
+# Compiler settings that each attached model has for itself but a file has only once, with values
+# that leave a body with explicit inertia unchanged.
 _SETTINGS = {
     "inertiafromgeom": mujoco.mjtInertiaFromGeom.mjINERTIAFROMGEOM_AUTO,
     "boundmass": 0.0,
@@ -31,29 +31,28 @@ _SETTINGS = {
 }
 _RANGE = "inertiagrouprange"
 
-# What says where files lay and what the model has been compiled by.
+# Fields about file locations and compilation, not about the model.
 _NOT_THE_MODEL = frozenset({"paths", "npaths", "signature", "buffer", "nbuffer"})
 
 
 def export(spec: Spec, folder: str | Path) -> Path:
-    """Write a model into a folder: "<model name>.xml" and, in "assets", the files that it needs.
+    """Write a model to a folder: "<model name>.xml" and the files it needs in "assets".
 
-    The files come from the disk or from `spec.assets`, whatever folders the models that it is
-    composed of have them in. The XML holds every number exactly, in the way the model is written;
-    what has been written is loaded with `mujoco.MjModel.from_xml_path` and compared, field by
-    field, with what the spec compiles to.
+    Files come from the disk or from `spec.assets`, from the folders of each attached model. The XML
+    holds every number exactly. The export is loaded with `mujoco.MjModel.from_xml_path` and
+    compared, field by field, with the compiled spec.
 
     Args:
-        spec: the model; it gets names for its unnamed elements, see `name_unnamed`.
-        folder: new or empty; it is made if it is not there.
+        spec: the model; its unnamed elements are named, see `name_unnamed`.
+        folder: new or empty; created if missing.
 
     Returns:
         The path of the XML file.
 
     Raises:
-        FileExistsError: there is something in the folder.
+        FileExistsError: the folder is not empty.
         CompileError: the model does not compile.
-        ValueError: MJCF cannot say all that the spec holds; the message names the fields that would
+        ValueError: MJCF cannot express the whole spec; the message names the fields that would
             differ.
         OSError: the folder cannot be written to, or the disk is full.
 
@@ -81,7 +80,7 @@ def export(spec: Spec, folder: str | Path) -> Path:
 
 
 def _encode(spec: Spec, archive: Path) -> None:
-    """Write the engine's archive of a spec, with the numbers exactly as they are."""
+    """Write the engine's archive of a spec, with exact numbers."""
     bare = spec.copy()
     files.name_by_content(bare)
     bare.compiler.savecompiled = False
@@ -90,12 +89,12 @@ def _encode(spec: Spec, archive: Path) -> None:
         try:
             bare.encode(str(archive))
         except mujoco.FatalError:
-            # Models with different compiler settings are in it. The file has one place for those.
+            # It combines models with different compiler settings, which a file can hold only once.
             _encode_inertias(bare, archive)
 
 
 def _encode_inertias(spec: Spec, archive: Path) -> None:
-    """Write a spec whose bodies have their inertias, and free joints their alignment, spelt out."""
+    """Write a spec with explicit inertias of bodies and alignment of free joints."""
     aligns = [
         joint.compiler.alignfree
         if joint.align == mujoco.mjtAlignFree.mjALIGNFREE_AUTO
@@ -103,9 +102,7 @@ def _encode_inertias(spec: Spec, archive: Path) -> None:
         for joint in spec.joints
     ]
     for joint in spec.joints:
-        joint.align = (
-            mujoco.mjtAlignFree.mjALIGNFREE_FALSE
-        )  # the inertias in the bodies' own frames
+        joint.align = mujoco.mjtAlignFree.mjALIGNFREE_FALSE  # inertias in body frames
     compiled = spec.compile()
     for joint, align in zip(spec.joints, aligns, strict=True):
         joint.align = mujoco.mjtAlignFree(int(align))
@@ -118,7 +115,7 @@ def _encode_inertias(spec: Spec, archive: Path) -> None:
         body.ipos = compiled.body_ipos[i]
         body.iquat = compiled.body_iquat[i]
         body.ialt.type = mujoco.mjtOrientation.mjORIENTATION_QUAT
-    # A copy shares the settings of attached models with its original: they must be put back.
+    # A copy shares the settings of attached models with its original: restore them.
     compilers = {id(part.compiler): part.compiler for part in (spec.worldbody, *spec.bodies)}
     before = {
         key: {name: getattr(compiler, name) for name in _SETTINGS}
@@ -130,7 +127,7 @@ def _encode_inertias(spec: Spec, archive: Path) -> None:
             for name, value in _SETTINGS.items():
                 setattr(compiler, name, value)
             setattr(compiler, _RANGE, [0, 5])
-        spec.to_xml()  # which says why, if it cannot be written
+        spec.to_xml()  # raises with the reason
         spec.encode(str(archive))
     finally:
         for key, compiler in compilers.items():
@@ -177,16 +174,16 @@ def _free(name: str, taken: set[str]) -> str:
 
 
 def _differing(ours: Element, other: Element, prefix: str = "") -> list[str]:
-    """The names of the numbers and arrays in which two models differ, paths of files left out."""
-    found = []
+    """Names of the numbers and arrays in which two models differ, except file paths."""
+    names = []
     for name in dir(ours):
         if name.startswith("_") or name in _NOT_THE_MODEL or name.endswith("_pathadr"):
             continue
         a, b = getattr(ours, name), getattr(other, name)
         if name in ("opt", "vis", "stat") or (prefix and type(a).__module__.startswith("mujoco")):
-            found += _differing(a, b, f"{prefix}{name}.")
+            names += _differing(a, b, f"{prefix}{name}.")
         elif isinstance(a, bytes):
-            found += [prefix + name] * (a != b)
+            names += [prefix + name] * (a != b)
         elif isinstance(a, int | float | np.ndarray):
-            found += [prefix + name] * (not np.array_equal(a, b, equal_nan=True))
-    return found
+            names += [prefix + name] * (not np.array_equal(a, b, equal_nan=True))
+    return names

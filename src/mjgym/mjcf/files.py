@@ -1,4 +1,4 @@
-"""Files that a model holds in memory, under names that cannot be mistaken for others'."""
+"""Files that a model holds in memory, under names that cannot clash."""
 
 import hashlib
 import posixpath
@@ -9,12 +9,11 @@ _DIRECTORIES = (("meshes", "meshdir"), ("hfields", "meshdir"), ("textures", "tex
 
 
 def name_by_content(spec: Spec) -> None:
-    """Rename the files in `spec.assets`, and all that refers to them, by what is in them.
+    """Rename the files in `spec.assets`, and references to them, by a hash of their content.
 
-    The engine looks for a file in memory under its path and, if there is none, under its last name
-    in any folder, before it looks on the disk. Two models that are put together may both have a
-    "part.obj", in different folders or one of them on the disk; then one gets the other's. A name
-    that follows from the content ("part-3f2a91c0.obj") means the same thing everywhere.
+    The engine looks for a file in memory by its path, then by its base name in any folder, then on
+    the disk. So of two models with a "part.obj", one would get the other's. A name derived from the
+    content ("part-3f2a91c0.obj") is unique.
     """
     files: dict[str, bytes] = dict(spec.assets)
     if not files:
@@ -37,7 +36,7 @@ def name_by_content(spec: Spec) -> None:
 
 
 def take(spec: Spec) -> dict[str, bytes]:
-    """Empty `spec.assets`, and give what was in it."""
+    """Empty `spec.assets` and return its files."""
     files = dict(spec.assets)
     if files:
         replace(spec, {})
@@ -45,14 +44,14 @@ def take(spec: Spec) -> dict[str, bytes]:
 
 
 def replace(spec: Spec, files: dict[str, bytes]) -> None:
-    """Give a model other files."""
+    """Replace the files of a model."""
     assets = spec.assets  # a live dict; assigning one adds to it
     assets.clear()
     assets.update(files)
 
 
 def _renamed(files: dict[str, bytes], named: dict[str, bytes], folder: str, file: str) -> str:
-    """The new name of a file, which `named` then has where the engine looks for it."""
+    """The new name of a file, added to `named` at the path where the engine looks for it."""
     content = _content(files, folder, file)
     if content is None:  # it is on the disk
         return file

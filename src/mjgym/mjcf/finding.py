@@ -16,21 +16,18 @@ from mjgym.mjcf.elements import (
 )
 from mjgym.util.suggestions import or_else
 
-# What the names of an attached model begin with, by the model. A model that is attached by the
-# engine's own `attach` is not here: the engine does not say with what prefix.
+# Name prefixes of attached models. A model attached by the engine's own `attach` is missing: the
+# engine does not tell the prefix.
 _prefixes: weakref.WeakKeyDictionary[Spec, str] = weakref.WeakKeyDictionary()
 
 
 def remember_prefix(spec: Spec, prefix: str) -> None:
-    """Write down with what prefix a model has been attached."""
+    """Record the prefix that a model is attached with."""
     _prefixes[spec] = prefix
 
 
 def prefix_of(spec: Spec) -> str:
-    """The prefix of the names of an attached model; empty if it is not attached.
-
-    It grows with the models that the one it is attached to is attached to.
-    """
+    """The full prefix of the names of an attached model; empty if it is not attached."""
     prefix = ""
     while spec.parent is not None:
         prefix = _prefixes.get(spec, "") + prefix
@@ -39,11 +36,11 @@ def prefix_of(spec: Spec) -> str:
 
 
 def find(spec: Spec, kind: str, name: str) -> Element:
-    """The element of a kind that has a name.
+    """The element of a kind and name.
 
     Args:
-        spec: the model. One that `attach` has attached is searched by its own names, as they were
-            before, and by their present names.
+        spec: the model. A model attached with `attach` is searched by its original names and by its
+            present ones.
         kind: "body", "joint", "geom", "actuator", "mesh", ...; "default" for a default class.
         name: of the element; "world" is the world body.
 
@@ -51,20 +48,20 @@ def find(spec: Spec, kind: str, name: str) -> Element:
         ValueError: there is no such kind or name; the message names the nearest.
     """
     if kind == "default":
-        found = spec.find_default(name)
-        if found is None:
+        element = spec.find_default(name)
+        if element is None:
             raise ValueError(f"model {spec.modelname!r} has no default class {name!r}")
-        return found
-    elements(spec, kind)  # or there is no such kind
+        return element
+    elements(spec, kind)  # raises for an unknown kind
     if not isinstance(name, str) or not name:
         raise ValueError(f"{kind}: expected a name, got {name!r}")
     prefix, model = prefix_of(spec), spec
     while kind == "key" and model.parent is not None:
-        model = model.parent  # keyframes are merged into the model that the others are attached to
+        model = model.parent  # keyframes are merged into the root model
     for wanted in dict.fromkeys((prefix + name, name)):
-        found = getattr(model, kind)(wanted)
-        if found is not None:
-            return found
+        element = getattr(model, kind)(wanted)
+        if element is not None:
+            return element
     near = or_else(name, [known.removeprefix(prefix) for known in names(spec, kind)])
     raise ValueError(f"model {spec.modelname!r} has no {kind} {name!r}{near}")
 
@@ -75,45 +72,45 @@ def find_all(
     """All elements of a kind, in the order of the model.
 
     Args:
-        within: a model, or a body: what is in it and in the bodies below it.
-        kind: "body", "joint", "geom", "actuator", "mesh", ...; the world is not among the bodies,
-            nor is the given body.
-        exclude_attached: leave out what came with an attached model. The frame body that an
-            attached model hangs in, its free joint, and keyframes (which hold the state of the
-            whole model once they are merged) belong to the model that it is attached to.
+        within: a model, or a body, which is searched with the bodies below it.
+        kind: "body", "joint", "geom", "actuator", "mesh", ...; bodies exclude the world and
+            `within` itself.
+        exclude_attached: leave out elements of attached models. The frame body of an attached
+            model, its free joint, and merged keyframes (which hold the state of the whole model)
+            belong to the parent.
 
     Raises:
-        ValueError: there is no such kind, or none in a body; the message names the nearest.
+        ValueError: there is no such kind, or bodies do not hold it; the message names the nearest.
     """
     if isinstance(within, mujoco.MjSpec):
-        found = elements(within, kind)
+        items = elements(within, kind)
     elif kind in IN_TREE:
-        found = list(within.find_all(kind))
+        items = list(within.find_all(kind))
     else:
         known = IN_TREE if kind not in KINDS else ()
         hint = or_else(kind, known) if known else f"; it has {', '.join(IN_TREE)}"
         raise ValueError(f"a body has no elements called {kind!r}{hint}")
     if kind == "body":
-        found = [body for body in found if body.parent is not None]
+        items = [body for body in items if body.parent is not None]
     if exclude_attached:
-        own = within.compiler  # an attached element keeps the compiler settings of its own model
-        found = [element for element in found if element.compiler is own]
-    return found
+        compiler = within.compiler  # attached elements keep the settings of their model
+        items = [element for element in items if element.compiler is compiler]
+    return items
 
 
 def name_unnamed(spec: Spec) -> None:
-    """Give a name to each element that has none: "unnamed_geom_0", "unnamed_geom_1", ...
+    """Name each unnamed element: "unnamed_geom_0", "unnamed_geom_1", ...
 
-    `attach` and `compile` do so by themselves. Frames are left without: nothing refers to them in a
-    compiled model.
+    `attach` and `compile` do so themselves. Frames stay unnamed: nothing in a compiled model refers
+    to them.
     """
-    # Under the empty name the engine finds what has none, faster than Python lists everything.
+    # The engine looks up the empty name faster than Python lists all elements.
     unnamed = [kind for kind in KINDS if getattr(spec, kind)("") is not None]
     name_all({kind: elements(spec, kind) for kind in unnamed})
 
 
 def name_all(parts: dict[str, list[Element]]) -> dict[str, list[str]]:
-    """Name the unnamed among elements by kind; returns all their names."""
+    """Name the unnamed elements; returns all names by kind."""
     named = {}
     for kind, listed in parts.items():
         known = named[kind] = [element.name for element in listed]
@@ -126,7 +123,7 @@ def name_all(parts: dict[str, list[Element]]) -> dict[str, list[str]]:
 
 
 def free_names(kind: str, taken: Container[str]) -> Iterator[str]:
-    """Names for elements without one that are not taken."""
+    """Free names for unnamed elements."""
     for number in itertools.count():
         name = f"unnamed_{kind}_{number}"
         if name not in taken:

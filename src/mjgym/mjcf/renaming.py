@@ -1,4 +1,4 @@
-"""Renaming an element, and all that refers to it."""
+"""Renaming an element and all references to it."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -17,17 +17,17 @@ from mjgym.mjcf.elements import (
 
 
 def rename(spec: Spec, element: Any, name: str) -> None:
-    """Give an element another name, and let all that refers to it follow.
+    """Rename an element, and update all references to it.
 
     Args:
         spec: the model that the element is in.
-        element: its handle, which stays good.
+        element: its handle, which stays valid.
         name: the new one.
 
     Raises:
-        ValueError: the name is empty or taken, the element is not in the model, or the path of a
-            tendon runs over it: the engine cannot write another name there, so elements of such a
-            path must have their names before it is laid. Nothing has been changed then.
+        ValueError: the name is empty or taken, the element is not in the model, or it is on the
+            path of a tendon, which the engine cannot update: name such elements before laying the
+            path. Nothing has been changed then.
     """
     kind = kind_of(element)
     if kind == "default":
@@ -60,9 +60,9 @@ def _referring(spec: Spec) -> Iterable[tuple[str, Element]]:
     for kind, element in every(spec):
         if kind in REFERENCES:
             yield kind, element
-        own = getattr(element, "classname", None)
-        if own is not None:
-            classes[id(own)] = own
+        default_class = getattr(element, "classname", None)
+        if default_class is not None:
+            classes[id(default_class)] = default_class
     for default in classes.values():
         for kind in REFERENCES:
             if hasattr(default, kind):

@@ -15,10 +15,10 @@ def setting_kind(part: Any) -> str:
 
 
 def assign_setting(part: Any, attributes: dict[str, Any]) -> None:
-    """Change settings of a part of a spec; all of them, or none.
+    """Change settings of a part of a spec, all or nothing.
 
     Raises:
-        TypeError: there is no such setting, or a value is of a wrong type.
+        TypeError: there is no such setting, or a value has a wrong type.
         ValueError: an enumeration has no such word.
     """
     kind = setting_kind(part)

@@ -6,7 +6,7 @@ from mjgym.mjcf.attributes import name_of
 from mjgym.mjcf.elements import Element, described, is_element, kind_of
 from mjgym.util.suggestions import or_else
 
-# What the path of a tendon is made of: the handle or number, and what may come with it.
+# Elements of a tendon's path: the handle or number, and optional attributes.
 _WRAPS = {
     "joint": ("joint", "coef"),
     "site": ("site",),
@@ -16,7 +16,7 @@ _WRAPS = {
 
 
 def wrap(tendon: Element, kind: str, attributes: dict[str, Any]) -> Any:
-    """Lay the path of a tendon over one more thing."""
+    """Append an element to the path of a tendon."""
     if kind not in _WRAPS:
         raise ValueError(f"a tendon's path has no {kind!r}{or_else(kind, _WRAPS)}")
     known = _WRAPS[kind]

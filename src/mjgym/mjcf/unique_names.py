@@ -1,4 +1,4 @@
-"""The check that an element's name is free, without a list of all names."""
+"""A fast check that an element's name is free."""
 
 from collections import deque
 from typing import Any
@@ -9,7 +9,7 @@ from mjgym.mjcf.elements import Element
 
 
 def check_name(parent: Any, kind: str, name: Any) -> None:
-    """That no element has a name already: the engine says so only when it has made another."""
+    """Raise if a name is taken, which the engine reports only after it has added the element."""
     if not name:
         return
     if not isinstance(name, str):
@@ -23,11 +23,10 @@ def check_name(parent: Any, kind: str, name: Any) -> None:
 
 
 def _taken_in_tree(parent: Any, kind: str, name: str) -> bool:
-    """Whether an element of the tree that a body or frame is in has a name.
+    """Whether an element of the tree around a body or frame has a name.
 
-    The engine refuses to rename an element to a name that is taken, which it looks up a hundred
-    times faster than Python can compare the names; so one that is near is given that name for a
-    moment.
+    The engine refuses to rename an element to a name that is taken, and checks it a hundred times
+    faster than Python can compare names; so a nearby element is given the name for a moment.
     """
     one = _near(parent if isinstance(parent, mujoco.MjsBody) else parent.parent, kind)
     if one is None:
@@ -44,7 +43,7 @@ def _taken_in_tree(parent: Any, kind: str, name: str) -> bool:
 
 
 def _near(body: Element, kind: str) -> Element | None:
-    """Some element of a kind in the tree that a body is in, or None; the world is none."""
+    """An element of a kind in the tree around a body, except the world, or None."""
     while True:
         one = _in(body, kind)
         if one is not None or body.parent is None:
@@ -62,7 +61,7 @@ def _near(body: Element, kind: str) -> Element | None:
 
 
 def _in(body: Element, kind: str) -> Element | None:
-    """Some element of a kind directly in a body, or the body itself."""
+    """An element of a kind directly in a body, or the body itself, or None."""
     if kind == "body" and body.parent is not None:
         return body
     return getattr(body, f"first_{kind}")()

@@ -1,4 +1,4 @@
-"""MJCF of a model some of whose fields have been changed since it was compiled."""
+"""MJCF of a model with fields changed after compilation."""
 
 from collections.abc import Mapping
 
@@ -6,7 +6,7 @@ import mujoco
 import numpy as np
 from lxml import etree
 
-PREFIX = "episode/"  # of the names of the numbers that hold changed fields
+PREFIX = "episode/"  # prefix of the custom numbers
 
 
 def with_fields(
@@ -14,12 +14,12 @@ def with_fields(
     fields: Mapping[str, np.ndarray],
     extra: Mapping[str, np.ndarray] | None = None,
 ) -> str:
-    """A model as MJCF with changed fields, in its elements and, exactly, as custom numbers.
+    """MJCF of a model with changed fields, in its elements and, exactly, as custom numbers.
 
     Args:
         spec: the model; its elements take on the fields.
-        fields: of its MjModel by name, e.g. `geom_size`; of `bvh_aabb` the rows of bodies.
-        extra: numbers of no field, by name, that are kept beside them.
+        fields: of its MjModel by name, e.g. `geom_size`; for `bvh_aabb` the rows of bodies.
+        extra: other numbers, by name, stored beside them.
     """
     model = spec.compile()
     for name, values in fields.items():
@@ -34,6 +34,6 @@ def with_fields(
 
 
 def fields_of(model: mujoco.MjModel) -> dict[str, np.ndarray]:
-    """The changed fields in a model that was compiled from `with_fields`, flat, by name."""
+    """The changed fields of a model compiled from `with_fields`, flat, by name."""
     numbers = [model.numeric(i) for i in range(model.nnumeric)]
     return {n.name.removeprefix(PREFIX): n.data for n in numbers if n.name.startswith(PREFIX)}

@@ -25,25 +25,25 @@ class Observable:
     """Sensor model of an entry of an observation.
 
     An entry is read at the start of an episode and then every `update_interval` physics steps. A
-    reading is corrupted by the noise at once, and can be seen `delay` physics steps later. An
-    observation shows the `buffer_size` newest readings that can be seen, oldest first along a new
-    first axis if there are several; where an episode has not had so many yet, its first reading
-    stands in. Only what can still appear in an observation is read.
+    reading is corrupted by the noise at once, and visible `delay` physics steps later. An
+    observation shows the `buffer_size` newest visible readings, oldest first along a new first axis
+    if there are several; missing ones at the start of an episode are filled with its first reading.
+    Readings that cannot appear in an observation are not taken.
 
     Args:
-        source: what to read, see `mjgym.observe`; None for the task's own entry of that name.
+        source: the quantity to read, see `mjgym.observe`; None for the task's entry of that name.
         enabled: False leaves the entry out.
         update_interval: physics steps between two readings, at least 1, or a distribution of it.
         buffer_size: number of readings in an observation.
         delay: physics steps from a reading to the first observation that may show it, or a
-            distribution of it that has bounds.
-        noise: what corrupts a reading, see `mjgym.variation.noises`.
+            bounded distribution of it.
+        noise: that corrupts a reading, see `mjgym.variation.noises`.
         aggregator: joins the readings of an observation into one: "mean", "median", "min", "max",
             "sum", or a function that reduces an array along an `axis=`, as NumPy's do.
 
     Raises:
-        TypeError: an argument is of a wrong type; the message names it.
-        ValueError: an argument is out of its range or unknown; the message names it.
+        TypeError: an argument has a wrong type; the message names it.
+        ValueError: an argument is out of range or unknown; the message names it.
     """
 
     source: Quantity | Image | None = None
@@ -88,7 +88,7 @@ def _whole(value: Any) -> bool:
 
 
 def _check_steps(name: str, value: Any, least: int) -> None:
-    """A number of physics steps, or a distribution of one whose bounds are known."""
+    """Check a number of physics steps, or a distribution of one with known bounds."""
     if isinstance(value, Distribution):
         low, high = value.support
         if value.shape != ():

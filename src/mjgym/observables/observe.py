@@ -1,4 +1,4 @@
-"""Quantities of a model by name, as observations that a task does not have by itself.
+"""Quantities of a model by name, as observations that a task does not have itself.
 
     observe.body("torso").xpos[..., 2]
     observe.site("hand").xpos - observe.geom("ball").xpos
@@ -6,8 +6,8 @@
     observe.field("qvel")[..., :3]
     observe.image("egocentric", width=64, height=64)
 
-Each is an expression over the arrays of one simulation; evaluated on a batch, it gives the value of
-each.
+Each is an expression over the arrays of a simulation; on a batch, it gives the values of all its
+simulations.
 """
 
 import operator
@@ -32,10 +32,10 @@ _OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
 class Quantity:
     """An expression over the arrays of a simulation."""
 
-    __array_ufunc__ = None  # so that `array * quantity` asks the quantity
+    __array_ufunc__ = None  # so that `array * quantity` calls the quantity
 
     def __call__(self, v: View) -> Array:
-        """The value, an array that leads with `v.lead`.
+        """The value, an array with leading shape `v.lead`.
 
         Raises:
             ValueError: the model has no such element; the message names the nearest ones.
@@ -143,13 +143,13 @@ class _Operation(Quantity):
     right: Any
 
     def __call__(self, v: View) -> Array:
-        # A quantity of fewer dimensions broadcasts against the other as it does in one simulation.
+        # Broadcast dimensions as in one simulation, not against the batch dimension.
         sides = [side(v) if isinstance(side, Quantity) else side for side in self._sides]
         leads = [len(v.lead) if isinstance(side, Quantity) else 0 for side in self._sides]
-        own = [np.ndim(value) - lead for value, lead in zip(sides, leads, strict=True)]
+        ranks = [np.ndim(value) - lead for value, lead in zip(sides, leads, strict=True)]
         left, right = (
-            _widened(value, lead, max(own) - dimensions) if lead else value
-            for value, lead, dimensions in zip(sides, leads, own, strict=True)
+            _widened(value, lead, max(ranks) - dimensions) if lead else value
+            for value, lead, dimensions in zip(sides, leads, ranks, strict=True)
         )
         return _OPERATORS[self.symbol](left, right)
 
@@ -162,7 +162,7 @@ class _Operation(Quantity):
 
 
 def _widened(value: Array, lead: int, by: int) -> Array:
-    """An array with some dimensions of length 1 behind its leading ones."""
+    """An array with `by` dimensions of length 1 inserted after its leading ones."""
     shape = value.shape
     return value.reshape((*shape[:lead], *[1] * by, *shape[lead:])) if by else value
 
@@ -188,8 +188,7 @@ class Image:
         width: in pixels.
         height: in pixels.
         kind: "rgb", uint8 (height, width, 3), or "depth", float32 (height, width) in metres.
-        hidden_groups: groups of geoms (0 to 5) that it does not see, besides 3 to 5, which no
-            camera does.
+        hidden_groups: groups of geoms (0 to 5) to hide, besides 3 to 5, which are always hidden.
     """
 
     camera: str | int = 0
@@ -230,7 +229,7 @@ def tendon(name: str) -> Element:
 
 
 def camera(name: str) -> Element:
-    """A camera's pose: xpos, xmat; `image` gives what it sees."""
+    """A camera's pose: xpos, xmat; see `image` for its images."""
     return Element("camera", name)
 
 
@@ -249,4 +248,4 @@ def field(name: str) -> Quantity:
     return _Field(name)
 
 
-image = Image  # spelled as the other quantities are
+image = Image  # spelled like the other quantities

@@ -1,4 +1,4 @@
-"""When an entry is read and when a reading can be seen, in physics steps of an episode."""
+"""Times at which an entry is read and a reading becomes visible, in physics steps of an episode."""
 
 import math
 
@@ -32,19 +32,19 @@ class Fixed:
         self._substeps = substeps
         self._back = np.arange(observable.buffer_size)[::-1]
         self.size = observable.buffer_size + -(-delay // interval)
-        # A row for each phase that a control step may begin in, a column for each of its steps.
+        # A row for each phase at which a control step may begin, a column for each of its steps.
         self._phases = math.lcm(interval, substeps) // substeps
         begins = substeps * np.arange(self._phases)[:, None]
         time = begins + np.arange(1, substeps + 1)
-        seen_first = -(-(time + delay) // substeps) * substeps  # the first observation behind it
-        newer = (seen_first - delay) // interval - time // interval  # seen there as well
+        seen_first = -(-(time + delay) // substeps) * substeps  # the first observation after it
+        newer = (seen_first - delay) // interval - time // interval  # also visible then
         self._needed = (time % interval == 0) & (newer < observable.buffer_size)
 
     def seed(self, i: int, rng: np.random.Generator) -> None:
-        """Nothing is drawn."""
+        """Do nothing: nothing is random."""
 
     def restart(self, rows: np.ndarray, time: np.ndarray) -> None:
-        """Nothing is remembered."""
+        """Do nothing: there is no state."""
 
     def needed(self, time: np.ndarray) -> np.ndarray:
         """Mask of the next control step's readings that will be seen, (n, substeps) bool.
@@ -63,7 +63,7 @@ class Fixed:
         return place
 
     def shown(self, time: np.ndarray) -> np.ndarray:
-        """Slots of the readings that an observation shows, oldest first, (n, buffer_size)."""
+        """Slots of the readings in an observation, oldest first, (n, buffer_size)."""
         newest = (time - self._delay) // self._interval
         shown: np.ndarray = (newest[:, None] - self._back) % self.size
         return shown
@@ -73,14 +73,14 @@ class Fixed:
         return {}
 
     def restore(self, state: dict[str, np.ndarray], rows: np.ndarray) -> None:
-        """Go on from a state."""
+        """Continue from a state."""
 
 
 class Drawn:
-    """Random intervals or delays: the readings to come are planned as far ahead as matters.
+    """Random intervals or delays, with future readings planned as far ahead as needed.
 
-    A reading that arrives before an older one is shown before it can be; the older one is then
-    shown only if the buffer has room behind the newer.
+    A reading that arrives before an older one is shown first; the older one is then shown only if
+    the buffer has room behind the newer.
 
     Attributes:
         size: number of readings that must be kept.
@@ -95,23 +95,23 @@ class Drawn:
         self._buffer = observable.buffer_size
         self._streams = {"interval": Stream(interval, n, ()), "delay": Stream(delay, n, ())}
         longest = math.ceil(delay.support[1])
-        # A reading of the next control step can push another one out until it has arrived itself.
+        # A reading of the next control step can displace another one until it has arrived itself.
         self._ahead = 2 * substeps + longest
         shortest = max(1, round(interval.support[0]))
         self.size = self._buffer + -(-(self._ahead + longest + substeps) // shortest) + 2
         self._time = np.zeros((n, self.size), dtype=np.int64)
         self._arrival = np.zeros((n, self.size), dtype=np.int64)
         self._number = np.zeros((n, self.size), dtype=np.int64)
-        self._last = np.zeros(n, dtype=np.int64)  # number of the last reading that is planned
+        self._last = np.zeros(n, dtype=np.int64)  # number of the last planned reading
 
     def seed(self, i: int, rng: np.random.Generator) -> None:
         """Reseed a simulation's draws."""
-        for stream, own in zip(self._streams.values(), rng.spawn(2), strict=True):
-            stream.seed(i, own)
+        for stream, stream_rng in zip(self._streams.values(), rng.spawn(2), strict=True):
+            stream.seed(i, stream_rng)
 
     def restart(self, rows: np.ndarray, time: np.ndarray) -> None:
-        """Replan from the first reading of the given episodes, which is visible at once."""
-        back = np.arange(self.size) - self.size  # as if there had been others before
+        """Replan episodes from their first readings, which are visible at once."""
+        back = np.arange(self.size) - self.size  # as if preceded by others
         back[0] = 0
         self._number[rows] = back
         self._time[rows] = time[:, None] + np.minimum(back, 0)
@@ -120,7 +120,7 @@ class Drawn:
         self._plan(rows, time)
 
     def _plan(self, rows: np.ndarray, time: np.ndarray) -> None:
-        """Draw the readings of the given simulations until `_ahead` steps after a time."""
+        """Draw the readings of simulations until `_ahead` steps after a time."""
         while True:
             last = self._last[rows]
             at = self._time[rows, last % self.size]
@@ -142,7 +142,7 @@ class Drawn:
         n, begin = self._substeps, time[:, None]
         row, place = np.nonzero((self._time > begin) & (self._time <= begin + n))
         arrival = self._arrival[row, place]
-        # The first observation behind it, and the newer readings that are there by then.
+        # The first observation after its arrival, and the newer readings that have arrived by then.
         seen_first = -(-arrival // n) * n
         newer = self._number[row] > self._number[row, place][:, None]
         there = self._arrival[row] <= seen_first[:, None]
@@ -158,9 +158,9 @@ class Drawn:
         return place
 
     def shown(self, time: np.ndarray) -> np.ndarray:
-        """Slots of the readings that an observation shows, oldest first, (n, buffer_size)."""
-        seen = np.where(self._arrival <= time[:, None], self._number, -NEVER)
-        shown: np.ndarray = np.argsort(seen, axis=-1, kind="stable")[:, -self._buffer :]
+        """Slots of the readings in an observation, oldest first, (n, buffer_size)."""
+        arrived = np.where(self._arrival <= time[:, None], self._number, -NEVER)
+        shown: np.ndarray = np.argsort(arrived, axis=-1, kind="stable")[:, -self._buffer :]
         return shown
 
     def state(self, rows: np.ndarray) -> dict[str, np.ndarray]:
@@ -173,7 +173,7 @@ class Drawn:
         return state
 
     def restore(self, state: dict[str, np.ndarray], rows: np.ndarray) -> None:
-        """Go on from a state."""
+        """Continue from a state."""
         self._time[rows] = state["time"]
         self._arrival[rows] = state["arrival"]
         self._number[rows] = state["number"]

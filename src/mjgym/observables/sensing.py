@@ -1,4 +1,4 @@
-"""The readings behind an observation: taken when they are due, kept until they have been seen."""
+"""The readings behind an observation, taken when due and kept until shown."""
 
 import dataclasses
 from collections.abc import Callable, Iterator, Mapping
@@ -16,13 +16,13 @@ from mjgym.sim.views import View
 from mjgym.util.suggestions import did_you_mean
 
 Given: TypeAlias = Observable | Quantity | Image
-"""What a user may give for an entry: how it is read, or only what it reads."""
+"""A user's description of an entry: an observable, or only its source."""
 
 Evaluate: TypeAlias = Callable[[], dict[str, Array]]
-"""Gives the task's own entries at present."""
+"""Returns the task's entries at present."""
 
 Draw: TypeAlias = Callable[[Image, np.ndarray], np.ndarray]
-"""Gives pictures of some simulations, (len(rows), height, width, ...)."""
+"""Returns images of some simulations, (len(rows), height, width, ...)."""
 
 
 def merge(
@@ -31,13 +31,13 @@ def merge(
     """Merge the observables of a task with those of its user.
 
     Args:
-        entries: the task's own, by name.
-        own: what the task says about them, and more entries.
-        given: what the user says; it replaces what the task says, but for the source.
+        entries: the task's, by name.
+        own: the task's observables for them, and further entries.
+        given: the user's observables; they replace the task's, except for the source.
 
     Raises:
-        TypeError: a value is no observable.
-        ValueError: a name is neither an entry of the task nor has a source; the message names the
+        TypeError: a value is not an observable.
+        ValueError: a name is not an entry of the task and has no source; the message names the
             nearest ones.
     """
     if given is not None and not isinstance(given, Mapping):
@@ -80,8 +80,8 @@ class _Entry:
 
     Args:
         name: in the observation.
-        observable: how it is read.
-        sample: the value in one simulation, for its shape and kind of numbers.
+        observable: sensor model.
+        sample: the value in one simulation, for its shape and dtype.
         n: number of simulations.
         substeps: physics steps between two observations.
 
@@ -107,7 +107,7 @@ class _Entry:
         self._check(sample)
 
     def _check(self, sample: np.ndarray) -> None:
-        """Try the noise and the aggregator on a value: both may be functions of the user's."""
+        """Try the noise and the aggregator, which may be user functions, on a value."""
         noise = self.observable.noise
         if noise is not None:
             with _named("noise"):
@@ -138,14 +138,14 @@ class _Entry:
             self.noise.restore(rows, parts["noise"])
 
     def corrupt(self, values: np.ndarray, rows: np.ndarray) -> np.ndarray:
-        """The readings that some simulations take of their values, (len(rows), *shape)."""
+        """Add noise to the values of some simulations, (len(rows), *shape)."""
         noise = self.observable.noise
         if noise is None or self.noise is None:
             return values
         return self._like_readings(noise.combine(values, self.noise.take(rows)))
 
     def _like_readings(self, values: Any) -> np.ndarray:
-        """Pictures stay pictures: whole numbers within their range."""
+        """Readings in the entry's dtype; images are rounded and clipped."""
         kind = self.readings.dtype
         if kind.kind in "iu":
             ends = np.iinfo(kind)
@@ -153,7 +153,7 @@ class _Entry:
         return np.asarray(values, dtype=kind)
 
     def show(self, time: np.ndarray) -> np.ndarray:
-        """The entry as observations show it at a time, (n, ...)."""
+        """The entry in observations at a time, (n, ...)."""
         return self._join(self.readings[self._everyone, self.schedule.shown(time)])
 
     def _join(self, readings: np.ndarray) -> np.ndarray:
@@ -164,20 +164,20 @@ class _Entry:
 
 
 class Sensing:
-    """The observations of n simulations, some of whose entries are not read plainly.
+    """The observations of n simulations, some entries of which have sensor models.
 
     Args:
         observables: by entry, see `merge`.
-        entries: the task's own in one simulation, in their order.
+        entries: the task's in one simulation, in their order.
         view: of that simulation.
-        image_sample: a picture of no simulation, for its shape and kind of numbers.
+        image_sample: a blank image, for its shape and dtype.
         n: number of simulations.
         substeps: physics steps between two observations.
 
     Raises:
-        ValueError: a source names an element that the model does not have, or reads no array of
-            numbers, or a noise or an aggregator does not fit; the message names the entry and the
-            nearest elements.
+        ValueError: a source names a missing element or does not give an array of numbers, or a
+            noise or an aggregator does not fit; the message names the entry and the nearest
+            elements.
     """
 
     def __init__(
@@ -216,7 +216,7 @@ class Sensing:
         self._needed = np.zeros((n, substeps), dtype=bool)
 
     def read_entries(self) -> dict[str, tuple[Observable, bool]]:
-        """Entries of numbers that are not read plainly, and whether they show several readings."""
+        """Numeric entries with sensor models, and whether they show several readings."""
         return {
             name: (entry.observable, entry.shows_several)
             for name, entry in self._entries.items()
@@ -225,19 +225,19 @@ class Sensing:
 
     @property
     def images(self) -> dict[str, tuple[Image, int]]:
-        """The pictures among the entries, and how many an observation shows; 0 for just one."""
-        found = {}
+        """Images among the entries, and the number of readings they show; 0 for just one."""
+        images = {}
         for name, entry in self._entries.items():
             if isinstance(entry.observable.source, Image):
                 readings = entry.observable.buffer_size if entry.shows_several else 0
-                found[name] = (entry.observable.source, readings)
-        return found
+                images[name] = (entry.observable.source, readings)
+        return images
 
     def bind(self, view: View) -> None:
-        """Look at everything once, so that a batch fills it from now on.
+        """Read every source once, so that a batch fills its fields from now on.
 
         Raises:
-            ValueError: a batch does not offer what a source reads; the message names the entry.
+            ValueError: a batch does not offer a source; the message names the entry.
         """
         for entry in self._entries.values():
             source = entry.observable.source
@@ -247,20 +247,20 @@ class Sensing:
 
     def seed(self, i: int, rng: np.random.Generator) -> None:
         """Reseed a simulation's random streams, one for each entry."""
-        for entry, own in zip(self._entries.values(), rng.spawn(len(self._entries)), strict=True):
-            entry.seed(i, own)
+        for entry, child in zip(self._entries.values(), rng.spawn(len(self._entries)), strict=True):
+            entry.seed(i, child)
 
     def restart(
         self, rows: np.ndarray, time: np.ndarray, view: View, evaluate: Evaluate, draw: Draw
     ) -> None:
-        """Take the first readings of the given episodes.
+        """Take the first readings of new episodes.
 
         Args:
-            rows: which simulations.
+            rows: the simulations.
             time: physics steps of their episodes so far, (len(rows),).
             view: of all simulations.
-            evaluate: gives the task's entries.
-            draw: gives pictures.
+            evaluate: returns the task's entries.
+            draw: returns images.
         """
         own: dict[str, Array] = {}
         for entry in self._entries.values():
@@ -277,7 +277,7 @@ class Sensing:
         evaluate: Evaluate,
         draw: Draw,
     ) -> tuple[np.ndarray, dict[str, Array]]:
-        """An entry's values in some simulations, and the task's entries once they are known."""
+        """An entry's values in some simulations, and the task's entries once evaluated."""
         source = entry.observable.source
         if isinstance(source, Image):
             return draw(source, rows), own
@@ -290,11 +290,11 @@ class Sensing:
         return whole[rows], own
 
     def stops(self, time: np.ndarray, active: np.ndarray | None) -> list[int]:
-        """Before a control step: after which of its physics steps there is something to read.
+        """Physics steps of the next control step after which a reading is due.
 
         Args:
             time: physics steps of all episodes so far, (n,).
-            active: which simulations make the step, (n,) bool; None for all.
+            active: simulations that make the step, (n,) bool; None for all.
 
         Returns:
             Numbers of physics steps, less than `substeps`, ascending.
@@ -309,7 +309,7 @@ class Sensing:
         return (1 + np.flatnonzero(self._needed[:, :-1].any(axis=0))).tolist()
 
     def read(self, step: int, view: View, evaluate: Evaluate, draw: Draw) -> None:
-        """Take the readings that are due after a number of physics steps of a control step."""
+        """Take the readings that are due after `step` physics steps of a control step."""
         own: dict[str, Array] = {}
         for entry in self._entries.values():
             due = entry.needed[:, step - 1]
@@ -322,23 +322,23 @@ class Sensing:
             entry.readings[rows, place] = entry.corrupt(values, rows)
 
     def observe(self, time: np.ndarray, lead: tuple[int, ...], evaluate: Evaluate) -> Any:
-        """The entries that an observation shows, by name.
+        """The entries of an observation, by name.
 
         Args:
             time: physics steps of all episodes so far, (n,).
             lead: shape of the view, () or (n,).
-            evaluate: gives the task's entries.
+            evaluate: returns the task's entries.
         """
-        own = evaluate() if self._plain else {}
+        plain = evaluate() if self._plain else {}
         return {
             name: self._entries[name].show(time).reshape((*lead, *shape))
             if name in self._entries
-            else own[name]
+            else plain[name]
             for name, shape in self.shapes.items()
         }
 
     def state(self, rows: np.ndarray) -> dict[str, np.ndarray]:
-        """Copies of all that the next observations depend on, by "<entry>.<part>"."""
+        """Copies of everything the next observations depend on, by "<entry>.<part>"."""
         return {
             f"{name}.{part}": values
             for name, entry in self._entries.items()
@@ -346,7 +346,7 @@ class Sensing:
         }
 
     def restore(self, state: dict[str, np.ndarray], rows: np.ndarray) -> None:
-        """Go on from a state, or from those of its entries that are there."""
+        """Continue from a state, which may lack entries."""
         for name, entry in self._entries.items():
             present = entry.state(rows)
             entry.restore({p: state.get(f"{name}.{p}", v) for p, v in present.items()}, rows)
@@ -354,9 +354,9 @@ class Sensing:
 
 @contextmanager
 def _named(name: str) -> Iterator[None]:
-    """Put a name in front of the message of whatever goes wrong, be it in a user's function.
+    """Put the entry's name in front of error messages, including those of user functions.
 
-    The numbers do not matter yet: some are still zero.
+    Floating-point warnings are off: some values are still zero.
     """
     try:
         with np.errstate(all="ignore"):

@@ -1,4 +1,4 @@
-"""Random numbers for many simulations: each has its own generator, and draws come in blocks."""
+"""Random numbers for many simulations, each with a separate generator, drawn in blocks."""
 
 import math
 
@@ -7,16 +7,16 @@ import numpy as np
 from mjgym.util.generators import WORDS, decode, encode
 from mjgym.variation.distributions import Distribution, Shape
 
-# Draws come in blocks: a call of the generator costs as much as drawing a hundred numbers.
+# A call of the generator costs as much as drawing a hundred numbers.
 BLOCK = 128  # draws in a block, at most
-NUMBERS = 4096  # in a block, at most; the noise of pictures is drawn picture by picture
+NUMBERS = 4096  # in a block, at most; image noise is drawn one image at a time
 
 
 class Stream:
     """The draws of a distribution, one after the other for each simulation.
 
     Args:
-        distribution: what is drawn.
+        distribution: to draw from.
         n: number of simulations.
         shape: of one draw.
     """
@@ -27,7 +27,7 @@ class Stream:
         block = self._block = max(1, min(BLOCK, NUMBERS // max(1, math.prod(shape))))
         self._rngs = [np.random.default_rng(0) for _ in range(n)]
         self._before: list[np.ndarray] = [np.zeros(WORDS, np.uint64)] * n  # of the present blocks
-        # Simulations mostly draw at the same time: what they draw together lies together.
+        # Simulations mostly draw at the same time: these draws are adjacent.
         self._blocks = np.zeros((block, n, *shape))
         self._used = np.full(n, block)
         self._count = np.zeros(n, dtype=np.int64)  # of blocks
@@ -61,8 +61,8 @@ class Stream:
     def state(self, rows: np.ndarray) -> np.ndarray:
         """The state of the streams, to continue from, uint64 (len(rows), 8).
 
-        The generators' states before their present blocks, and how many draws and blocks there
-        have been: the blocks themselves are drawn again.
+        It holds the generators' states before their present blocks, and the numbers of draws and
+        blocks: the blocks themselves are redrawn.
         """
         words = np.empty((len(rows), WORDS + 2), dtype=np.uint64)
         for k, i in enumerate(rows.tolist()):
@@ -71,7 +71,7 @@ class Stream:
         return words
 
     def restore(self, rows: np.ndarray, state: np.ndarray) -> None:
-        """Go on where `state` was called."""
+        """Continue from a state."""
         for i, words in zip(rows.tolist(), state, strict=True):
             decode(self._rngs[i], words[:WORDS])
             used, count = (int(w) for w in words[WORDS:])

@@ -1,1 +1,1 @@
-"""Policies: what acts, networks in NumPy, those that come with the package."""
+"""Policies: networks in NumPy, and trained policies that come with the package."""

@@ -1,4 +1,4 @@
-"""Activations of perceptrons, by name: their formulae in NumPy."""
+"""Activations of perceptrons by name, in NumPy."""
 
 import math
 from collections.abc import Callable
@@ -19,7 +19,7 @@ def _silu(x: np.ndarray) -> np.ndarray:
 
 
 def _gelu(x: np.ndarray) -> np.ndarray:
-    """The approximation by a tanh (Hendrycks and Gimpel, 2016)."""
+    """The tanh approximation (Hendrycks and Gimpel, 2016)."""
     factor, cube = GELU
     return np.asarray(0.5 * x * (1 + np.tanh(factor * (x + cube * x * x * x))))
 

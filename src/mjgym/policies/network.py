@@ -1,4 +1,4 @@
-"""A trained policy as plain arrays: acting needs NumPy alone."""
+"""Trained policies as plain arrays, which act with NumPy alone."""
 
 import re
 from abc import ABC, abstractmethod
@@ -15,15 +15,15 @@ from mjgym.util import atomic, npz
 from mjgym.util.suggestions import or_else
 
 LAYER_NORM = 1e-5
-"""Added to the variance, as PyTorch's layer does."""
+"""Epsilon added to the variance, as in PyTorch's layer."""
 
 STRIDES = (2, 2, 2, 1)
-"""Of the convolutions that see pictures, whose kernels have 3 by 3 pixels."""
+"""Strides of the image encoder's convolutions, with 3 x 3 kernels."""
 
 GREY, WHITE = 127.5, 255.0
-"""What is subtracted from the channels of pictures, and by what they are divided."""
+"""Offset and divisor of image channels."""
 
-_ENCODER = "encoder/"  # before the names of its arrays
+_ENCODER = "encoder/"  # prefix of its arrays
 _MEMORY = "memory/"  # the same
 
 Arrays = dict[str, np.ndarray]
@@ -37,12 +37,12 @@ class PolicyError(ValueError):
 
 
 def begin(policy: Any, where: np.ndarray | None = None) -> None:
-    """Tell a policy that episodes begin: one that remembers observations forgets them.
+    """Tell a policy that episodes begin, so that it forgets past observations.
 
     Args:
         policy: with a method `restart`, as a task's scripted policy, with `begin`, or with neither.
-        where: of a batch, those that begin while the others go on, bool; None for all. A trained
-            policy has one past for the whole batch, and goes on then.
+        where: mask of the episodes in a batch that begin, bool; None for all. A trained policy has
+            one history for the whole batch, and ignores a mask.
     """
     if hasattr(policy, "restart"):
         policy.restart(where)
@@ -54,8 +54,9 @@ GOAL_ENTRIES = (OBSERVED, ACHIEVED, DESIRED)
 
 
 def joined(observation: Any) -> Any:
-    """Pictures of several cameras as one, with the channels of all, and a vector with its goals as
-    one vector; anything else as it is."""
+    """Images of several cameras joined along channels, and goal entries joined to one vector;
+    anything else unchanged.
+    """
     if not isinstance(observation, Mapping):
         return observation
     names = GOAL_ENTRIES if DESIRED in observation else observation
@@ -63,10 +64,10 @@ def joined(observation: Any) -> Any:
 
 
 class Acting(ABC):
-    """A policy whose every decision is taken for one control step or several.
+    """A policy that decides for one control step or several.
 
     Args:
-        repeat: control steps of a decision; those in between see no observation.
+        repeat: control steps per decision; observations in between are ignored.
     """
 
     mean: np.ndarray  # of the observations
@@ -74,7 +75,7 @@ class Acting(ABC):
     def __init__(self, repeat: int) -> None:
         self.repeat = repeat
         self._held: np.ndarray | None = None  # the last decision
-        self._left = 0  # control steps that it is still to be taken for
+        self._left = 0  # control steps left for it
 
     def begin(self) -> None:
         """Forget the past: the next observation begins an episode, in all rows."""
@@ -83,7 +84,7 @@ class Acting(ABC):
     def __call__(self, observation: Any) -> np.ndarray:
         """Actions within the bounds, for one observation or for several, (n, ...).
 
-        Pictures of several cameras are a dict of them.
+        Images of several cameras are a dict of them.
         """
         observation = np.asarray(joined(observation), np.float32)
         lead = observation.shape[: observation.ndim - self.mean.ndim]
@@ -96,10 +97,10 @@ class Acting(ABC):
 
     @abstractmethod
     def arrays(self) -> dict[str, Any]:
-        """All that it is made of, by name."""
+        """Its arrays by name."""
 
     def save(self, path: str | Path) -> None:
-        """Write it into one .npz file."""
+        """Write it to an .npz file."""
         with atomic.replacing(path) as part:
             np.savez(part, **self.arrays())
 
@@ -111,32 +112,31 @@ class Acting(ABC):
 class Policy(Acting):
     """The deterministic action of a perceptron, for one observation or many.
 
-    An action does not depend on how many are computed at once, to the bit: each row is a product of
-    its own.
+    An action does not depend on the batch size, to the bit: each row is a separate product.
 
     Args:
-        layers: with `weight` (outputs, inputs) and `bias`, linear, or with both of one shape
-            (width,), a layer normalisation, which the activation follows. Without normalisations,
-            it follows every layer but the last.
-        mean: of the observations, (size,); for pictures, (height, width, channels).
-        deviation: of the observations, by which they are divided, of the same shape.
-        low: bounds of an action, (action size,).
-        high: the same.
-        history: observations that it acts by.
-        encoder: of pictures: convolutions with `weight` (outputs, inputs, 3, 3) and `bias`, each
-            followed by a ReLU, then a linear layer and a normalisation, whose tanh the layers see.
-            Without, they see vectors.
+        layers: linear layers with `weight` (outputs, inputs) and `bias`, and layer normalisations,
+            with both of shape (width,), followed by the activation. Without normalisations, the
+            activation follows every layer but the last.
+        mean: of the observations, (size,); for images, (height, width, channels).
+        deviation: divisor of the observations, of the same shape.
+        low: lower bounds of an action, (action size,).
+        high: upper bounds.
+        history: number of observations per decision.
+        encoder: of images: convolutions with `weight` (outputs, inputs, 3, 3) and `bias`, each
+            followed by a ReLU, then a linear layer, a normalisation and a tanh. Without it,
+            observations are vectors.
         limit: in units of `deviation`, to which observations are clipped; None for no limit.
         memory: a gated recurrent unit with `weight_ih_l0`, `weight_hh_l0`, `bias_ih_l0` and
-            `bias_hh_l0`, which goes through the history from a state of zeros; the layers see its
-            last state. Without, they see the whole history.
-        chunk: actions that the layers give at once, the present one and those of the next steps.
-        ensembling: m of temporal ensembling (Zhao et al., 2023): of the actions that were proposed
-            for a step, at that step and before, the mean is taken, weighted by exp(-m i); i = 0 is
-            the oldest.
-        modes: of a Gaussian mixture: the layers give the means of each mode, then the logits of the
-            modes; the most probable one acts.
-        repeat: control steps of an action.
+            `bias_hh_l0`, run over the history from a zero state; the layers get its last state.
+            Without it, they get the whole history.
+        chunk: actions per output of the layers, for this step and the next ones.
+        ensembling: m of temporal ensembling (Zhao et al., 2023): the action of a step is the mean
+            of
+            all actions proposed for it, weighted by exp(-m i); i = 0 is the oldest.
+        modes: of a Gaussian mixture: the layers output the means of each mode, then the logits of
+            the modes; the most probable mode acts.
+        repeat: control steps per action.
         activation: of the layers, one of `activations.ACTIVATIONS`.
     """
 
@@ -182,7 +182,7 @@ class Policy(Acting):
         return np.asarray(action[0] if single else action)
 
     def encode(self, observation: np.ndarray) -> np.ndarray:
-        """Inputs of the layers, (n, inputs); histories end with these observations, (n, ...)."""
+        """Inputs of the layers, (n, inputs); these observations, (n, ...), end the histories."""
         x = (observation - self.mean) / self.deviation
         if self.limit is not None:
             x = np.clip(x, -self.limit, self.limit)
@@ -197,7 +197,7 @@ class Policy(Acting):
         return self._features(x) if self.encoder else x.reshape(len(x), -1)
 
     def _features(self, x: np.ndarray) -> np.ndarray:
-        """Features, (n, features), of scaled pictures, (n, [history,] height, width, channels)."""
+        """Features, (n, features), of scaled images, (n, [history,] height, width, channels)."""
         *convolutions, linear, norm = self.encoder
         x = x.reshape(len(x), -1, *self.mean.shape)
         x = np.moveaxis(x, 1, 3).reshape(*x.shape[:1], *x.shape[2:4], -1)
@@ -208,7 +208,7 @@ class Policy(Acting):
             columns = patches.reshape(n, height * width, -1)
             x = np.maximum(columns @ weight.reshape(len(weight), -1).T + layer["bias"], 0)
             x = x.reshape(n, height, width, -1)
-        x = np.moveaxis(x, 3, 1).reshape(len(x), 1, -1)  # each row a product of its own
+        x = np.moveaxis(x, 3, 1).reshape(len(x), 1, -1)  # each row a separate product
         x = x @ linear["weight"].T + linear["bias"]
         return np.asarray(np.tanh(_normalised(x, norm))[:, 0])
 
@@ -222,7 +222,7 @@ class Policy(Acting):
         return np.asarray(np.tanh(outputs))
 
     def ensembled(self, plan: np.ndarray) -> np.ndarray:
-        """The action of this step, (n, action size), by all plans that say one for it.
+        """The action of this step, (n, action size), averaged over all plans for it.
 
         Args:
             plan: actions of this step and of the next ones, (n, chunk * action size).
@@ -236,14 +236,14 @@ class Policy(Acting):
         ages = range(len(self._plans) - 1, -1, -1)
         weights = np.exp(-self.ensembling * np.arange(len(self._plans), dtype=np.float32))
         meant = zip(weights / weights.sum(), self._plans, ages, strict=True)
-        return np.asarray(sum(weight * made[:, age] for weight, made, age in meant))
+        return np.asarray(sum(weight * proposed[:, age] for weight, proposed, age in meant))
 
     def scaled(self, action: np.ndarray) -> np.ndarray:
-        """Actions within the bounds, of those within -1 and 1."""
+        """Actions scaled from -1 .. 1 to the bounds."""
         return np.asarray(self.low + (action + 1) / 2 * (self.high - self.low))
 
     def arrays(self) -> dict[str, Any]:
-        """All that it is made of, by name."""
+        """Its arrays by name."""
         about = {
             name: getattr(self, name) for name in ("mean", "deviation", "low", "high", "history")
         }
@@ -256,11 +256,11 @@ class Policy(Acting):
         return about | _named(self.layers) | encoder
 
     def rounded(self, unseen: np.ndarray | None = None) -> "Policy":
-        """The same with the numbers of its layers rounded to half precision.
+        """A copy with the layers rounded to half precision.
 
         Args:
-            unseen: inputs of the first layer that are always 0, whose weights become 0 too, (size,)
-                bool; None for none.
+            unseen: inputs of the first layer that are always 0, which get zero weights, (size,)
+                bool; None if there are no such inputs.
         """
         layers = [
             {name: x.astype(np.float16).astype(np.float32) for name, x in layer.items()}
@@ -280,11 +280,11 @@ def _normalised(x: np.ndarray, layer: dict[str, np.ndarray]) -> np.ndarray:
 def _recalled(memory: Arrays, x: np.ndarray) -> np.ndarray:
     """The state of a gated recurrent unit, (n, width), after histories, (n, history, size)."""
     hidden = memory["weight_hh_l0"].T
-    given = x @ memory["weight_ih_l0"].T + memory["bias_ih_l0"]
-    # Each row is a product of its own.
+    projected = x @ memory["weight_ih_l0"].T + memory["bias_ih_l0"]
+    # Each row is a separate product.
     state: np.ndarray = np.zeros((len(x), 1, len(hidden)), np.float32)
     for k in range(x.shape[1]):
-        reset, update, new = np.split(given[:, k : k + 1], 3, -1)
+        reset, update, new = np.split(projected[:, k : k + 1], 3, -1)
         r, u, n = np.split(state @ hidden + memory["bias_hh_l0"], 3, -1)
         reset, update = 1 / (1 + np.exp(-(reset + r))), 1 / (1 + np.exp(-(update + u)))
         state = (1 - update) * np.tanh(new + reset * n) + update * state
@@ -292,13 +292,13 @@ def _recalled(memory: Arrays, x: np.ndarray) -> np.ndarray:
 
 
 class Valuation:
-    """Mean value that an agent's critics give to actions.
+    """Mean value of actions over an agent's critics.
 
     Args:
-        bodies: layers of each critic, as a policy's.
+        bodies: layers of each critic, as in a policy.
         weights: of a critic's outputs in its value, (heads, outputs of a head).
-        distribution: whether the outputs are logits of probabilities, which the weights are for.
-        activation: of the layers, as a policy's.
+        distribution: whether the outputs are logits of a distribution, averaged with the weights.
+        activation: of the layers, as in a policy.
     """
 
     def __init__(
@@ -324,12 +324,12 @@ class Valuation:
         return values / len(self.bodies)
 
     def save(self, path: str | Path) -> None:
-        """Write it into one .npz file."""
+        """Write it to an .npz file."""
         with atomic.replacing(path) as part:
             np.savez(part, **self.arrays())
 
     def arrays(self) -> dict[str, Any]:
-        """All that it is made of, by name."""
+        """Its arrays by name."""
         arrays: dict[str, Any] = {"weights": self.weights, "distribution": self.distribution}
         if self.activation != "relu":
             arrays["activation"] = self.activation
@@ -339,15 +339,15 @@ class Valuation:
 
 
 class EnsemblePolicy(Acting):
-    """Several agents together: each proposes an action, the one of highest mean Q is taken.
+    """Several agents: each proposes an action, and the one with the highest mean Q is taken.
 
-    The mean is that over the agents' critics. Without critics, the mean of the actions is taken;
-    with a temperature, their mean weighted by softmax(mean Q / temperature).
+    The mean is over the agents' critics. Without critics, the mean of the actions is taken; with a
+    temperature, their mean weighted by softmax(mean Q / temperature).
 
     Args:
         policies: of the agents.
-        valuations: of the agents' critics; none for the mean of the actions.
-        temperature: of the weights, in units of value; None for the one of highest mean Q.
+        valuations: of the agents' critics; empty for the mean of the actions.
+        temperature: of the weights, in units of value; None for the highest mean Q.
     """
 
     def __init__(
@@ -378,7 +378,6 @@ class EnsemblePolicy(Acting):
         return np.asarray(action[0] if single else action)
 
     def _chosen(self, proposed: np.ndarray, inputs: list[np.ndarray]) -> np.ndarray:
-        """The chosen actions, (n, size), out of (n, agents, size)."""
         if not self.valuations:
             return np.asarray(proposed.mean(1))
         values = np.zeros(proposed.shape[:2], np.float32)
@@ -393,11 +392,11 @@ class EnsemblePolicy(Acting):
         return np.asarray((weights[..., None] * proposed).sum(1))
 
     def arrays(self) -> dict[str, Any]:
-        """All that it is made of, by name."""
+        """Its arrays by name."""
         arrays: dict[str, Any] = {}
         for k, agent in enumerate(self.policies):
-            own = agent.arrays() | (self.valuations[k].arrays() if self.valuations else {})
-            arrays |= {f"agent{k}/{name}": array for name, array in own.items()}
+            agent_arrays = agent.arrays() | (self.valuations[k].arrays() if self.valuations else {})
+            arrays |= {f"agent{k}/{name}": array for name, array in agent_arrays.items()}
         if self.temperature is not None:
             arrays["temperature"] = self.temperature
         return arrays
@@ -407,7 +406,7 @@ AnyPolicy = Policy | EnsemblePolicy
 
 
 def load(path: str | Path) -> AnyPolicy:
-    """The policy of a file that `save` wrote.
+    """Load a policy from a file written by `save`.
 
     Raises:
         OSError: it cannot be read.
@@ -418,7 +417,7 @@ def load(path: str | Path) -> AnyPolicy:
         agents = _parts(arrays, "agent")
         if not agents:
             return _policy(arrays)
-        valued = [own for own in agents if "distribution" in own]
+        valued = [agent for agent in agents if "distribution" in agent]
         temperature = _number(arrays, "temperature") if "temperature" in arrays else None
         if valued and len(valued) < len(agents):
             raise PolicyError("some of its agents have critics, others have none")
@@ -433,11 +432,11 @@ def load(path: str | Path) -> AnyPolicy:
 
 
 def load_valuation(path: str | Path) -> Valuation:
-    """The critics of a file that `Valuation.save` wrote.
+    """Load critics from a file written by `Valuation.save`.
 
     Raises:
         OSError: it cannot be read.
-        PolicyError: it holds none, or damaged ones.
+        PolicyError: it holds no critics, or damaged ones.
     """
     try:
         return _valuation(npz.read(path, _is_known, _MOST_BYTES))
@@ -462,16 +461,11 @@ _KNOWN = re.compile(
 
 
 def _is_known(name: str) -> bool:
-    """Whether an array's name is one that policies and critics have."""
     return _KNOWN.fullmatch(name) is not None
 
 
 def _finite(name: str, array: np.ndarray) -> np.ndarray:
-    """The array, if it holds finite real numbers.
-
-    Raises:
-        PolicyError: it does not.
-    """
+    """The array, or PolicyError if it does not hold finite real numbers."""
     if array.dtype.kind not in "biuf":
         raise PolicyError(f"{name} holds no real numbers but {array.dtype}")
     if not np.isfinite(array).all():
@@ -480,12 +474,7 @@ def _finite(name: str, array: np.ndarray) -> np.ndarray:
 
 
 def _number(arrays: Arrays, name: str, usual: float | None = None) -> float:
-    """A single finite number; a default where there is none.
-
-    Raises:
-        KeyError: there is none, and no default.
-        PolicyError: it is no such number.
-    """
+    """A single finite number, or the default; KeyError without one."""
     if name not in arrays and usual is not None:
         return float(usual)
     if arrays[name].size != 1:
@@ -494,12 +483,7 @@ def _number(arrays: Arrays, name: str, usual: float | None = None) -> float:
 
 
 def _whole(arrays: Arrays, name: str, usual: int | None = None) -> int:
-    """A whole number from 1 to the largest that is taken.
-
-    Raises:
-        KeyError: there is none, and no default.
-        PolicyError: it is no such number.
-    """
+    """A whole number from 1 to the limit, or the default; KeyError without one."""
     value = _number(arrays, name, usual)
     if not (value.is_integer() and 1 <= value <= _MOST):
         raise PolicyError(f"{name} must be a whole number from 1 to {_MOST:,}, not {value:g}")
@@ -554,11 +538,7 @@ def _policy(arrays: dict[str, np.ndarray]) -> Policy:
 
 
 def _require_seeing(encoder: Layers, shape: tuple[int, ...], history: int) -> None:
-    """Check that the layers of an encoder follow on each other and on pictures.
-
-    Raises:
-        PolicyError: they do not.
-    """
+    """Raise PolicyError unless an encoder's layers fit each other and the images."""
     *convolutions, linear, norm = encoder
     if len(shape) != 3 or len(convolutions) != len(STRIDES):
         raise PolicyError(f"its encoder of {len(convolutions)} convolutions sees no {shape}")
@@ -576,21 +556,13 @@ def _require_seeing(encoder: Layers, shape: tuple[int, ...], history: int) -> No
 
 
 def _require_alike(policies: list[Policy]) -> None:
-    """Check that the agents of an ensemble see and do the same.
-
-    Raises:
-        PolicyError: they do not.
-    """
+    """Raise PolicyError unless the agents of an ensemble have equal observations and actions."""
     if len({(p.mean.shape, p.low.shape, p.repeat) for p in policies}) > 1:
         raise PolicyError("its agents see or do not the same")
 
 
 def _activation(arrays: Arrays) -> str:
-    """The activation of the layers.
-
-    Raises:
-        PolicyError: there is none of that name.
-    """
+    """The activation of the layers; PolicyError if it is unknown."""
     name = str(arrays.get("activation", "relu"))
     if name not in ACTIVATIONS:
         raise PolicyError(f"there is no activation {name!r}{or_else(name, ACTIVATIONS)}")
@@ -598,11 +570,7 @@ def _activation(arrays: Arrays) -> str:
 
 
 def _width(memory: Arrays, size: int) -> int:
-    """Numbers in the state of a gated recurrent unit.
-
-    Raises:
-        PolicyError: it does not take observations of this size.
-    """
+    """State size of a gated recurrent unit; PolicyError if it does not fit the observations."""
     width = memory["weight_hh_l0"].shape[-1]
     shapes = {
         "weight_ih_l0": (3 * width, size),
@@ -616,7 +584,7 @@ def _width(memory: Arrays, size: int) -> int:
 
 
 def _valuation(arrays: dict[str, np.ndarray]) -> Valuation:
-    bodies = [_layers(own) for own in _parts(arrays, "critic")]
+    bodies = [_layers(critic) for critic in _parts(arrays, "critic")]
     distribution = bool(_number(arrays, "distribution"))
     weights = _finite("weights", arrays["weights"])
     if not bodies or weights.ndim != 2:
@@ -630,12 +598,12 @@ def _valuation(arrays: dict[str, np.ndarray]) -> Valuation:
 def _parts(arrays: dict[str, np.ndarray], kind: str) -> list[dict[str, np.ndarray]]:
     """The arrays of "kind0/", "kind1/" and so on."""
     parts: list[dict[str, np.ndarray]] = []
-    while own := {
+    while part := {
         key.partition("/")[2]: array
         for key, array in arrays.items()
         if key.startswith(f"{kind}{len(parts)}/")
     }:
-        parts.append(own)
+        parts.append(part)
     return parts
 
 
@@ -644,21 +612,17 @@ def _named(layers: list[dict[str, np.ndarray]]) -> dict[str, np.ndarray]:
 
 
 def _layers(arrays: dict[str, np.ndarray]) -> list[dict[str, np.ndarray]]:
-    """The layers "0.weight", "0.bias", "1.weight" and so on.
-
-    Raises:
-        PolicyError: one is missing, or is not like those before and after it.
-    """
-    found: dict[int, dict[str, np.ndarray]] = {}
+    """The layers "0.weight", "0.bias", "1.weight" and so on; PolicyError if they do not fit."""
+    numbered: dict[int, dict[str, np.ndarray]] = {}
     for key, array in arrays.items():
         index, dot, name = key.partition(".")
         if dot and index.isdigit():
             _finite(key, array)
             single = array.astype(np.float32) if array.dtype == np.float16 else array
-            found.setdefault(int(index), {})[name] = single
-    if sorted(found) != list(range(len(found))):
-        raise PolicyError(f"its layers are {sorted(found)}")
-    layers = [found[k] for k in range(len(found))]
+            numbered.setdefault(int(index), {})[name] = single
+    if sorted(numbered) != list(range(len(numbered))):
+        raise PolicyError(f"its layers are {sorted(numbered)}")
+    layers = [numbered[k] for k in range(len(numbered))]
     for k, layer in enumerate(layers):
         whole = set(layer) == {"weight", "bias"} and all(x.ndim for x in layer.values())
         if not whole or len(layer["bias"]) != len(layer["weight"]):
@@ -667,11 +631,7 @@ def _layers(arrays: dict[str, np.ndarray]) -> list[dict[str, np.ndarray]]:
 
 
 def _require_fitting(layers: list[dict[str, np.ndarray]], inputs: int, outputs: int) -> None:
-    """Check that the layers of a perceptron follow on each other.
-
-    Raises:
-        PolicyError: they do not.
-    """
+    """Raise PolicyError unless the layers of a perceptron fit each other."""
     size = inputs
     for k, layer in enumerate(layers):
         if layer["weight"].shape[1:] not in ((), (size,)) or layer["bias"].ndim != 1:

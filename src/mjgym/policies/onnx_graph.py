@@ -1,4 +1,4 @@
-"""A policy as a graph of ONNX, for programs and machines without Python."""
+"""Policies as ONNX graphs, for programs and machines without Python."""
 
 import importlib.util
 from typing import Any
@@ -9,17 +9,17 @@ from mjgym.policies.activations import GELU, LEAK
 from mjgym.policies.network import LAYER_NORM, STRIDES, AnyPolicy, Layers, Policy, PolicyError
 from mjgym.util.packaged import install
 
-OPSET = 17  # the first with layer normalisation
+OPSET = 17  # the first one with layer normalisation
 INPUT, OUTPUT = "observation", "action"
 INSTALL = install("onnx")
 
 
 def graph_of(policy: AnyPolicy, name: str) -> Any:
-    """The policy as a model of ONNX, `onnx.ModelProto`, all of whose numbers are float32.
+    """The policy as an `onnx.ModelProto` in float32.
 
-    Its input `observation` is (n, size), or (n, history, size) with the newest last where the
-    policy acts by a history; of pictures (n, [history,] height, width, channels). Its output
-    `action` is (n, action size), within the bounds.
+    Its input `observation` is (n, size), or (n, history, size) with the newest last if the policy
+    has a history; for images (n, [history,] height, width, channels). Its output `action` is
+    (n, action size), within the bounds.
 
     Args:
         policy: of one agent.
@@ -55,7 +55,7 @@ def graph_of(policy: AnyPolicy, name: str) -> Any:
 
     make, number = onnx.helper, onnx.TensorProto.FLOAT
     shape = ["n", *history, *policy.mean.shape]
-    made = make.make_graph(
+    graph_proto = make.make_graph(
         graph.nodes,
         name,
         [make.make_tensor_value_info(INPUT, number, shape)],
@@ -63,7 +63,7 @@ def graph_of(policy: AnyPolicy, name: str) -> Any:
         graph.constants,
     )
     opset = make.make_operatorsetid("", OPSET)
-    model = make.make_model(made, opset_imports=[opset], producer_name="mjgym", ir_version=8)
+    model = make.make_model(graph_proto, opset_imports=[opset], producer_name="mjgym", ir_version=8)
     onnx.checker.check_model(model, full_check=True)
     return model
 
@@ -76,7 +76,7 @@ class _Graph:
         self.constants: list[Any] = []
 
     def add(self, kind: str, *inputs: str, output: str = "", **attributes: Any) -> str:
-        """Add a node; its output's name."""
+        """Add a node; returns the name of its output."""
         import onnx
 
         output = output or f"{kind.lower()}{len(self.nodes)}"
@@ -84,7 +84,7 @@ class _Graph:
         return output
 
     def constant(self, value: Any) -> str:
-        """Add a constant; its name."""
+        """Add a constant; returns its name."""
         import onnx
 
         name = f"constant{len(self.constants)}"
@@ -98,12 +98,12 @@ class _Graph:
         return self.add("Gemm", x, weight, bias, transB=1)
 
     def normalised(self, x: str, layer: dict[str, np.ndarray]) -> str:
-        """A layer normalisation."""
+        """Add a layer normalisation."""
         weight, bias = self.constant(layer["weight"]), self.constant(layer["bias"])
         return self.add("LayerNormalization", x, weight, bias, epsilon=LAYER_NORM)
 
     def perceptron(self, x: str, layers: Layers, activation: str) -> str:
-        """The activation follows each normalisation or, without any, each layer but the last."""
+        """Add layers; the activation follows the norms or, without any, all layers but the last."""
         norms = any(layer["weight"].ndim == 1 for layer in layers)
         for layer in layers[:-1]:
             is_norm = layer["weight"].ndim == 1
@@ -113,7 +113,7 @@ class _Graph:
         return self.linear(x, layers[-1])
 
     def activated(self, x: str, activation: str) -> str:
-        """An activation, as `activations` has it; opset 17 has neither SiLU nor GELU."""
+        """Add an activation of `activations`; opset 17 has neither SiLU nor GELU."""
         if activation == "silu":
             return self.add("Mul", x, self.add("Sigmoid", x))
         if activation == "gelu":
@@ -127,10 +127,10 @@ class _Graph:
         return self.add({"relu": "Relu", "elu": "Elu", "tanh": "Tanh"}[activation], x)
 
     def convolutions(self, x: str, policy: Policy) -> str:
-        """Features of scaled pictures."""
+        """Add the encoder of scaled images."""
         *convolutions, linear, norm = policy.encoder
         height, width, channels = policy.mean.shape
-        # The history's channels lie beside each other, the oldest picture's first.
+        # The channels of a history are concatenated, oldest first.
         axes = (0, 1, 4, 2, 3) if policy.history > 1 else (0, 3, 1, 2)
         x = self.add("Transpose", x, perm=axes)
         if policy.history > 1:
@@ -143,7 +143,7 @@ class _Graph:
         return self.add("Tanh", self.normalised(x, norm))
 
     def shape(self, *sizes: int) -> str:
-        """Add the sizes of a `Reshape`, of which 0 keeps the input's."""
+        """Add the sizes of a `Reshape`, in which 0 keeps the input's."""
         import onnx
 
         name = f"constant{len(self.constants)}"

@@ -2,7 +2,7 @@
 
 
 class ConfigError(ValueError):
-    """A setting is unknown or has a wrong value; the message says where it was given."""
+    """A setting is unknown or has a wrong value; the message says where."""
 
 
 class RunError(RuntimeError):
@@ -10,4 +10,4 @@ class RunError(RuntimeError):
 
 
 class DivergedError(RuntimeError):
-    """A loss is no longer finite; the last checkpoint is as it was before."""
+    """A loss is no longer finite; the last checkpoint is unchanged."""

@@ -1,4 +1,4 @@
-"""A training run's folder, as far as acting needs it: settings and the last policy."""
+"""Settings and last policy of a training run's folder."""
 
 from pathlib import Path
 from typing import Any
@@ -8,7 +8,7 @@ from mjgym.policies.run_errors import ConfigError, RunError
 
 
 class RunFolder:
-    """A folder that `mjgym train` has written.
+    """A folder written by `mjgym train`.
 
     Args:
         path: of the folder.
@@ -20,7 +20,7 @@ class RunFolder:
         self.policy_file = self.path / "policy.npz"
 
     def settings(self) -> dict[str, Any]:
-        """The settings as they were resolved, by name.
+        """The resolved settings, by name.
 
         Raises:
             RunError: there is no run, or its settings are damaged.
@@ -38,7 +38,7 @@ class RunFolder:
         """The policy of the last checkpoint.
 
         Raises:
-            RunError: there is none yet, or its file is damaged.
+            RunError: there is no checkpoint yet, or its file is damaged.
         """
         self.settings()
         if not self.policy_file.exists():

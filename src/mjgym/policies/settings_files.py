@@ -1,4 +1,4 @@
-"""YAML files of settings, read as plain data with the line of each."""
+"""YAML files of settings, read as plain data with line numbers."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,10 +13,10 @@ YAML_ERRORS = (yaml.YAMLError, ValueError, RecursionError)
 
 
 def mapping(file: Path) -> yaml.MappingNode | None:
-    """The names and values of a YAML file as nodes; None where it is empty.
+    """The names and values of a YAML file as nodes; None if it is empty.
 
     Raises:
-        ConfigError: it cannot be read, or holds something else.
+        ConfigError: it cannot be read, or is not a mapping.
     """
     try:
         node = yaml.compose(file.read_bytes().decode(), yaml.SafeLoader)
@@ -41,7 +41,7 @@ def entries(file: Path) -> Iterator[tuple[str, Any, str]]:
     """Names, values and places of the settings in a YAML file.
 
     Raises:
-        ConfigError: it cannot be read, or is no mapping from names.
+        ConfigError: it cannot be read, or is not a mapping from names.
     """
     node = mapping(file)
     construct = yaml.SafeLoader("").construct_document
@@ -59,14 +59,14 @@ def settings_of(file: Path) -> dict[str, Any]:
     """The settings in the file of a run, by name, as plain data.
 
     Raises:
-        ConfigError: it cannot be read, or lacks one that every run has.
+        ConfigError: it cannot be read, or lacks a setting that every run has.
     """
-    found = {name: value for name, value, _ in entries(file)}
+    settings = {name: value for name, value, _ in entries(file)}
     kinds = {"algorithm": str, "id": str, "module": str, "env": dict, "seed": int}
-    later = {"evaluation_env": dict}  # which older runs lack
+    later = {"evaluation_env": dict}  # missing in older runs
     for name, kind in {**kinds, **later}.items():
-        if not (isinstance(found.get(name), kind) or (name in later and name not in found)):
+        if not (isinstance(settings.get(name), kind) or (name in later and name not in settings)):
             raise ConfigError(f"{file}: is damaged: {name} must be {kind.__name__}")
-        if kind is dict and not all(isinstance(key, str) for key in found.get(name, {})):
+        if kind is dict and not all(isinstance(key, str) for key in settings.get(name, {})):
             raise ConfigError(f"{file}: is damaged: the names in {name} must be str")
-    return found
+    return settings

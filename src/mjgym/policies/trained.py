@@ -1,9 +1,9 @@
-"""Policies that have been trained and come with the package, one for each id that has one.
+"""Trained policies that come with the package.
 
     policy = trained.of("dmc/walker-walk-v0").policy  # from observations to actions
 
-Each is one .npz file: weights and statistics of observations, which need NumPy alone, and as JSON
-what it is. `scripts/bundle_policy.py` writes them from runs of `mjgym train`.
+Each is an .npz file of weights, observation statistics and a JSON description; acting needs NumPy
+alone. `scripts/bundle_policy.py` writes them from runs of `mjgym train`.
 """
 
 import io
@@ -22,12 +22,12 @@ from mjgym.util.packaged import assets
 
 FOLDER = assets() / "policies"
 LIMIT = 300_000  # bytes of a file
-_ABOUT = "about"  # its entry of a file
+_ABOUT = "about"  # its entry in a file
 _MOST_BYTES = 2**22  # of that entry
 
 
 class TrainedError(Exception):
-    """There is no trained policy for a task, or it is not for this one; the message says why."""
+    """There is no trained policy for a task, or it does not fit; the message says why."""
 
 
 @dataclass(frozen=True)
@@ -35,15 +35,15 @@ class About:
     """Origin and score of a trained policy.
 
     Args:
-        settings: of the run, as they were resolved; `algorithm`, `id` and `seed` are among them.
-        env_step: of all sub-environments together, in training.
+        settings: of the run, resolved; including `algorithm`, `id` and `seed`.
+        env_step: total training steps of all sub-environments.
         updates: of the networks.
         minutes: of training.
         returns: of the 100 episodes of `mjgym evaluate`, in the order of their seeds.
         fingerprint: of the run.
         successes: of these episodes, at any time; empty for a task without a goal.
-        validation: mean return of the 100 seeds set apart for evaluations in training, by which one
-            of several policies is chosen; None where it is not known.
+        validation: mean return of the 100 seeds reserved for evaluations in training, by which the
+            best of several policies is chosen; None if unknown.
         validation_success: share of these episodes that succeed; None for a task without a goal.
     """
 
@@ -73,7 +73,7 @@ class About:
         return float(np.std(self.returns))
 
     def text(self) -> str:
-        """The score and what it took, in a line."""
+        """The score and training effort, in a line."""
         algorithm = str(self.settings["algorithm"]).upper()
         score = f"{self.mean:.0f} ± {self.std:.0f}"
         if self.successes:
@@ -84,23 +84,24 @@ class About:
         return f"{score} after {self.env_step:,} {spent} of {algorithm}"
 
     def check(self, env: Any) -> None:
-        """See whether the policy is for an environment.
+        """Check that the policy fits an environment.
 
-        The task, its arguments and spaces must be those of its evaluations in training. So must the
-        model's hash, where MuJoCo is of the same version and the processor of the same kind:
-        elsewhere it may differ in the last bit of a number.
+        The task, its arguments and spaces must equal those of its evaluations in training. So must
+        the
+        model's hash, if the version of MuJoCo and the kind of processor are the same: otherwise the
+        last bit of a number may differ.
 
         Args:
             env: of this package, single or batched.
 
         Raises:
-            TrainedError: it is not; the message names what differs.
+            TrainedError: it does not fit; the message names the differences.
         """
         here, there = fingerprint(env), self.fingerprint
         if (here["id"], here["task"]) != (there["id"], there["task"]):
             names = f"{there['id']} ({there['task']})", f"{here['id']} ({here['task']})"
             raise TrainedError(f"it was trained on {names[0]}, here is {names[1]}")
-        # A field that the task has been given since has its default in what was learned.
+        # A field added to the task since then had its default in training.
         since = {field.name: field.default for field in fields(env.unwrapped.task)}
         arguments = {**since, **there["arguments"], **self.settings.get("evaluation_env", {})}
         differing = [
@@ -115,7 +116,7 @@ class About:
 
 
 def _kind(about: Mapping[str, Any]) -> tuple[Any, ...]:
-    """Compiler of a fingerprint's model: only where it is equal can hashes be compared."""
+    """Compiler of a fingerprint's model: hashes are comparable only if it is equal."""
     machine = about["machine"]
     return about["versions"]["mujoco"], machine["architecture"], machine["features"]
 
@@ -125,27 +126,27 @@ class Trained:
     """A trained policy.
 
     Args:
-        policy: from observations to actions, by NumPy alone.
-        about: what it is.
+        policy: from observations to actions, with NumPy alone.
+        about: its origin and score.
     """
 
     policy: Policy
     about: About
 
     def packed(self) -> bytes:
-        """The content of its file, in half precision where that loses nothing."""
+        """The content of its file, in half precision where that is exact."""
         arrays: dict[str, Any] = {_ABOUT: np.array(json.dumps(asdict(self.about)))}
         content = io.BytesIO()
-        own: dict[str, Any] = {
+        facts: dict[str, Any] = {
             name: _shortest(x) if "." in name else x  # of a layer
             for name, x in self.policy.arrays().items()
         }
-        np.savez_compressed(content, **arrays, **own)
+        np.savez_compressed(content, **arrays, **facts)
         return content.getvalue()
 
 
 def _shortest(values: np.ndarray) -> np.ndarray:
-    """A layer's numbers in half precision, if all are as they would be read back."""
+    """A layer's numbers in half precision, if that is exact."""
     half = values.astype(np.float16)
     return half if np.array_equal(half, values) else values
 
@@ -157,12 +158,12 @@ def file(id: str) -> Path:
 
 def ids() -> list[str]:
     """The ids that have a trained policy."""
-    found = (path.relative_to(FOLDER).with_suffix("") for path in FOLDER.rglob("*.npz"))
-    return sorted(path.as_posix() for path in found)
+    paths = (path.relative_to(FOLDER).with_suffix("") for path in FOLDER.rglob("*.npz"))
+    return sorted(path.as_posix() for path in paths)
 
 
 def read(path: Path) -> Trained:
-    """The policy of a file with what `Trained.packed` gave.
+    """Load a file with the content of `Trained.packed`.
 
     Raises:
         OSError: it cannot be read.
@@ -178,16 +179,16 @@ def about_of(path: Path) -> About:
     Raises:
         OSError: it cannot be read.
     """
-    found = json.loads(str(npz.read(path, _ABOUT.__eq__, _MOST_BYTES)[_ABOUT]))
-    rows = {name: tuple(found[name]) for name in ("returns", "successes") if name in found}
-    return About(**{**found, **rows})
+    facts = json.loads(str(npz.read(path, _ABOUT.__eq__, _MOST_BYTES)[_ABOUT]))
+    rows = {name: tuple(facts[name]) for name in ("returns", "successes") if name in facts}
+    return About(**{**facts, **rows})
 
 
 def of(id: str) -> Trained:
-    """The trained policy of an id, and what it is.
+    """The trained policy of an id.
 
     Raises:
-        TrainedError: the id has none; the message names those that have one.
+        TrainedError: the id has no trained policy; the message lists those that have one.
     """
     known = ids()
     if id not in known:

@@ -1,4 +1,4 @@
-"""Pictures of simulations: which OpenGL draws, how it looks, and what is in view."""
+"""Rendering of simulations: OpenGL backends, looks and cameras."""
 
 from mjgym.rendering.backends import Probe, RenderingError, candidates, choose, probe
 from mjgym.rendering.looks import QUALITIES, colour_by_reward

@@ -1,4 +1,4 @@
-"""The choice of an OpenGL backend, made at the first picture, without trust in any driver."""
+"""Choice of an OpenGL backend at the first rendering, tested in a separate process."""
 
 import atexit
 import importlib
@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-PROBE_TIMEOUT = 30.0  # s, in which a driver must have drawn one small picture
+PROBE_TIMEOUT = 30.0  # s, for one small image
 
 INSTALL = {
     "glfw": "apt-get install libgl1",
@@ -21,7 +21,7 @@ INSTALL = {
     "osmesa": "apt-get install libosmesa6",
     "cgl": "part of macOS",
 }
-"""What a backend needs, on Debian and Ubuntu where that is a package."""
+"""Libraries that a backend needs, with their Debian and Ubuntu packages."""
 
 # As MuJoCo reads its variable MUJOCO_GL.
 _ASKED = {
@@ -35,28 +35,28 @@ _ASKED = {
 _ANY = ("", "enable", "enabled", "on", "true", "1")
 _NONE = ("disable", "disabled", "off", "false", "0")
 
-# Mesa's software drivers. With threads of their own they are slower at the sizes that agents see,
-# and hang for ever in a forked process; without, they draw in the thread that asks them to.
+# Mesa's software drivers. With their own threads they are slower at the image sizes of agents, and
+# hang in a forked process; without, they draw in the calling thread.
 _SOFTWARE = ("llvmpipe", "softpipe")
 _SOFTWARE_THREADS = "LP_NUM_THREADS"
 # The thread that writes Mesa's shader cache makes OSMesa hang when a forked process ends. Without
-# that cache a renderer opens 0.3 s later.
+# the cache a renderer opens 0.3 s later.
 _NO_SHADER_CACHE = "MESA_SHADER_CACHE_DISABLE"
 
 
 class RenderingError(RuntimeError):
-    """No picture can be drawn: there is no OpenGL that works, or it has stopped answering."""
+    """Nothing can be rendered: OpenGL does not work, or has stopped responding."""
 
 
 @dataclass(frozen=True)
 class Probe:
-    """The result of drawing one small picture with a backend in a process of its own.
+    """The result of rendering a small image with a backend in a separate process.
 
     Attributes:
         backend: "glfw", "egl", "osmesa" or "cgl".
-        works: it drew.
+        works: whether it rendered.
         reason: why it does not work, in one line; empty if it does.
-        vendor: of the driver, as it says itself; empty if it does not work.
+        vendor: as the driver reports it; empty if it does not work.
         renderer: the same, of the device.
         version: the same, of OpenGL.
     """
@@ -70,7 +70,7 @@ class Probe:
 
 
 def candidates() -> tuple[str, ...]:
-    """The backends to try on this machine, in turn."""
+    """The backends to try on this machine, in order."""
     if sys.platform == "darwin":
         return ("cgl",)
     if sys.platform == "win32":
@@ -80,7 +80,7 @@ def candidates() -> tuple[str, ...]:
 
 
 def probe(backend: str, timeout: float = PROBE_TIMEOUT) -> Probe:
-    """Draw a small picture with a backend in a throw-away process.
+    """Render a small image with a backend in a separate process.
 
     Args:
         backend: one of `candidates()`.
@@ -127,21 +127,21 @@ class _State:
         self.lock = threading.RLock()
         self.chosen: str | None = None
         self.opened: str | None = None  # the backend of the first context
-        self.outlives_fork = False  # a forked process can go on with what was opened
-        self.inherited: str | None = None  # what the parent opened and this process cannot use
+        self.outlives_fork = False  # whether a forked process can use open contexts
+        self.inherited: str | None = None  # unusable backend of the parent process
 
 
 _state = _State()
 
 
 def choose() -> str:
-    """The backend of this process: what MUJOCO_GL says, else the first that works.
+    """The backend of this process: MUJOCO_GL if set, else the first that works.
 
     The first call decides, and may take some seconds. With MUJOCO_GL set nothing is probed.
 
     Raises:
-        RenderingError: none works; the message says what was tried, why each failed and what to
-            install. Or MUJOCO_GL forbids rendering or is not known.
+        RenderingError: no backend works (the message lists the attempts, their errors and what to
+            install), or MUJOCO_GL forbids rendering or is unknown.
     """
     with _state.lock:
         if _state.chosen is None:
@@ -150,12 +150,12 @@ def choose() -> str:
 
 
 def opened() -> str | None:
-    """The backend of this process's first context; None as long as there has been none."""
+    """The backend of this process's first context; None before that."""
     return _state.opened
 
 
 def draws_in_caller() -> bool:
-    """Whether what this process has opened draws in the thread that asks, on a processor's core."""
+    """Whether this process renders in the calling thread, on the CPU."""
     return _state.outlives_fork
 
 
@@ -168,7 +168,7 @@ def _choose() -> str:
         known = ", ".join(sorted(set(_ASKED)))
         raise RenderingError(f"MUJOCO_GL={wanted} is not known; unset it, or use one of {known}")
     backend = _ASKED.get(wanted)
-    # The libraries of EGL and OSMesa are there once for a process; beside GLFW they can be opened.
+    # After a parent's EGL or OSMesa neither works here; after GLFW the other two do.
     if inherited is not None and (inherited != "glfw" or backend == "glfw"):
         raise RenderingError(
             f"this process was forked after its parent had rendered with {inherited}, which cannot"
@@ -181,31 +181,31 @@ def _choose() -> str:
     for candidate in candidates():
         if candidate == inherited:
             continue
-        found = probe(candidate)
-        if found.works:
+        result = probe(candidate)
+        if result.works:
             return candidate
-        tried.append(found)
+        tried.append(result)
     raise RenderingError(_nothing_works(tried))
 
 
 def _nothing_works(tried: list[Probe]) -> str:
     lines = ["no OpenGL works here, so there can be no pictures. Tried:"]
-    lines += [f"  {found.backend}: {found.reason}" for found in tried]
+    lines += [f"  {result.backend}: {result.reason}" for result in tried]
     lines += ["Any one of these is enough (Debian, Ubuntu):"]
-    lines += [f"  {found.backend}: {INSTALL[found.backend]}" for found in tried]
+    lines += [f"  {result.backend}: {INSTALL[result.backend]}" for result in tried]
     return "\n".join(lines)
 
 
 def open_context(backend: str) -> Any:
     """A GL context of the `mujoco` package, current in this thread.
 
-    Whoever asks for it must call its `free` in the same thread: it does not free itself.
+    The caller must call its `free` in the same thread: it does not free itself.
 
     Args:
-        backend: what `choose` returned.
+        backend: from `choose`.
 
     Raises:
-        RenderingError: there is none; the message says what to install.
+        RenderingError: no context can be made; the message says what to install.
     """
     with _state.lock, _environment(backend):
         try:
@@ -234,7 +234,7 @@ def open_context(backend: str) -> Any:
 
 @contextmanager
 def _environment(backend: str) -> Iterator[None]:
-    """Set variables that Mesa reads; those, and what MuJoCo sets, are as before afterwards."""
+    """Set Mesa's environment variables; these, and MuJoCo's, are restored afterwards."""
     names = (_SOFTWARE_THREADS, _NO_SHADER_CACHE, "PYOPENGL_PLATFORM")
     before = {name: os.environ.get(name) for name in names}
     os.environ.setdefault(_SOFTWARE_THREADS, "0")
@@ -251,18 +251,18 @@ def _environment(backend: str) -> Iterator[None]:
 
 
 def _draws_in_caller() -> bool:
-    """Whether the current context is a software driver's without threads of its own."""
+    """Whether the current context is a software driver's without its own threads."""
     GL = importlib.import_module("OpenGL.GL")
     name = (GL.glGetString(GL.GL_RENDERER) or b"").decode().lower()
     return any(s in name for s in _SOFTWARE) and os.environ[_SOFTWARE_THREADS] == "0"
 
 
 def after_fork() -> None:
-    """Take stock, in a forked process, of what its parent had opened."""
+    """Update the state in a forked process for contexts of its parent."""
     _state.lock = threading.RLock()  # another thread of the parent may have held it
     if _state.opened is not None and not _state.outlives_fork:
         _state.inherited, _state.opened, _state.chosen = _state.opened, None, None
-    # MuJoCo puts EGL away when the process ends, which would wait for threads of the parent's.
+    # At exit MuJoCo would close EGL, and wait for threads that only the parent has.
     egl: Any = sys.modules.get("mujoco.egl")
     if egl is not None:
         atexit.unregister(egl._terminate_display)

@@ -1,4 +1,4 @@
-"""Films and pictures of frames that are drawn a few at a time: .mp4, .gif, .webp and .png."""
+"""Video and image files with frames rendered a few at a time: .mp4, .gif, .webp and .png."""
 
 import contextlib
 import importlib
@@ -17,38 +17,38 @@ from PIL import Image
 
 SHORTEST = 20  # ms; browsers slow down a GIF whose frames are shorter
 QUALITY = 85  # of a WebP, of 100
-CRF = 18  # of an MP4; x264's constant rate factor, at which the eye sees no loss
+CRF = 18  # of an MP4; x264's constant rate factor, visually lossless
 
-TOGETHER = 16  # frames that are drawn at once
+TOGETHER = 16  # frames rendered at once
 
 Draw = Callable[[Sequence[Any]], Sequence[np.ndarray]]
-"""Draws frames, (height, width, 3) of uint8 each, of scenes."""
+"""Renders scenes to frames, uint8 (height, width, 3) each."""
 
 
 class Film(Protocol):
-    """A file that takes frames."""
+    """A file that frames are added to."""
 
     def add(self, scene: Any) -> None:
-        """The scene of the next frame, drawn only if it is needed."""
+        """Add the scene of the next frame, rendered only if needed."""
 
     def flush(self) -> None:
-        """Draw what has been added and is needed."""
+        """Render pending scenes that are needed."""
 
     def finish(self) -> None:
-        """There are no more frames."""
+        """Write the end of the file."""
 
     def close(self) -> None:
-        """Let go of everything, finished or not."""
+        """Release all resources, finished or not."""
 
     def about(self) -> dict[str, str]:
         """A summary of the file."""
 
 
 class _Frames:
-    """Frames that are drawn in the order of their scenes, some at a time.
+    """Frames rendered in batches, in the order of their scenes.
 
     Args:
-        draw: draws them.
+        draw: renders a batch.
         write: takes each frame.
     """
 
@@ -70,9 +70,9 @@ class _Frames:
 
 
 class _Mp4:
-    """H.264 through ffmpeg, a frame for each control step; an odd size gains a row or a column.
+    """H.264 through ffmpeg, a frame per control step; odd sizes gain a row or a column.
 
-    ffmpeg is run from here because imageio's writer hides whether it has failed.
+    ffmpeg is run from here because imageio's writer hides its errors.
     """
 
     def __init__(self, path: Path, control_timestep: float, draw: Draw) -> None:
@@ -103,7 +103,7 @@ class _Mp4:
         rate = Fraction(1 / self._timestep).limit_denominator(1000)
         size = f"{self._size[0]}x{self._size[1]}"
         raw = ["-f", "rawvideo", "-pix_fmt", "rgb24", "-s", size, "-framerate", str(rate)]
-        # A film that every player shows, and that a browser shows before it has all of it.
+        # Playable everywhere, and in a browser before the whole file has loaded.
         h264 = ["-c:v", "libx264", "-crf", str(CRF), "-pix_fmt", "yuv420p"]
         end = ["-movflags", "+faststart", "-y", str(self._path.absolute())]
         return subprocess.Popen(
@@ -111,14 +111,14 @@ class _Mp4:
             stdin=subprocess.PIPE,
             stdout=subprocess.DEVNULL,
             stderr=self._complaints,
-            start_new_session=True,  # Ctrl-C is for this process alone, which then tidies up
+            start_new_session=True,  # keep Ctrl-C from ffmpeg; this process cleans up
         )
 
     def finish(self) -> None:
         self.flush()
         if self._ffmpeg is not None:
             assert self._ffmpeg.stdin is not None
-            with contextlib.suppress(BrokenPipeError):  # its exit code tells more
+            with contextlib.suppress(BrokenPipeError):  # its exit code is more informative
                 self._ffmpeg.stdin.close()
             if code := self._ffmpeg.wait():
                 raise self._failure(code)
@@ -142,7 +142,7 @@ class _Mp4:
 
 
 class _Reel(Image.Image):
-    """Frames as one animated image, each unpacked when its turn comes."""
+    """Frames as one animated image, unpacked one at a time."""
 
     def __init__(self, size: tuple[int, int], packed: Sequence[bytes]) -> None:
         super().__init__()
@@ -165,16 +165,16 @@ class _Reel(Image.Image):
         self._frame = frame
 
     def tell(self) -> int:
-        """The present frame."""
+        """The current frame."""
         return self._frame
 
 
 class _Animation:
-    """Frames in an image file, through Pillow, which wants all of them: they are kept packed.
+    """Frames in an image file written with Pillow, which needs all of them: they are kept packed.
 
-    Frames last whole units of the format, so their times vary by one where they must for the whole
-    to run at the speed of the simulation. Where control steps are shorter than browsers show, only
-    every second, third, ... is shown. Frames that equal the one before prolong it.
+    Durations are whole units of the format, so they vary by one to keep the simulation's speed on
+    average. If control steps are shorter than browsers can show, only every second, third, ... is
+    shown. Repeated frames extend the previous one.
     """
 
     def __init__(
@@ -184,7 +184,7 @@ class _Animation:
         self._add, self.flush = frames.add, frames.flush
         self._path, self._kind = path, kind
         self._unit = unit  # ms
-        # The smallest number of steps that lasts long enough, in spite of rounding.
+        # The smallest number of steps that is long enough, despite rounding.
         self._stride = max(1, math.ceil(SHORTEST / (1000 * control_timestep) - 1e-6))
         self._period = self._stride * 1000 * control_timestep / unit
         self._steps = 0
@@ -207,7 +207,7 @@ class _Animation:
     def finish(self) -> None:
         self.flush()
         if self._packed:
-            # For ever, and with the options of both formats: each leaves out those of the other.
+            # Loop forever; each format ignores the options of the other.
             _Reel(self._size, self._packed).save(
                 self._path,
                 format=self._kind,
@@ -227,7 +227,7 @@ class _Animation:
 
 
 class _Png:
-    """The last frame alone; the others are not drawn."""
+    """The last frame alone; the others are not rendered."""
 
     def __init__(self, path: Path, control_timestep: float, draw: Draw) -> None:
         self._path = path
@@ -239,7 +239,7 @@ class _Png:
         self._last = [scene]
 
     def flush(self) -> None:
-        """Nothing: only the end says which frame is the last."""
+        """Do nothing: the last frame is known only at the end."""
 
     def finish(self) -> None:
         for picture in self._draw(self._last) if self._last else ():
@@ -269,18 +269,18 @@ FILMS: dict[str, Callable[[Path, float, Draw], Film]] = {
 
 
 def ffmpeg() -> str:
-    """The program that comes with imageio's plugin, or the one that the plugin finds.
+    """The ffmpeg program bundled with imageio's plugin, or found by it.
 
     Raises:
-        ImportError: there is no plugin.
-        RuntimeError: it has no program.
+        ImportError: the plugin is not installed.
+        RuntimeError: the plugin has no program.
     """
     path: str = importlib.import_module("imageio_ffmpeg").get_ffmpeg_exe()
     return path
 
 
 def has_ffmpeg() -> bool:
-    """Whether there is that program."""
+    """Whether ffmpeg is available."""
     try:
         return bool(ffmpeg())
     except (ImportError, RuntimeError):

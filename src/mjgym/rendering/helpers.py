@@ -1,8 +1,8 @@
-"""Processes that help to draw the pictures of a batch where a software driver does.
+"""Processes that help to render a batch with a software driver.
 
-Mesa's software drivers draw one picture at a time in a process, whatever threads ask for them. Each
-helper is a process of its own with the same model and the same driver, so that its pictures are the
-same. Helpers end when their connection does.
+Mesa's software drivers render one image at a time per process, from whatever thread. Each helper is
+a process with the same model and driver, so its images are identical. A helper ends when its
+connection closes.
 """
 
 import os
@@ -24,21 +24,23 @@ from mjgym.rendering.looks import QUALITIES
 from mjgym.rendering.studio import Shot, Studio
 from mjgym.rendering.twin import Twin
 
-MOST = 8  # processes that draw, with this one: each takes some 300 MB
+MOST = 8  # rendering processes including this one; each takes some 300 MB
 _RUN = "from mjgym.rendering.helpers import main; main()"
 
 Numbers = Mapping[str, np.ndarray]
 
 
 class Helpers:
-    """Processes that draw for one renderer. All but `abandon` is for one thread at a time.
+    """Processes that render for one renderer.
+
+    All methods but `abandon` must be called from one thread at a time.
 
     Args:
         count: of processes.
-        model: the textured model, as the renderer's own studio draws it.
+        model: the textured model, as the renderer's studio draws it.
         quality: one of `QUALITIES`.
-        backend: what `backends.choose` returned.
-        timeout: seconds in which a share of pictures must have been drawn.
+        backend: from `backends.choose`.
+        timeout: seconds allowed for a share of the images.
     """
 
     def __init__(
@@ -63,10 +65,10 @@ class Helpers:
         return len(self._running)
 
     def ask(self, shares: Sequence[Sequence[Shot]], numbers: Numbers) -> None:
-        """Let each helper draw its share.
+        """Make each helper render its share.
 
         Args:
-            shares: as many as there are helpers.
+            shares: one per helper.
             numbers: of the simulation's model, see `twin.numbers`.
 
         Raises:
@@ -85,14 +87,14 @@ class Helpers:
             raise self._ended() from error
 
     def pictures(self) -> list[np.ndarray]:
-        """The pictures that were asked for, share by share.
+        """The images asked for, share by share.
 
         Raises:
             TimeoutError: a helper has not answered in time.
             RenderingError: a helper has ended.
-            Exception: what drawing raised there.
+            Exception: an error raised in a helper.
         """
-        found: list[np.ndarray] = []
+        images: list[np.ndarray] = []
         for _, connection in self._running:
             if not connection.poll(self._timeout):
                 raise TimeoutError
@@ -102,8 +104,8 @@ class Helpers:
                 raise self._ended() from error
             if isinstance(answer, Exception):
                 raise answer
-            found += answer
-        return found
+            images += answer
+        return images
 
     def _ended(self) -> RenderingError:
         codes = [process.poll() for process, _ in self._running]
@@ -111,7 +113,7 @@ class Helpers:
         return RenderingError(f"a process that draws has ended (exit code {ended or 'unknown'})")
 
     def close(self) -> None:
-        """End the processes; more than once is fine."""
+        """End the processes; may be called more than once."""
         running, self._running = self._running, []
         for process, connection in running:
             connection.close()
@@ -119,7 +121,7 @@ class Helpers:
             process.wait()
 
     def abandon(self) -> None:
-        """Let go of them in a forked process, whose parent goes on with them."""
+        """Release them in a forked process; the parent keeps using them."""
         running, self._running = self._running, []
         for process, connection in running:
             connection.close()
@@ -141,7 +143,7 @@ def _start(backend: str) -> tuple["subprocess.Popen[bytes]", Connection]:
 
 
 def main() -> None:
-    """A helper's loop; the argument is the number of the connection's file."""
+    """A helper's loop; the argument is the file descriptor of the connection."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the renderer's process ends it
     connection = Connection(int(sys.argv[1]))
     quality, backend, content = connection.recv()
@@ -154,7 +156,7 @@ def main() -> None:
             return
         for name, array in changed.items():
             if name in numbers:
-                numbers[name][...] = array  # which the twin looks at
+                numbers[name][...] = array  # read by the twin
             else:
                 numbers[name] = array
         answer: Any

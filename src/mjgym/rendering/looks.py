@@ -1,4 +1,4 @@
-"""Looks of pictures: the published one, a fast one, and colours that follow the reward."""
+"""Rendering qualities, and colours that follow the reward."""
 
 from dataclasses import dataclass
 
@@ -7,19 +7,19 @@ import numpy as np
 
 # Materials that fade from "<name>_default" to "<name>_highlight" as the reward grows.
 REWARDED = ("self", "effector", "target")
-SHARPNESS = 4  # exponent of the reward in that fade
+SHARPNESS = 4  # exponent of the reward
 
 
 @dataclass(frozen=True)
 class Look:
-    """Lighting effects and resolution of shadows.
+    """Lighting effects, antialiasing and mesh resolution.
 
     Attributes:
-        shadows: of lights and reflections in floors.
-        samples: of each pixel, against jagged edges; None for what the model says.
-        slices: around round shapes; None for what the model says.
-        stacks: along round shapes; None for what the model says.
-        quads: along the sides of boxes and planes; None for what the model says.
+        shadows: whether lights cast shadows and floors reflect.
+        samples: of each pixel, for antialiasing; None for the model's value.
+        slices: around round shapes; None for the model's value.
+        stacks: along round shapes; None for the model's value.
+        quads: along the sides of boxes and planes; None for the model's value.
     """
 
     shadows: bool
@@ -29,7 +29,7 @@ class Look:
     quads: int | None = None
 
     def prepare(self, model: mujoco.MjModel) -> None:
-        """Write into a model what the drawing of its shapes depends on."""
+        """Write these settings into a model."""
         quality = model.vis.quality
         if not self.shadows:
             quality.shadowsize = 0
@@ -48,15 +48,16 @@ QUALITIES = {
     "fast": Look(shadows=False, samples=0, slices=12, stacks=8, quads=2),
 }
 """By name: "reference" is the published look, "fast" has the same shapes and colours without
-shadows and reflections, with jagged edges and coarse shapes."""
+shadows, reflections and antialiasing, and with coarse shapes.
+"""
 
 
 def colour_by_reward(model: mujoco.MjModel, reward: float) -> None:
-    """Let the colours of a model show a reward.
+    """Set a model's colours to show a reward.
 
     Each of the materials `self`, `effector` and `target` gets the colour
     w * highlight + (1 - w) * default with w = clip(reward, 0, 1)^4, where `<name>_highlight` and
-    `<name>_default` are materials of the model (the published suite's rule). A material that lacks
+    `<name>_default` are materials of the model (the published suite's rule). A material without
     one of the two keeps its colour.
 
     Args:

@@ -1,7 +1,7 @@
-"""Draws one small picture with one OpenGL backend, as a script: python probe.py BACKEND.
+"""Script that renders a small image with an OpenGL backend: python probe.py BACKEND.
 
-It prints as JSON what the driver says about itself, or why there is no picture. `backends.probe`
-runs it in a process of its own, because a broken driver may kill or hang the process that it is in.
+It prints the driver's description, or the error, as JSON. `backends.probe` runs it in a separate
+process, because a broken driver may crash or hang its process.
 """
 
 import importlib
@@ -23,19 +23,19 @@ SIZE = 32  # pixels
 
 
 def draw(backend: str) -> dict[str, str]:
-    """Draw a sphere; returns the driver's own description.
+    """Render a sphere; returns the driver's description.
 
     Args:
         backend: a package of `mujoco` with a `GLContext`: "egl", "osmesa", "glfw" or "cgl".
 
     Raises:
-        RuntimeError: there is no context, or the picture is empty.
-        Exception: whatever the driver's bindings raise.
+        RuntimeError: there is no context, or the image is empty.
+        Exception: any error of the driver's bindings.
     """
     import mujoco
     import numpy as np
 
-    if backend == "glfw":  # it only warns, for example that there is no display
+    if backend == "glfw":  # it only warns, for example about a missing display
         warnings.simplefilter("error", importlib.import_module("glfw").GLFWError)
     context = importlib.import_module(f"mujoco.{backend}").GLContext(SIZE, SIZE)
     context.make_current()
@@ -69,7 +69,7 @@ def draw(backend: str) -> dict[str, str]:
 
 
 def main(backend: str) -> int:
-    """Print what came of it as JSON; the exit code is 1 if there is no picture."""
+    """Print the result as JSON; the exit code is 1 if rendering fails."""
     try:
         print(json.dumps(draw(backend)), flush=True)
     except Exception as error:
@@ -79,7 +79,7 @@ def main(backend: str) -> int:
 
 
 def reason(error: Exception) -> str:
-    """Why there is no picture, in one line."""
+    """The reason of a failure, in one line."""
     message = " ".join(str(error).split()) or "no reason given"
     if "'NoneType' object has no attribute" in message:  # PyOpenGL has found no library
         return f"a library is missing ({message.removeprefix('argument 1: ')})"
@@ -88,5 +88,5 @@ def reason(error: Exception) -> str:
 
 
 if __name__ == "__main__":
-    # At once: a driver that fails while it is put away has drawn all the same.
+    # Exit at once: a driver that crashes at exit has still rendered.
     os._exit(main(sys.argv[1]))

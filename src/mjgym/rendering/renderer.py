@@ -1,4 +1,4 @@
-"""Pictures of a scene's simulations, one at a time or many, from any thread and after a fork."""
+"""Rendering of a scene's simulations, one or many, from any thread and after a fork."""
 
 import atexit
 import os
@@ -23,28 +23,27 @@ from mjgym.rendering.looks import QUALITIES
 from mjgym.rendering.studio import Shot, Studio, check_known
 from mjgym.rendering.twin import Camera, Twin, numbers
 
-TIMEOUT = 60.0  # s, in which a driver must have drawn a picture
-SLOW = 0.25  # s, from which on the pictures of a batch are worth more processes
-CLOSE_TIMEOUT = 5.0  # s, in which it must have been put away
+TIMEOUT = 60.0  # s, to render an image
+SLOW = 0.25  # s for a batch, from which helper processes pay off
+CLOSE_TIMEOUT = 5.0  # s, to release the driver
 
 _T = TypeVar("_T")
 _Job = tuple["Future[Any]", Callable[[Studio], Any]]
 
 
 class Renderer:
-    """Draws the simulations of a scene.
+    """Renders the simulations of a scene.
 
-    Nothing of OpenGL is touched before the first `render`. One renderer serves all
-    sub-environments of a batch. It may be used from several threads and, after `os.fork()`, in the
-    child as in the parent. All its drawing is done by a thread of its own, so that a driver that
-    hangs does not hang the program.
+    OpenGL is not touched before the first `render`. One renderer serves all sub-environments of a
+    batch. It may be used from several threads and, after `os.fork()`, in the child as in the
+    parent. It draws in a separate thread, so that a hanging driver does not hang the program.
 
     Args:
-        scene: makes the spec of what is simulated, with its textures.
-        model: the MjModel that the simulations share. What is written into it shows.
+        scene: makes the spec of the simulation, with its textures.
+        model: the MjModel that the simulations share; later changes to it show.
         quality: one of `QUALITIES`.
-        processes: that draw the pictures of a batch, at most, this one among them. Others are only
-            started where a software driver takes long.
+        processes: maximum number of processes, including this one, that render a batch. Others are
+            only started if a software driver takes long.
 
     Raises:
         ValueError: the quality is unknown.
@@ -66,34 +65,33 @@ class Renderer:
         self._worker: _Worker | None = None
         self._helpers: Helpers | None = None
         self._ends_helpers: weakref.finalize[..., Any] | None = None
-        self._slow = False  # the last batch was
+        self._slow = False  # whether the last batch was
         _processwide.add(self)
 
     def render(self, state: Mapping[str, Any], camera: Camera = 0, **options: Any) -> np.ndarray:
-        """A picture of a simulation, first row on top.
+        """Render a simulation; first row on top.
 
         Args:
-            state: a simulation's, as a row of `Simulation.rendered_state` gives it.
+            state: of a simulation, a row of `Simulation.rendered_state`.
             camera: a name, an index, -1 for the free camera, or an `MjvCamera`.
             **options: `width` and `height` in pixels, 84 by default. `kind`: "rgb", uint8 (height,
                 width, 3); "depth", float32 (height, width), distance along the view in metres;
                 "segmentation", int32 (height, width, 2), id and type (`mujoco.mjtObj`) of the
-                object in each pixel, -1 and -1 for none. `reward`: to show in the colours of the
-                bodies; None for the model's own. `colours`: of some elements, as `Task.colours`
-                gives them for one simulation. `overlay`: what is shown beside the shapes (an
-                `Overlay`). `hidden_groups`: groups of geoms that are left out of what the overlay
-                shows.
+                object in each pixel, -1 and -1 where there is no object. `reward`: shown in the
+                colours of the bodies; None for the model's colours. `colours`: of some elements, as
+                `Task.colours` gives them for one simulation. `overlay`: shown beside the shapes (an
+                `Overlay`). `hidden_groups`: groups of geoms that the overlay leaves out.
 
         Raises:
             ValueError: there is no such camera, kind or group, or a size is not from 1 to MAX_SIZE.
-            RenderingError: no OpenGL works here, or the driver has not answered for TIMEOUT s.
+            RenderingError: OpenGL does not work here, or the driver has not answered for TIMEOUT s.
         """
         return self.render_all([Shot(state, camera, **options)])[0]
 
     def render_all(self, shots: Sequence[Shot]) -> list[np.ndarray]:
-        """Pictures of several simulations; see `render`.
+        """Render several simulations; see `render`.
 
-        Where a software driver takes long, other processes draw their share from the next call on.
+        If a software driver takes long, other processes render a share from the next call on.
         """
         for shot in shots:
             shot.check()
@@ -115,7 +113,7 @@ class Renderer:
                     " multiprocessing's 'spawn'"
                 ) from None
             except BaseException:
-                self._end_helpers()  # one of them may still have something to say
+                self._end_helpers()  # a late answer must not be mistaken for another
                 raise
         _processwide.close_at_exit()
         return pictures
@@ -141,7 +139,7 @@ class Renderer:
             self._helpers = self._ends_helpers = None
 
     def _share(self, worker: "_Worker", shots: Sequence[Shot]) -> list[np.ndarray]:
-        """Draw some pictures here and have the helpers draw the others."""
+        """Render some images here and the others in the helpers."""
         helpers = self._helpers
         if helpers is None or len(shots) == 1:
             start = time.monotonic()
@@ -150,8 +148,8 @@ class Renderer:
             return pictures
         ends = [len(shots) * k // (len(helpers) + 1) for k in range(1, len(helpers) + 2)]
         helpers.ask([shots[i:j] for i, j in pairwise(ends)], numbers(self._model))
-        own = worker.run_all([_drawing(shot) for shot in shots[: ends[0]]])
-        return own + helpers.pictures()
+        images = worker.run_all([_drawing(shot) for shot in shots[: ends[0]]])
+        return images + helpers.pictures()
 
     def _start(self, backend: str) -> "_Worker":
         scene, model, look = self._scene, self._model, self._look
@@ -167,7 +165,7 @@ class Renderer:
             self._end_helpers()
 
     def hold(self) -> bool:
-        """Keep everyone from drawing, until `release`; False if that takes too long."""
+        """Lock rendering until `release`; returns False after a timeout."""
         if not self._lock.acquire(timeout=TIMEOUT):
             return False
         if self._worker is not None:
@@ -175,7 +173,7 @@ class Renderer:
         return True
 
     def release(self) -> None:
-        """Let everyone draw again."""
+        """Unlock rendering."""
         self._lock.release()
 
     def forget(self) -> None:
@@ -191,11 +189,11 @@ class Renderer:
 
 
 class _Worker:
-    """A thread, and the studio that it makes and that only it touches.
+    """A thread, and the studio that it makes and that only it uses.
 
     Args:
-        make: the studio; it must not refer to the owner.
-        owner: whose end is the worker's.
+        make: makes the studio; it must not refer to the owner.
+        owner: object whose collection stops the worker.
     """
 
     def __init__(self, make: Callable[[], Studio], owner: object) -> None:
@@ -205,7 +203,7 @@ class _Worker:
             target=_work, args=(self._jobs, make), name="mjgym rendering", daemon=True
         )
         self._thread.start()
-        # Without waiting: garbage may be collected in any thread, in the worker's own, too.
+        # Without waiting: garbage may be collected in any thread, including the worker's.
         self._finalizer = weakref.finalize(owner, self.stop, 0)
         self._finalizer.atexit = False
 
@@ -222,12 +220,12 @@ class _Worker:
         return [future.result(TIMEOUT) for future in futures]
 
     def settle(self) -> None:
-        """Wait until nothing is being drawn, for TIMEOUT at most."""
+        """Wait until all jobs have ended, for TIMEOUT at most."""
         if self._last is not None:
             wait([self._last], TIMEOUT)
 
     def stop(self, timeout: float) -> None:
-        """Let the thread free the studio and end; waits for that for `timeout` s at most."""
+        """Make the thread free the studio and end; waits `timeout` s at most."""
         self._finalizer.detach()
         thread, self._thread = self._thread, None
         if thread is not None:
@@ -236,7 +234,7 @@ class _Worker:
                 thread.join(timeout)
 
     def forget(self) -> None:
-        """There is no such thread in this process."""
+        """Drop the thread, which does not exist in this forked process."""
         self._finalizer.detach()
         self._thread = None
 
@@ -254,14 +252,14 @@ def _work(jobs: "queue.SimpleQueue[_Job | None]", make: Callable[[], Studio]) ->
             future.set_result(job(studio))
         except BaseException as error:
             future.set_exception(error)
-        del item, future, job  # hold on to nothing while waiting
+        del item, future, job  # keep no references while waiting
     if studio is not None:
-        with suppress(Exception):  # whatever the driver says now, nobody needs to know
+        with suppress(Exception):  # errors at the end do not matter
             studio.free()
 
 
 class _Processwide:
-    """All renderers of this process: held while it forks, closed when it ends."""
+    """All renderers of this process: locked while it forks, closed when it exits."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -275,7 +273,7 @@ class _Processwide:
             self._renderers.add(renderer)
 
     def hold_at_fork(self) -> None:
-        """From now on nobody draws while this process forks, whose child inherits all locks."""
+        """From now on, lock rendering while this process forks, as the child inherits all locks."""
         with self._lock:
             if not self._holds_at_fork and hasattr(os, "register_at_fork"):
                 os.register_at_fork(
@@ -286,7 +284,7 @@ class _Processwide:
                 self._holds_at_fork = True
 
     def close_at_exit(self) -> None:
-        """To be called after the first picture: MuJoCo's own handlers must run after this one."""
+        """Close at exit. Call after the first rendering: MuJoCo's handlers must run later."""
         with self._lock:
             if not self._closes_at_exit:
                 atexit.register(self._close)
@@ -311,7 +309,7 @@ class _Processwide:
 
     def _close(self) -> None:
         if backends.opened() == "glfw":
-            return  # a viewer may have put GLFW away by now, and the display tidies up by itself
+            return  # a viewer may have ended GLFW; the display cleans up
         for renderer in list(self._renderers):
             renderer.close()
 

@@ -19,7 +19,7 @@ from mjgym.util.suggestions import or_else
 KINDS = ("rgb", "depth", "segmentation")
 GROUPS = range(6)  # of geoms
 MAX_GEOMS = 10_000  # drawn at once
-COARSE_PLANE = 4  # cells along half a plane's longer side, in a look without shadows
+COARSE_PLANE = 4  # cells along half a plane's longer side, without shadows
 
 _OFFSCREEN = mujoco.mjtFramebuffer.mjFB_OFFSCREEN.value
 _FONT = mujoco.mjtFontScale.mjFONTSCALE_100.value
@@ -27,7 +27,7 @@ _FONT = mujoco.mjtFontScale.mjFONTSCALE_100.value
 
 @dataclass(frozen=True)
 class Shot:
-    """The contents of one picture; see `Renderer.render`."""
+    """Parameters of one image; see `Renderer.render`."""
 
     state: Mapping[str, Any]
     camera: Camera = 0
@@ -40,11 +40,7 @@ class Shot:
     overlay: Overlay = PLAIN
 
     def check(self) -> None:
-        """Refuse a kind, a size or a group that there is not.
-
-        Raises:
-            ValueError: of that.
-        """
+        """Raise ValueError for an unknown kind or group, or a size out of range."""
         check_known("kind", self.kind, KINDS)
         for name in ("width", "height"):
             whole_number(name, getattr(self, name), most=MAX_SIZE)
@@ -54,10 +50,10 @@ class Shot:
 
 
 def check_known(name: str, value: str, known: tuple[str, ...]) -> str:
-    """The value, if it is a known one.
+    """The value, if known.
 
     Raises:
-        ValueError: it is not; the message names the argument and the nearest ones.
+        ValueError: it is unknown; the message names the argument and the nearest values.
     """
     if value not in known:
         raise ValueError(f"{name}: {value!r} is unknown{or_else(value, known)}")
@@ -65,15 +61,15 @@ def check_known(name: str, value: str, known: tuple[str, ...]) -> str:
 
 
 class Studio:
-    """Draws a simulation. Everything, `free` included, must run in one thread.
+    """Draws a simulation. All methods, including `free`, must run in one thread.
 
     Args:
-        twin: the simulation's.
+        twin: of the simulation.
         look: how to draw it.
-        backend: what `backends.choose` returned.
+        backend: from `backends.choose`.
 
     Raises:
-        RenderingError: the driver cannot.
+        RenderingError: the driver fails.
     """
 
     def __init__(self, twin: Twin, look: Look, backend: str) -> None:
@@ -94,7 +90,7 @@ class Studio:
         return self._twin.model
 
     def draw(self, shot: Shot) -> np.ndarray:
-        """One picture; see `Renderer.render`."""
+        """Render one image; see `Renderer.render`."""
         twin, width, height, kind = self._twin, shot.width, shot.height, shot.kind
         twin.follow(shot.state, shot.reward, shot.colours, shot.overlay.needs_forces)
         view = twin.camera(shot.camera)
@@ -111,7 +107,8 @@ class Studio:
             mujoco.mjtCatBit.mjCAT_ALL.value,
             scene,
         )
-        # Both read what is drawn in one colour for each object, unlit and with hard edges.
+        # Depth and segmentation read an image with one colour per object, unlit and with hard
+        # edges.
         for flag in (mujoco.mjtRndFlag.mjRND_SEGMENT, mujoco.mjtRndFlag.mjRND_IDCOLOR):
             scene.flags[flag] = kind != "rgb"
         rectangle = mujoco.MjrRect(0, 0, width, height)
@@ -126,7 +123,7 @@ class Studio:
         return np.ascontiguousarray(picture) if kind == "rgb" else self._objects(picture)
 
     def _upload(self, width: int, height: int) -> None:
-        """Give the driver what it keeps of the model, where that has changed."""
+        """Upload changed resources of the model to the driver."""
         model = self._twin.model
         planes = model.geom_size[model.geom_type == mujoco.mjtGeom.mjGEOM_PLANE]
         if self._uploaded is None or not np.array_equal(planes, self._uploaded[0]):
@@ -148,8 +145,8 @@ class Studio:
         model.vis.global_.offwidth, model.vis.global_.offheight = width, height
         sizes = model.geom_size.copy()
         if not self._look.shadows:
-            # The third number of a plane is the side of the cells that it is drawn in: small ones
-            # for light and shadow to fall on, a million of them in a large floor.
+            # The third size of a plane is its grid spacing: small cells for light and shadow, which
+            # would be a million in a large floor.
             planes = model.geom_type == mujoco.mjtGeom.mjGEOM_PLANE
             model.geom_size[planes, 2] = sizes[planes, :2].max(axis=1) / COARSE_PLANE
         try:
@@ -164,7 +161,7 @@ class Studio:
         self._drawing.readDepthMap = mujoco.mjtDepthMap.mjDEPTH_ZEROFAR.value
 
     def _depth(self, nearness: np.ndarray) -> np.ndarray:
-        """Distances along the view (m), float32, where 1 is at the near plane and 0 at the far."""
+        """Distances along the view (m), float32; nearness is 1 at the near plane, 0 at the far."""
         model = self._twin.model
         near = model.vis.map.znear * model.stat.extent
         far = model.vis.map.zfar * model.stat.extent
@@ -177,7 +174,7 @@ class Studio:
         return distance.astype(np.float32)
 
     def _objects(self, colours: np.ndarray) -> np.ndarray:
-        """Ids and types of the objects that colours stand for, int32 (height, width, 2)."""
+        """Ids and types of the objects in a segmentation image, int32 (height, width, 2)."""
         scene = self._scene
         known = np.full((scene.ngeom + 1, 2), -1, dtype=np.int32)  # 0 is the background
         for geom in scene.geoms[: scene.ngeom]:
@@ -188,7 +185,7 @@ class Studio:
         return objects
 
     def free(self) -> None:
-        """Give back what the driver holds."""
+        """Release the driver's resources."""
         if self._drawing is not None:
             self._drawing.free()
             self._drawing = None

@@ -1,4 +1,4 @@
-"""A simulation's textured twin: a model and data of its own, in the simulation's state."""
+"""A simulation's textured twin: a separate model and data in the simulation's state."""
 
 from collections.abc import Callable, Mapping
 from math import radians, tan
@@ -15,16 +15,16 @@ from mjgym.task.viewpoint import Viewpoint
 from mjgym.util.suggestions import or_else
 
 Camera: TypeAlias = str | int | Viewpoint | mujoco.MjvCamera
-"""A camera's name or index, -1 for the free camera, or a free camera's place."""
+"""A camera's name or index, -1 for the free camera, or a free camera's pose."""
 
-# How the names of those fields of MjModel begin that poses and pictures depend on.
+# Prefixes of the MjModel fields that poses and images depend on.
 _SHOWN = ("body_", "jnt_", "geom_", "site_", "cam_", "light_", "mat_", "tendon_", "hfield_")
 
 
 def numbers(model: mujoco.MjModel) -> dict[str, np.ndarray]:
-    """A simulation's live arrays, by field, of all that can be varied and seen.
+    """A simulation's live arrays, by field, of everything that can be varied and seen.
 
-    Not of what links elements to each other and to textures.
+    Excludes links between elements and to textures.
     """
     return {
         name: array
@@ -41,9 +41,9 @@ class Twin:
 
     Args:
         scene: makes the spec, with its textures, which is compiled here.
-        model: the simulation's own, without textures. Sizes, places, colours and other real numbers
-            that are written into it show in the next picture.
-        look: how it is to be drawn.
+        model: the simulation's, without textures. Later changes to its sizes, positions, colours
+            and other real numbers show in the next image.
+        look: how to draw it.
 
     Attributes:
         model: the textured MjModel.
@@ -57,12 +57,12 @@ class Twin:
     def of_model(
         cls, model: mujoco.MjModel, followed: Mapping[str, np.ndarray], look: Look
     ) -> "Twin":
-        """A twin with a textured model that is there already, and keeps it.
+        """A twin with an existing textured model.
 
         Args:
             model: the textured model.
-            followed: arrays to look at before each picture, as `numbers` gives them.
-            look: how it is to be drawn.
+            followed: arrays to read before each image, see `numbers`.
+            look: how to draw it.
         """
         twin = cls.__new__(cls)
         twin._begin(model, followed, look)
@@ -81,24 +81,24 @@ class Twin:
         colours: Mapping[str, Any] | None = None,
         forces: bool = False,
     ) -> None:
-        """Take over a state of the simulation.
+        """Copy a state of the simulation.
 
         Args:
-            state: the simulation's, by name: fields of MjData, and the model fields that
-                episodes vary, as a row of `Simulation.rendered_state` gives them.
-            reward: to show in the colours; None for the model's own colours.
+            state: a row of `Simulation.rendered_state`: fields of MjData, and the model fields
+                that vary between episodes.
+            reward: shown in the colours; None for the model's colours.
             colours: of some elements, as `Task.colours` gives them for one simulation.
             forces: compute the state's contacts, forces and sensors too.
         """
         model, data = self.model, self.data
-        for own, theirs in self._followed:
-            own[...] = theirs
+        for array, theirs in self._followed:
+            array[...] = theirs
         for name, value in state.items():
             if name == "time":
                 data.time = float(value)
             elif hasattr(data, name):
                 getattr(data, name)[...] = value
-            elif name != "bvh_aabb":  # bounding volumes are not seen
+            elif name != "bvh_aabb":  # bounding volumes are invisible
                 set_field(model, name, value)
         for element, colour in (colours or {}).items():
             kind, _, name = element.partition(" ")
@@ -112,7 +112,7 @@ class Twin:
         mujoco.mj_makeConstraint(model, data)  # a tendon at its limit is drawn in another colour
 
     def _aim(self, viewpoint: Viewpoint, view: mujoco.MjvCamera) -> None:
-        """Place a camera at a viewpoint, so far off that its bodies are in view."""
+        """Place a camera at a viewpoint, far enough to have its bodies in view."""
         known_bodies("camera", viewpoint, self.model)
         middle, radius = np.zeros(3), 0.0
         if viewpoint.bodies:
@@ -125,10 +125,10 @@ class Twin:
         view.distance = viewpoint.distance + radius / tan(radians(self.model.vis.global_.fovy) / 2)
 
     def camera(self, camera: Camera) -> mujoco.MjvCamera:
-        """A camera as the engine takes it.
+        """A camera in the engine's form.
 
         Raises:
-            ValueError: there is no such camera; the message names those there are.
+            ValueError: there is no such camera; the message lists them.
         """
         if isinstance(camera, mujoco.MjvCamera):
             return camera

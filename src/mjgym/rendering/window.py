@@ -1,4 +1,4 @@
-"""A window on the screen that shows a simulation as it runs."""
+"""A window that shows a running simulation."""
 
 import atexit
 import threading
@@ -16,18 +16,18 @@ from mjgym.rendering.looks import QUALITIES
 from mjgym.rendering.twin import Camera, Twin
 from mjgym.task import Task
 
-CLOSE_TIMEOUT = 5.0  # s, in which the window must be gone
-_VIEWER_THREAD = "(_launch_internal)"  # how Python names a thread after what it runs
+CLOSE_TIMEOUT = 5.0  # s, to close the window
+_VIEWER_THREAD = "(_launch_internal)"  # Python's name for the viewer's thread
 
 
 class Window:
-    """MuJoCo's viewer on a simulation. It opens at the first `show`, in the simulation's own speed.
+    """MuJoCo's viewer on a simulation, in real time; it opens at the first `show`.
 
     Args:
-        task: what is simulated.
-        model: the simulation's MjModel. What is written into it shows.
+        task: that is simulated.
+        model: the simulation's MjModel; later changes to it show.
         quality: one of `QUALITIES`.
-        overlay: what is shown at the opening beside the shapes.
+        overlay: shown beside the shapes when the window opens.
     """
 
     def __init__(
@@ -45,7 +45,7 @@ class Window:
         self._viewer: Any = None
         self._threads: list[threading.Thread] = []
         self._terrain = np.empty(0)
-        self._due = 0.0  # s, when the next state is to be shown
+        self._due = 0.0  # s, time to show the next state
 
     def show(
         self,
@@ -54,16 +54,16 @@ class Window:
         reward: float | None = None,
         colours: Mapping[str, Any] | None = None,
     ) -> None:
-        """Show a state, one control timestep after the one before. Nothing once it is closed.
+        """Show a state, one control timestep after the previous one. Does nothing once closed.
 
         Args:
-            state: a simulation's, as a row of `Simulation.rendered_state` gives it.
-            camera: at the opening; a name, an index, or -1 for the free camera.
-            reward: to show in the colours of the bodies; None for the model's own.
+            state: of a simulation, a row of `Simulation.rendered_state`.
+            camera: when the window opens: a name, an index, or -1 for the free camera.
+            reward: shown in the colours of the bodies; None for the model's colours.
             colours: of some elements, as `Task.colours` gives them for one simulation.
 
         Raises:
-            RenderingError: there is no display on which a window can be opened.
+            RenderingError: there is no display to open a window on.
             ValueError: there is no such camera.
         """
         if self._viewer is None:
@@ -85,10 +85,10 @@ class Window:
     def _open(self, state: Mapping[str, Any], camera: Camera) -> None:
         import mujoco.viewer
 
-        found = backends.probe("glfw")
-        if not found.works:
+        result = backends.probe("glfw")
+        if not result.works:
             raise RenderingError(
-                f'render_mode="human" needs a display: {found.reason}\n'
+                f'render_mode="human" needs a display: {result.reason}\n'
                 f"With a display it needs (Debian, Ubuntu): {backends.INSTALL['glfw']}\n"
                 'Without one, use render_mode="rgb_array", or mjgym.viewing.launch(env) for a page'
                 " in a browser."
@@ -116,6 +116,6 @@ class Window:
         if self._viewer is not None:
             atexit.unregister(self.close)
             self._viewer.close()
-            for thread in self._threads:  # it crashes if the process ends before it has
+            for thread in self._threads:  # it crashes if the process exits first
                 thread.join(CLOSE_TIMEOUT)
             self._viewer = self._twin = None

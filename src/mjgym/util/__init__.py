@@ -1,1 +1,1 @@
-"""Helpers without robotics in them: files, names, docstrings, generators."""
+"""General helpers: files, names, docstrings, generators."""

@@ -1,6 +1,6 @@
-"""Files and folders that are written whole or not at all.
+"""Files and folders that are written completely or not at all.
 
-A full disk, an error or Ctrl-C in the middle of writing leaves what was there before.
+A full disk, an error or Ctrl-C while writing leaves the old content.
 """
 
 import contextlib
@@ -20,12 +20,12 @@ from typing import IO
 def replacing(path: str | Path) -> Iterator[Path]:
     """Context manager: a temporary file that replaces `path` on success.
 
-    It lies in the same folder and has the same suffix; after an exception it is removed, and what
-    was at `path` is untouched. A link goes on leading where it led, a file that was there keeps its
-    permissions. What is no file, as /dev/stdout, is given itself: nothing can take its place.
+    It is in the same folder and has the same suffix; after an exception it is removed and `path` is
+    untouched. A symbolic link is followed, and an existing file keeps its permissions. A special
+    file such as /dev/stdout is yielded itself, as it cannot be replaced.
 
     Raises:
-        OSError: its folder is not there or cannot be written to; said before anything is written.
+        OSError: its folder is missing or not writable; raised before anything is written.
     """
     target = Path(path).resolve()
     if target.exists() and not target.is_file():
@@ -41,7 +41,7 @@ def replacing(path: str | Path) -> Iterator[Path]:
         else:
             mask = os.umask(0)
             os.umask(mask)
-            part.chmod(0o666 & ~mask)  # as any new file; temporary ones are for their owner alone
+            part.chmod(0o666 & ~mask)  # like a new file; temporary ones are private
         part.replace(target)
     finally:
         part.unlink(missing_ok=True)
@@ -61,7 +61,7 @@ def write_bytes(path: str | Path, content: bytes) -> None:
     """Write a file atomically, see `replacing`.
 
     Raises:
-        OSError: it cannot be written; what was there is untouched.
+        OSError: it cannot be written; the old content is untouched.
     """
     with replacing(path) as part:
         part.write_bytes(content)
@@ -71,16 +71,16 @@ def write_text(path: str | Path, text: str) -> None:
     """Write a UTF-8 text file atomically, see `replacing`.
 
     Raises:
-        OSError: it cannot be written; what was there is untouched.
+        OSError: it cannot be written; the old content is untouched.
     """
     write_bytes(path, text.encode())
 
 
 def write_together(contents: Mapping[Path, bytes]) -> None:
-    """Write several files, all of them or none; folders are made where there are none.
+    """Write several files, all of them or none; missing folders are created.
 
     Raises:
-        OSError: one cannot be written; what was there is untouched.
+        OSError: one cannot be written; the old contents are untouched.
     """
     before = {path: path.read_bytes() if path.exists() else None for path in contents}
     folders = {parent for path in contents for parent in path.parents if not parent.exists()}
@@ -106,14 +106,14 @@ def write_together(contents: Mapping[Path, bytes]) -> None:
 def filling(folder: str | Path) -> Iterator[Path]:
     """Context manager: a temporary folder whose entries move into `folder` on success.
 
-    It lies within `folder`, which is made with its parents if it is not there; after an exception
-    both are as they were. Entries that `folder` has already must not be among the new ones.
+    It is created in `folder`, which is created with its parents if missing; after an exception
+    both are as they were. New entries must not exist in `folder`.
 
     Raises:
-        OSError: the folder cannot be made or written to.
+        OSError: the folder cannot be created or written to.
     """
     folder = Path(folder)
-    made = [parent for parent in (folder, *folder.parents) if not parent.exists()]
+    missing = [parent for parent in (folder, *folder.parents) if not parent.exists()]
     stage: Path | None = None
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -125,7 +125,7 @@ def filling(folder: str | Path) -> Iterator[Path]:
     except BaseException:
         if stage is not None:
             shutil.rmtree(stage, ignore_errors=True)
-        for parent in made:
+        for parent in missing:
             with contextlib.suppress(OSError):
                 parent.rmdir()
         raise
@@ -133,12 +133,12 @@ def filling(folder: str | Path) -> Iterator[Path]:
 
 @contextlib.contextmanager
 def alone(path: str | Path) -> Iterator[None]:
-    """Context manager: waits until no other process of this user is in it for that path.
+    """Context manager: a lock for a path among the processes of this user.
 
-    For what is read, changed and written again. The lock is a file among the temporary ones, which
-    the system gives up with the process that holds it.
+    For files that are read, changed and written again. The lock is a temporary file, which the
+    system unlocks when the process ends.
     """
-    places = f"{Path.home()} {Path(path).resolve()}"  # other users cannot open our file
+    places = f"{Path.home()} {Path(path).resolve()}"  # other users cannot open this user's file
     name = hashlib.sha256(places.encode()).hexdigest()[:16]
     with (Path(tempfile.gettempdir()) / f"mjgym-{name}.lock").open("a+b") as file:
         while not _lock(file.fileno()):

@@ -14,8 +14,8 @@ class Catalogue(Generic[Thing]):
     """A registry of objects of one kind, by name.
 
     Args:
-        kind: what they are, for messages.
-        base: the class that all of them extend.
+        kind: of the objects, for messages.
+        base: their base class.
     """
 
     def __init__(self, kind: str, base: type[Thing]) -> None:
@@ -41,12 +41,12 @@ class Catalogue(Generic[Thing]):
         """The object of a name or of "module:Class", or the object itself.
 
         Args:
-            name: the name, or a thing.
-            argument: the keyword argument that holds the name, for messages; by default the kind.
+            name: the name, or an object.
+            argument: the keyword argument that holds the name, for messages; the kind by default.
 
         Raises:
-            TypeError: it is neither a name nor such a thing.
-            ValueError: there is none; the message names the nearest ones.
+            TypeError: it is neither a name nor such an object.
+            ValueError: there is no such object; the message names the nearest ones.
         """
         if isinstance(name, self._base):
             return name
@@ -75,7 +75,7 @@ class Catalogue(Generic[Thing]):
         return isinstance(found, self._base)
 
     def _hint(self, module: str, attribute: str) -> str:
-        """The names of such objects in a module that has been imported, the nearest first."""
+        """The names of such objects in an imported module, the nearest first."""
         there = vars(sys.modules[module]).items()
         known = [n for n, x in there if self._fits(x) and x is not self._base]
         return or_else(attribute, known) if known else ""
@@ -83,16 +83,16 @@ class Catalogue(Generic[Thing]):
     def _load(self, name: str, asked: str) -> Thing:
         module, _, attribute = name.partition(":")
         try:
-            found = code_references.load(name)
+            loaded = code_references.load(name)
         except AttributeError:
             hint = self._hint(module, attribute)
             reason = f"there is no {attribute!r} in {module}{hint}"
             raise ValueError(f"{asked}: {name!r} cannot be imported: {reason}") from None
         except (ImportError, ValueError) as error:
             raise ValueError(f"{asked}: {name!r} cannot be imported: {error}") from None
-        if not self._fits(found):
+        if not self._fits(loaded):
             hint = self._hint(module, attribute)
             raise ValueError(f"{asked}: {name!r} is no {self._base.__name__}{hint}")
-        thing: Thing = found() if isinstance(found, type) else found
+        thing: Thing = loaded() if isinstance(loaded, type) else loaded
         self._found[name] = thing
         return thing

@@ -1,9 +1,9 @@
-"""References to code: the one rule for which text names code, and the one importer of it.
+"""References to code in text: the rule that recognizes them, and the one function that imports.
 
-Run folders, settings, datasets and models are data. A text of theirs that names code outside this
+Run folders, settings, datasets and models are data. Text in them that names code outside this
 package ("module:Class", the path of a .py file) must not be imported unless the user asks for it:
-commands look for such texts with `outside` before they use the data. `load` imports nothing that
-`outside` does not find.
+commands look for such text with `outside` before they use the data. `load` imports only what
+`outside` recognizes.
 """
 
 import importlib
@@ -16,11 +16,10 @@ _DATA = frozenset({"cuda", "lerobot", "menagerie"})
 
 
 def split(text: str) -> tuple[str, str] | None:
-    """Module and attribute that a text names, or None for a text that is no reference to code.
+    """Module and attribute that a text names, or None if it is not a reference to code.
 
-    A reference is a dotted module name, a colon and anything but the rest of an address or of a
-    path: "module:", whose attribute is empty, is one too, since importing the module alone runs
-    its code.
+    A reference is a dotted module name, a colon and anything but the rest of a URL or a path.
+    "module:" with an empty attribute is one too, since importing the module alone runs its code.
     """
     module, colon, attribute = text.partition(":")
     named = colon and module not in _DATA and _is_dotted(module)
@@ -37,13 +36,13 @@ def outside(value: Any) -> list[str]:
     """References to code outside this package, in plain data.
 
     Args:
-        value: a text, or mappings and lists of such; names of mappings count too.
+        value: text, or mappings and lists of text; names of mappings count too.
     """
     return list(dict.fromkeys(_outside(value)))
 
 
 def _outside(root: Any) -> Iterable[str]:
-    left = [root]  # without recursion, since nothing says how deep a file's data may go
+    left = [root]  # no recursion: the depth of the data is unbounded
     while left:
         value = left.pop()
         if isinstance(value, Mapping):
@@ -55,7 +54,7 @@ def _outside(root: Any) -> Iterable[str]:
 
 
 def module_of(text: str) -> str:
-    """The module or file that a text names; empty for a text that is no reference to code."""
+    """The module or file that a text names; empty if it is not a reference to code."""
     reference = split(text)
     if reference is not None:
         return reference[0]
@@ -64,7 +63,7 @@ def module_of(text: str) -> str:
 
 
 def is_packaged(module: str) -> bool:
-    """Whether a module is this package's; the empty name, which names none, counts as such."""
+    """Whether a module is part of this project's packages; True for the empty name."""
     return not module or module.partition(".")[0] in _PACKAGES
 
 
@@ -72,7 +71,7 @@ def load(text: str) -> Any:
     """The class, function or object that "module:name" names; "name" may have dots.
 
     Raises:
-        ValueError: the text is no such reference; nothing is imported.
+        ValueError: the text is not such a reference; nothing is imported.
         ImportError: the module cannot be imported.
         AttributeError: the module has no such name.
     """

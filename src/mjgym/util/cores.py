@@ -1,4 +1,4 @@
-"""The processor's cores."""
+"""Number of CPU cores."""
 
 import os
 

@@ -4,17 +4,17 @@ import inspect
 import re
 from collections.abc import Iterable
 
-NAMED = re.compile(r"`([^`]+)`")  # entries and fields stand between backquotes
+NAMED = re.compile(r"`([^`]+)`")  # entries and fields in backquotes
 
 
 def docstring(cls: type) -> str:
-    """A class's own docstring; not the signature that dataclass puts in its place."""
+    """The docstring of a class itself, without the signature that dataclass puts in its place."""
     text = vars(cls).get("__doc__") or ""
     return "" if text.startswith(f"{cls.__name__}(") else inspect.cleandoc(text)
 
 
 def first_paragraph(cls: type) -> str:
-    """The first paragraph of a class's own docstring, in one line."""
+    """The first paragraph of a class's docstring, in one line."""
     return docstring(cls).partition("\n\n")[0].replace("\n", " ")
 
 
@@ -29,11 +29,11 @@ def paragraphs(cls: type, title: str) -> list[str]:
 
 
 def meanings(cls: type, entries: Iterable[str]) -> dict[str, str]:
-    """The description of each entry in the paragraphs "Observation: ..."; "" where there is none.
+    """The description of each entry in the paragraphs "Observation: ..."; "" if missing.
 
-    "`height` of the torso (m); `touch`, force on the toe" says "height of the torso (m)" of
-    `height` and "force on the toe" of `touch`. Of "`hand` and `box`, places (m)" the two share what
-    is said of the last. A class's own paragraph comes before its bases'.
+    "`height` of the torso (m); `touch`, force on the toe" describes `height` as "height of the
+    torso (m)" and `touch` as "force on the toe". In "`hand` and `box`, places (m)" both share the
+    last description. A class's paragraph comes before its bases'.
     """
     known = dict.fromkeys(entries, "")
     for text in paragraphs(cls, "Observation"):

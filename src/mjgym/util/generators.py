@@ -1,4 +1,4 @@
-"""The states of NumPy's generators as arrays."""
+"""States of NumPy's generators as arrays."""
 
 from typing import Any
 
@@ -29,7 +29,7 @@ def check(name: str, words: np.ndarray) -> None:
     """Check that an array is a state of a PCG64 generator.
 
     Raises:
-        ValueError: the message begins with the name.
+        ValueError: it is not; the message begins with the name.
     """
     odd, flag, buffered = int(words[3]) & 1, int(words[4]), int(words[5])
     if not odd or flag > 1 or buffered >= 2**32:

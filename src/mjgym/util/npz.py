@@ -1,4 +1,4 @@
-"""Arrays from NPZ files: the known ones alone, whose sizes are bounded before they are read."""
+"""Arrays from NPZ files, with names and sizes checked before reading."""
 
 import math
 import zipfile
@@ -27,19 +27,19 @@ _DAMAGE = (
 
 
 def read(path: str | Path, wanted: Callable[[str], bool], most: int) -> dict[str, np.ndarray]:
-    """The wanted arrays of a file, by name; the others are not looked at.
+    """Read the wanted arrays of a file, by name; others are ignored.
 
-    NumPy allocates what a header promises before it reads on, and an archive may inflate to a
-    thousand times its size: both are refused beforehand. Pickled objects are never loaded.
+    NumPy allocates the size in a header before it reads on, and an archive may inflate to a
+    thousand times its size: both are checked first. Pickled objects are never loaded.
 
     Args:
         path: of the file.
-        wanted: whether an array of this name is to be read.
-        most: bytes of all of them together.
+        wanted: whether to read an array of this name.
+        most: maximum total size in bytes.
 
     Raises:
         OSError: the file cannot be read.
-        ValueError: it is no NPZ file, is damaged, or larger than that.
+        ValueError: it is not an NPZ file, is damaged, or too large.
     """
     with Path(path).open("rb") as file:
         if not zipfile.is_zipfile(file):
@@ -70,11 +70,7 @@ def read(path: str | Path, wanted: Callable[[str], bool], most: int) -> dict[str
 
 
 def _size(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> int:
-    """Bytes of an array by its header.
-
-    Raises:
-        ValueError: the file has another number of them, or it is no array.
-    """
+    """Size of an array in bytes by its header; ValueError if the file has another size."""
     try:
         with archive.open(entry) as member:
             version = np.lib.format.read_magic(member)

@@ -1,4 +1,4 @@
-"""Numbers that arguments ask for."""
+"""Checks of numeric arguments."""
 
 from typing import Any
 
@@ -6,16 +6,16 @@ import numpy as np
 
 
 def whole_number(argument: str, value: Any, least: int = 1, most: int | None = None) -> int:
-    """The value, if it is a whole number within bounds.
+    """The value, checked to be a whole number within bounds.
 
     Args:
-        argument: name of it, for the message.
-        value: as given.
-        least: the smallest that may be.
-        most: the largest that may be; None for no bound.
+        argument: its name, for the message.
+        value: the argument.
+        least: lower bound.
+        most: upper bound; None for no bound.
 
     Raises:
-        ValueError: it is no whole number, or out of bounds; the message begins with the argument.
+        ValueError: not a whole number, or out of bounds; the message begins with the argument.
     """
     if isinstance(value, bool) or not isinstance(value, int | np.integer):
         raise ValueError(f"{argument}: must be a whole number, got {value!r}")

@@ -23,5 +23,5 @@ def install(extra: str) -> str:
 
 def _folder(name: str) -> Path:
     package = Path(__file__).resolve().parents[1]
-    installed = package / name  # in a wheel the files travel inside the package
+    installed = package / name  # in a wheel the files are inside the package
     return installed if installed.is_dir() else package.parents[1] / name

@@ -5,8 +5,8 @@
     mjgym.formats     a reader of datasets in another project's format
     mjgym.laws        a compiled form of a task's control law
 
-A package declares them in its pyproject.toml. They are found when they are first needed; `import
-mjgym` looks for none.
+A package declares them in its pyproject.toml. They are looked up when first needed, never by
+`import mjgym`.
 """
 
 import functools
@@ -24,7 +24,7 @@ def declared(group: str) -> Mapping[str, EntryPoint]:
 
 
 def load(group: str, name: str) -> Any:
-    """Object of an entry point.
+    """The object of an entry point.
 
     Raises:
         LookupError: no installed package declares it.

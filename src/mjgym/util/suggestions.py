@@ -3,20 +3,20 @@
 import difflib
 from collections.abc import Iterable
 
-ALIKE = 0.6  # the least ratio of difflib for a suggestion
-PART = 3  # letters, at least, of a word that is suggested because it contains the unknown one
+ALIKE = 0.6  # minimum difflib ratio of a suggestion
+PART = 3  # minimum length of a word to suggest longer ones that contain it
 
 
 def close(word: object, known: Iterable[str], most: int = 3, alike: float = ALIKE) -> list[str]:
-    """The known words most similar to an unknown one, the nearest first; upper case is ignored.
+    """The known words most similar to an unknown one, the nearest first; case is ignored.
 
-    Where none is similar, those that contain it: "panda" suggests "PandaGripper".
+    If there are none, those that contain it: "panda" suggests "PandaGripper".
 
     Args:
-        word: the unknown word; anything but text is compared as text.
+        word: the unknown word; compared as text.
         known: the known words; those with a leading underscore are never suggested.
-        most: the largest number of suggestions.
-        alike: the least similarity, from 0 to 1.
+        most: maximum number of suggestions.
+        alike: minimum similarity, from 0 to 1.
     """
     text, most = str(word).lower(), max(most, 1)
     public: dict[str, list[str]] = {}  # by their lower-case form
@@ -30,7 +30,7 @@ def close(word: object, known: Iterable[str], most: int = 3, alike: float = ALIK
 
 
 def did_you_mean(word: object, known: Iterable[str]) -> str:
-    """The end of a message about an unknown word: the nearest known ones, or nothing."""
+    """The end of a message about an unknown word: the nearest known ones, or empty."""
     near = close(word, known)
     return f"; did you mean {', '.join(near)}?" if near else ""
 

@@ -25,7 +25,7 @@ class Colour(Distribution):
 def _channels(
     rng: np.random.Generator, n: int, shape: Shape, first: int, *values: Value
 ) -> list[np.ndarray]:
-    """A number of each colour for each channel, (n, ...) each, cut to 0 .. 1."""
+    """The `values` in each channel, (n, ...) each, clipped to 0 .. 1."""
     if shape[-1:] != (4,):
         raise ValueError(f"colours end in an axis of 4 numbers, not {shape}")
     lead = shape[:-1]
@@ -64,7 +64,7 @@ class HSV(Colour):
     def draws(self, rng: np.random.Generator, n: int, shape: Shape, first: int = 0) -> np.ndarray:
         parts = (self.hue, self.saturation, self.value, self.opacity)
         hue, saturation, value, opacity = _channels(rng, n, shape, first, *parts)
-        # Of the hexagonal cone (Smith 1978): each channel is a trapezium over the circle of hues.
+        # Hexagonal cone (Smith 1978): each channel is a trapezium over the hue circle.
         places = (np.array([5.0, 3.0, 1.0]) + 6 * hue[..., None]) % 6
         trapezium = np.clip(np.minimum(places, 4 - places), 0.0, 1.0)
         rgb = value[..., None] * (1 - saturation[..., None] * trapezium)

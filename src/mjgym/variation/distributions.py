@@ -1,4 +1,4 @@
-"""Distributions that combine by arithmetic and whose parameters may be distributions themselves."""
+"""Distributions that combine by arithmetic and may have distributions as parameters."""
 
 import operator
 from collections.abc import Callable
@@ -16,49 +16,49 @@ Shape: TypeAlias = tuple[int, ...]
 Support: TypeAlias = tuple[float, float]
 
 _EVERYWHERE: Support = (-np.inf, np.inf)
-_ROUNDING = 1e-8  # of a sum of probabilities; NumPy's own bound
+_ROUNDING = 1e-8  # of a sum of probabilities; NumPy's bound
 
 
 class Distribution(Written):
-    """A random quantity that is drawn with a generator of the caller's.
+    """A random quantity that is drawn with the caller's generator.
 
-    A distribution holds no state: the same generator gives the same numbers. Distributions add,
-    subtract, multiply, divide and so on with numbers, arrays and each other, and any parameter of
-    one may be another: it is then drawn anew for each draw, once for all its elements.
+    A distribution is stateless: the same generator gives the same numbers. Distributions add,
+    subtract, multiply, divide and so on with numbers, arrays and each other. Any parameter may be a
+    distribution: it is then drawn once for each draw, for all its elements.
     """
 
-    __array_ufunc__ = None  # so that `array * distribution` asks the distribution
+    __array_ufunc__ = None  # so that `array * distribution` calls the distribution
 
     @property
     def shape(self) -> Shape:
-        """The shape of a draw where none is asked for; any longer one must end in it."""
+        """The default shape of a draw; any longer shape must end in it."""
         return ()
 
     @property
     def support(self) -> Support:
-        """Bounds of what can be drawn; infinite where there are none or none are known."""
+        """Bounds of the draws; infinite where unbounded or unknown."""
         return _EVERYWHERE
 
     def draws(self, rng: np.random.Generator, n: int, shape: Shape, first: int = 0) -> np.ndarray:
-        """Several independent draws at once, (n, *shape).
+        """Draw several times independently, (n, *shape).
 
         Args:
             rng: the generator.
             n: number of draws.
             shape: of each.
-            first: how many draws there have been before; see `Sequence`.
+            first: number of earlier draws; see `Sequence`.
         """
         raise NotImplementedError
 
     def __call__(
         self, rng: np.random.Generator, shape: Shape | None = None, index: int = 0
     ) -> np.ndarray:
-        """One draw.
+        """Draw once.
 
         Args:
             rng: the generator.
-            shape: of the draw; None for the shape that the parameters have.
-            index: how many draws there have been before; see `Sequence`.
+            shape: of the draw; None for the shape of the parameters.
+            index: number of earlier draws; see `Sequence`.
 
         Raises:
             ValueError: the parameters do not broadcast to the shape.
@@ -67,7 +67,7 @@ class Distribution(Written):
         return result
 
     def clip(self, low: float, high: float) -> "Distribution":
-        """The same, with what lies outside of a range moved to its ends."""
+        """This distribution with values outside the range moved to its ends."""
         return _Clipped(self, low, high)
 
     def __add__(self, other: Value) -> "Distribution":
@@ -133,11 +133,11 @@ def support_of(value: Value) -> Support:
 
 
 def check_numbers(owner: str, name: str, value: Value) -> None:
-    """Refuse a parameter that is neither finite numbers nor a distribution.
+    """Raise if a parameter is neither finite numbers nor a distribution.
 
     Args:
-        owner: whose parameter it is, for the message.
-        name: the parameter's own.
+        owner: the distribution's name, for the message.
+        name: of the parameter.
         value: the parameter.
 
     Raises:
@@ -147,7 +147,7 @@ def check_numbers(owner: str, name: str, value: Value) -> None:
         return
     try:
         if value is None or isinstance(value, str | bytes):
-            raise TypeError  # NumPy makes numbers of them
+            raise TypeError  # NumPy would convert them to numbers
         array = np.asarray(value, dtype=float)
     except (TypeError, ValueError):
         raise ValueError(
@@ -160,14 +160,14 @@ def check_numbers(owner: str, name: str, value: Value) -> None:
 
 
 def check_parameters(owner: Any) -> None:
-    """`check_numbers` of all parameters of a distribution that is a dataclass."""
+    """`check_numbers` for all fields of a dataclass."""
     for f in fields(owner):
         if f.init:
             check_numbers(type(owner).__name__, f.name, getattr(owner, f.name))
 
 
 def _refuse_where(wrong: Any, message: str, *values: Any) -> None:
-    """Raise a ValueError with the first values that are wrong, if any are."""
+    """Raise a ValueError with the first wrong values, if any."""
     wrong = np.asarray(wrong)
     if wrong.any():
         place = np.unravel_index(int(np.argmax(wrong)), wrong.shape)
@@ -178,21 +178,21 @@ def _refuse_where(wrong: Any, message: str, *values: Any) -> None:
 def draw_parameter(
     value: Value, rng: np.random.Generator, n: int, dimensions: int, first: int
 ) -> np.ndarray:
-    """A parameter for n draws of so many dimensions each: (n, 1, ..., *shape), or a constant."""
+    """A parameter for n draws with `dimensions` each: (n, 1, ..., *shape), or a constant."""
     if not isinstance(value, Distribution):
         return np.asarray(value, dtype=float)
-    own = value.shape
-    drawn = value.draws(rng, n, own, first)
-    return drawn.reshape(n, *[1] * (dimensions - len(own)), *own)
+    shape = value.shape
+    drawn = value.draws(rng, n, shape, first)
+    return drawn.reshape(n, *[1] * (dimensions - len(shape)), *shape)
 
 
 class _Parametric(Distribution):
-    """A distribution whose parameters are its fields.
+    """A distribution with its fields as parameters.
 
     Raises:
         ValueError: a parameter is neither finite numbers nor a distribution, the parameters do not
-            broadcast to each other, or there is no such distribution. A parameter that is a
-            distribution is looked at when it is drawn.
+            broadcast to each other, or are invalid. Parameters that are distributions are checked
+            when they are drawn.
     """
 
     def __post_init__(self) -> None:
@@ -210,11 +210,10 @@ class _Parametric(Distribution):
         return tuple(vars(self).values())
 
     def _is_random(self) -> bool:
-        """Whether a parameter is a distribution."""
         return any(isinstance(p, Distribution) for p in self._parameters())
 
     def _check(self, *parameters: np.ndarray) -> None:
-        """Raise a ValueError if there is no such distribution."""
+        """Raise a ValueError for invalid parameters."""
 
     @property
     def shape(self) -> Shape:
@@ -232,12 +231,12 @@ class _Parametric(Distribution):
 
 @dataclass(frozen=True, eq=False)
 class Constant(_Parametric):
-    """Always the same."""
+    """A constant."""
 
     value: Value
 
     def __post_init__(self) -> None:
-        """Not finite is for the user of a draw to refuse, who knows what it is for."""
+        """Values that are not finite are checked by the user of a draw."""
         if self.value is None or _shape_of_numbers(self.value) is None:
             check_numbers("Constant", "value", self.value)
 
@@ -251,12 +250,12 @@ class Constant(_Parametric):
 
 @dataclass(frozen=True, eq=False)
 class Custom(Distribution):
-    """A distribution that a function of the user's draws from.
+    """A distribution drawn by a user's function.
 
     Args:
-        function: of a `numpy.random.Generator`; gives one number.
-        low: that it never goes below.
-        high: that it never goes above; a delay needs both.
+        function: of a `numpy.random.Generator`; returns one number.
+        low: lower bound of the draws.
+        high: upper bound; a delay needs both.
 
     Raises:
         TypeError: `function` cannot be called.
@@ -308,7 +307,7 @@ class Uniform(_Parametric):
 
 @dataclass(frozen=True, eq=False)
 class Integers(_Parametric):
-    """Whole numbers from `low` to `high`, both included, each equally likely."""
+    """Integers from `low` to `high`, both included, each equally likely."""
 
     low: Value
     high: Value
@@ -319,8 +318,8 @@ class Integers(_Parametric):
 
     def _check(self, *parameters: np.ndarray) -> None:
         low, high = parameters
-        for bound, own in zip(parameters, self._parameters(), strict=True):
-            if not isinstance(own, Distribution):  # what is drawn is rounded
+        for bound, parameter in zip(parameters, self._parameters(), strict=True):
+            if not isinstance(parameter, Distribution):  # draws are rounded
                 _refuse_where(bound % 1 != 0, "Integers: {} is no whole number", bound)
         _refuse_where(np.rint(low) > np.rint(high), "Integers: low {} is above high {}", low, high)
 
@@ -346,7 +345,7 @@ class Normal(_Parametric):
 
 @dataclass(frozen=True, eq=False)
 class LogNormal(_Parametric):
-    """The exponential of a normal quantity that has this mean and standard deviation."""
+    """The exponential of a normal quantity with this mean and standard deviation."""
 
     mean: Value = 0.0
     std: Value = 1.0
@@ -454,15 +453,7 @@ class _Listed(Distribution):
     def _pick(
         self, rng: np.random.Generator, n: int, shape: Shape, first: int, chosen: np.ndarray
     ) -> np.ndarray:
-        """The values at some places, (n, *shape).
-
-        Args:
-            rng: for those that are distributions; all of them are drawn from.
-            n: number of draws.
-            shape: of each.
-            first: how many draws there have been before.
-            chosen: the places, (n, *lead).
-        """
+        """The values at the indices `chosen`, (n, *shape); every distribution is drawn from."""
         if not any(isinstance(value, Distribution) for value in self.values):
             return np.asarray(np.asarray(self.values)[chosen])
         drawn = [
@@ -475,11 +466,11 @@ class _Listed(Distribution):
         return np.asarray(np.take_along_axis(np.stack(drawn), places, axis=0)[0])
 
     def _lead(self, shape: Shape) -> Shape:
-        """The part of a shape in which every element is chosen on its own."""
-        own = self.shape
-        if own and shape[len(shape) - len(own) :] != own:
-            raise ValueError(f"{type(self).__name__}: values of shape {own} do not end {shape}")
-        return shape[: len(shape) - len(own)]
+        """The leading part of a shape, over which elements are chosen independently."""
+        ending = self.shape
+        if ending and shape[len(shape) - len(ending) :] != ending:
+            raise ValueError(f"{type(self).__name__}: values of shape {ending} do not end {shape}")
+        return shape[: len(shape) - len(ending)]
 
 
 @dataclass(frozen=True, eq=False)
@@ -499,15 +490,15 @@ class Choice(_Listed):
         check_numbers("Choice", "probabilities", self.probabilities)
         if isinstance(self.probabilities, Distribution):
             raise ValueError("Choice: probabilities must be numbers, got a distribution")
-        given = np.asarray(self.probabilities, dtype=float)
-        if given.shape != (len(self.values),):
+        probabilities = np.asarray(self.probabilities, dtype=float)
+        if probabilities.shape != (len(self.values),):
             raise ValueError(
                 f"Choice: probabilities must be {len(self.values)}, one for each value,"
-                f" got shape {given.shape}"
+                f" got shape {probabilities.shape}"
             )
-        _refuse_where(given < 0, "Choice: probability {} is negative", given)
-        if abs(given.sum() - 1) > _ROUNDING:
-            raise ValueError(f"Choice: probabilities must sum to 1, not {given.sum():g}")
+        _refuse_where(probabilities < 0, "Choice: probability {} is negative", probabilities)
+        if abs(probabilities.sum() - 1) > _ROUNDING:
+            raise ValueError(f"Choice: probabilities must sum to 1, not {probabilities.sum():g}")
 
     def draws(self, rng: np.random.Generator, n: int, shape: Shape, first: int = 0) -> np.ndarray:
         chosen = rng.choice(len(self.values), (n, *self._lead(shape)), p=self.probabilities)
@@ -516,12 +507,12 @@ class Choice(_Listed):
 
 @dataclass(frozen=True, eq=False)
 class Sequence(_Listed):
-    """One value after the other, from the beginning again after the last.
+    """One value after the other, starting again after the last.
 
-    Nothing is random but those values that are distributions themselves.
+    Only values that are distributions are random.
 
-    It goes on with every draw that the engine counts: the episodes of a sub-environment for what
-    varies with them, the readings of a sensor for its noise, interval and delay.
+    It advances with every counted draw: episodes of a sub-environment for model variations,
+    readings of a sensor for its noise, interval and delay.
     """
 
     values: Any
@@ -607,7 +598,7 @@ class _Absolute(Distribution):
 
 @dataclass(frozen=True, eq=False)
 class _Clipped(Distribution):
-    """A quantity with what lies outside of a range moved to its ends."""
+    """A quantity with values outside a range moved to its ends."""
 
     of: Distribution
     low: float

@@ -1,4 +1,4 @@
-"""The varied numbers of the present episodes, and the generators of their next values."""
+"""The varied numbers of the current episodes, and the generators of their next values."""
 
 from collections.abc import Mapping
 
@@ -11,17 +11,17 @@ ROUNDING = 1e-9  # s, of times that are sums
 
 
 class Draws:
-    """The varied numbers of the episodes of n simulations, each drawn with its own generator.
+    """The varied numbers of the episodes of n simulations, each with a separate generator.
 
     Args:
-        varying: what varies.
-        every: "episode", "reset" or "never": when there are new values.
+        varying: the varied numbers.
+        every: when new values are drawn: "episode", "reset" or "never".
         n: number of simulations.
 
     Attributes:
-        values: of the present episodes by key, (n, ...) each.
+        values: of the current episodes by key, (n, ...) each.
         forces: names of the fields of applied forces among them.
-        redraws: whether forces are drawn anew within episodes.
+        redraws: whether forces are redrawn within episodes.
     """
 
     def __init__(self, varying: Varying, every: str, n: int) -> None:
@@ -31,7 +31,7 @@ class Draws:
         self._count = np.zeros(n, dtype=np.int64)  # of draws so far
         self.values = {key: np.zeros((n, *shape)) for key, shape in varying.shapes().items()}
         self._due = {key: np.full(n, np.inf) for key in varying.intervals}  # s of the episode
-        self._drawn = {key: np.zeros(n, dtype=np.int64) for key in varying.intervals}  # so often
+        self._drawn = {key: np.zeros(n, dtype=np.int64) for key in varying.intervals}  # draws
         self.forces = varying.forces
         self.redraws = bool(varying.intervals)
 
@@ -46,7 +46,7 @@ class Draws:
         """The values of a simulation's next episode.
 
         Args:
-            i: which simulation.
+            i: index of the simulation.
             by_reset: whether `reset` starts the episode, rather than an autoreset.
         """
         count = int(self._count[i])
@@ -63,16 +63,16 @@ class Draws:
 
         Args:
             time: of the episodes, s, (n,).
-            where: which simulations go on, bool (n,).
+            where: simulations whose episode continues, bool (n,).
 
         Returns:
-            The simulations whose forces have changed, ascending.
+            The simulations with changed forces, ascending.
         """
         changed = np.zeros(len(time), dtype=bool)
         for key, every in self._varying.intervals.items():
             due = where & (time >= self._due[key] - ROUNDING)
             for i in np.flatnonzero(due).tolist():
-                self._drawn[key][i] += 1  # the episodes' own draws do not count
+                self._drawn[key][i] += 1  # not counted as an episode's draw
                 count = int(self._drawn[key][i])
                 self.values[key][i] = self._varying.draw_one(key, self._rngs[i], count)
                 # Late by less than a control step, which the next interval makes up for.
@@ -86,23 +86,23 @@ class Draws:
         self._varying.apply(forces, {key: values[i] for key, values in self.values.items()})
 
     def state(self, rows: np.ndarray) -> dict[str, np.ndarray]:
-        """Copies of all that the next values depend on, and of the present ones by key."""
+        """Copies of everything the next values depend on, and of the current values by key."""
         words = np.empty((len(rows), WORDS), dtype=np.uint64)
         for k, i in enumerate(rows.tolist()):
             words[k] = encode(self._rngs[i])
         present = {f"variation.{key}": values[rows] for key, values in self.values.items()}
-        kept = {
+        redrawn = {
             f"{prefix}{key}": values[rows]
             for prefix, held in self._repeated()
             for key, values in held.items()
         }
-        return {"rng.variation": words, "variation.count": self._count[rows], **present, **kept}
+        return {"rng.variation": words, "variation.count": self._count[rows], **present, **redrawn}
 
     def _repeated(self) -> tuple[tuple[str, dict[str, np.ndarray]], ...]:
         return ("variation.due.", self._due), ("variation.drawn.", self._drawn)
 
     def restore(self, state: Mapping[str, np.ndarray], rows: np.ndarray) -> None:
-        """Go on from a state, or from those of its entries that are there."""
+        """Continue from a state, which may lack entries."""
         for k, i in enumerate(rows.tolist()):
             if "rng.variation" in state:
                 decode(self._rngs[i], state["rng.variation"][k])

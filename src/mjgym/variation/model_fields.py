@@ -1,4 +1,4 @@
-"""The fields that can vary from episode to episode, and why the others cannot."""
+"""The fields that can vary between episodes, and the reasons why others cannot."""
 
 import fnmatch
 import re
@@ -13,7 +13,7 @@ from mjgym.sim.engine import get_field
 from mjgym.sim.fields import KINDS, PREFIXES, QVEL, object_of, rows
 from mjgym.util.suggestions import did_you_mean
 
-# Fields writable at run time, by the kind that their rows belong to.
+# Fields writable at run time, by kind of their rows.
 _FIELDS: dict[str, tuple[str, ...]] = {
     "body": ("mass", "inertia", "pos", "quat", "ipos", "iquat", "gravcomp"),
     "jnt": (
@@ -55,7 +55,7 @@ _FIELDS: dict[str, tuple[str, ...]] = {
 
 _FORCES = {"xfrc": "body", "qfrc": "joint"}  # kinds by the beginning of a force's name
 
-# Why the other fields cannot vary, by a pattern of their names; the first that fits counts.
+# Reasons why other fields cannot vary, by a pattern of their names; the first match counts.
 _REASONS = (
     (r"actuator_ctrl(range|limited)", "it makes the action space"),
     (r"qpos0|qpos_spring|key_\w+", "it belongs to the start, which initialize() writes"),
@@ -77,14 +77,14 @@ QUATERNIONS = frozenset({"body_quat", "body_iquat", "geom_quat", "site_quat", "c
 """Fields of orientations."""
 
 UNIT = QUATERNIONS | {"jnt_axis", "light_dir"}
-"""Fields whose rows are one long."""
+"""Fields with rows of unit length."""
 
 _NEEDED = {
     "body_gravcomp": "flg_gravcomp",
     "geom_surfacevel": "flg_surfacevel",
     "geom_adhesion": "flg_adhesion",
     "pair_adhesion": "flg_adhesion",
-}  # the flag of the model without which the engine does not look at a field
+}  # flag that enables a field
 _LIMITED = {
     "jnt_range": "jnt_limited",
     "jnt_actfrcrange": "jnt_actfrclimited",
@@ -94,16 +94,16 @@ _LIMITED = {
     "actuator_actrange": "actuator_actlimited",
 }
 RANGES = frozenset(_LIMITED)
-"""Fields whose rows are a lower and an upper limit."""
+"""Fields with rows of a lower and an upper limit."""
 
 FORCES = frozenset({"xfrc_applied", "qfrc_applied"})
-"""Fields of MjData that vary as those of the model do: forces from outside, 0 by default."""
+"""Fields of MjData that vary like those of the model: external forces, 0 by default."""
 
 _SIMPLE = (
     "in a form that needs its centre of mass at its origin and its joints there;"
     " simple='false' of the body in the model lets them vary"
 )
-_FLUID_INPUTS = 6  # numbers of geom_fluid that are given; the others follow from the size
+_FLUID_INPUTS = 6  # inputs in geom_fluid; the other numbers follow from the size
 _FREE, _BALL = int(mujoco.mjtJoint.mjJNT_FREE), int(mujoco.mjtJoint.mjJNT_BALL)
 _SLIDER_CRANK = int(mujoco.mjtTrn.mjTRN_SLIDERCRANK)
 _KEY = re.compile(r"(?P<field>[\w.]+)(?:\[(?P<inside>.*)\])?")
@@ -131,7 +131,7 @@ def find(key: str, model: mujoco.MjModel) -> Part:
 
     Raises:
         ValueError: there is no such field, element or column, or it cannot vary; the message says
-            why, and names the nearest valid names.
+            why, and suggests the nearest valid names.
     """
     if not isinstance(key, str) or (match := _KEY.fullmatch(key.strip())) is None:
         raise ValueError(f"vary: {key!r} is not of the form field or field[name, column]")
@@ -175,7 +175,7 @@ def _kind(field: str) -> str:
 
 
 def _matching(key: str, field: str, pattern: str, model: mujoco.MjModel) -> np.ndarray:
-    """Ids of the elements whose names fit a pattern."""
+    """Ids of the elements with names that match a pattern."""
     kind = _kind(field)
     count = getattr(model, KINDS[kind].count)
     names = [mujoco.mj_id2name(model, object_of(kind), i) or "" for i in range(count)]
@@ -194,7 +194,7 @@ def _matching(key: str, field: str, pattern: str, model: mujoco.MjModel) -> np.n
 def _usable(
     key: str, field: str, ids: np.ndarray, pattern: str, model: mujoco.MjModel
 ) -> np.ndarray:
-    """The ids of those elements whose numbers can vary."""
+    """The ids of elements that can vary."""
     obstacles = {i: reason for i in ids.tolist() if (reason := _obstacle(field, i, model))}
     if obstacles and (pattern != "*" or len(obstacles) == len(ids)):
         first, reason = next(iter(obstacles.items()))
@@ -205,7 +205,6 @@ def _usable(
 
 
 def _rows(field: str, ids: np.ndarray, model: mujoco.MjModel) -> np.ndarray:
-    """The rows of a field that belong to some elements."""
     if field.startswith(("dof_", "qfrc_")):
         return rows(model, QVEL, ids)
     if field.startswith("hfield_"):
@@ -215,7 +214,7 @@ def _rows(field: str, ids: np.ndarray, model: mujoco.MjModel) -> np.ndarray:
 
 
 def _obstacle(field: str, i: int, model: mujoco.MjModel) -> str | None:
-    """Why an element's numbers cannot vary although those of others can; None if they can."""
+    """Why an element cannot vary although others of its kind can; None if it can."""
     reason = None
     if field in _NEEDED and not getattr(model, _NEEDED[field]):
         reason = f"has none, and without {_NEEDED[field]} in the model the engine looks for none"
@@ -262,7 +261,6 @@ def _obstacle_of_joint(field: str, i: int, model: mujoco.MjModel) -> str | None:
 def _columns(
     key: str, field: str, texts: list[str], shape: tuple[int, ...]
 ) -> tuple[int | slice, ...]:
-    """Column indices for an element's numbers of the given shape."""
     if field == "geom_fluid":
         shape, texts = (_FLUID_INPUTS,), texts or [":"]
     if len(texts) > len(shape):
@@ -270,7 +268,7 @@ def _columns(
         raise ValueError(f"vary: {key!r}: {field} has {count} for each element")
     if texts and field in UNIT:
         raise ValueError(f"vary: {key!r}: a direction varies as a whole; give no column")
-    found: list[int | slice] = []
+    indices: list[int | slice] = []
     for text, size in zip(texts, shape, strict=False):
         column = _column(key, text)
         try:
@@ -280,8 +278,8 @@ def _columns(
         if not chosen.size:
             raise ValueError(f"vary: {key!r}: {field} has no column {text}, only 0 to {size - 1}")
         whole = isinstance(column, slice)
-        found.append(slice(int(chosen[0]), int(chosen[-1]) + 1) if whole else int(chosen))
-    return tuple(found)
+        indices.append(slice(int(chosen[0]), int(chosen[-1]) + 1) if whole else int(chosen))
+    return tuple(indices)
 
 
 def _column(key: str, text: str) -> int | slice:

@@ -1,4 +1,4 @@
-"""Noises: how a random quantity corrupts a reading."""
+"""Noises: corruption of readings by random quantities."""
 
 import operator
 from collections.abc import Callable
@@ -18,9 +18,9 @@ class Noise:
     """A corruption of readings.
 
     Args:
-        distribution: of what is drawn for every number of every reading.
-        combine: of readings and what has been drawn for them, arrays of one shape whose first axis
-            are the readings; gives the corrupted readings.
+        distribution: drawn for every number of every reading.
+        combine: function of readings and draws, arrays of one shape with the readings along the
+            first axis; returns the corrupted readings.
     """
 
     distribution: Distribution
@@ -42,17 +42,17 @@ def multiplicative(distribution: Distribution) -> Noise:
 
 
 def corruptor(function: Callable[[np.ndarray, np.random.Generator], Any]) -> Noise:
-    """Noise that a function of the user's makes of each reading.
+    """Noise by a user's function of each reading.
 
     Args:
-        function: of a reading and a generator; gives the corrupted reading, of the same shape.
+        function: of a reading and a generator; returns the corrupted reading, of the same shape.
     """
     return Noise(_SEEDS, _Corruption(function))
 
 
 @dataclass(frozen=True)
 class _Corruption:
-    """Calls a function for each reading, with a generator that the reading's draw seeds."""
+    """Calls a function for each reading, with a generator seeded by the reading's draw."""
 
     function: Callable[[np.ndarray, np.random.Generator], Any]
 

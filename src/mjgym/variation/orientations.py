@@ -17,7 +17,7 @@ from mjgym.variation.distributions import (
 
 
 class Rotation(Distribution):
-    """A random rotation: a draw's last axis has the four numbers of a quaternion."""
+    """A random rotation: a draw's last axis is a quaternion."""
 
     @property
     def shape(self) -> Shape:
@@ -28,7 +28,7 @@ class Rotation(Distribution):
         return -1.0, 1.0
 
     def then(self, second: "Rotation") -> "Rotation":
-        """This rotation followed by another one, both about the axes of the world."""
+        """This rotation followed by another one, both about world axes."""
         return _Composed(self, second)
 
 
@@ -40,7 +40,7 @@ def _lead(shape: Shape) -> Shape:
 
 @dataclass(frozen=True, eq=False)
 class Uniform(Rotation):
-    """Every rotation equally likely: four normal numbers, made one long (Marsaglia 1972)."""
+    """Uniform over all rotations: four normal numbers, normalized (Marsaglia 1972)."""
 
     def draws(self, rng: np.random.Generator, n: int, shape: Shape, first: int = 0) -> np.ndarray:
         drawn = rng.normal(size=(n, *_lead(shape), 4))

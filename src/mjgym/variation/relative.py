@@ -1,4 +1,4 @@
-"""Draws relative to a model's own number, shared, or repeated, for the keyword `vary`."""
+"""Draws relative to the model's numbers, shared, or repeated, for the keyword `vary`."""
 
 from dataclasses import dataclass
 
@@ -8,14 +8,14 @@ from mjgym.variation.written import Written
 
 @dataclass(frozen=True, eq=False)
 class Factor(Written):
-    """The model's own number times a draw; an orientation turned by it, about its own axes."""
+    """The model's number times a draw; an orientation turned by it, about its local axes."""
 
     distribution: Distribution
 
 
 @dataclass(frozen=True, eq=False)
 class Offset(Written):
-    """The model's own number plus a draw."""
+    """The model's number plus a draw."""
 
     distribution: Distribution
 
@@ -29,30 +29,30 @@ class Shared(Written):
 
 @dataclass(frozen=True, eq=False)
 class Redrawn(Written):
-    """A draw that is replaced by another one within the episode, `every` so many seconds."""
+    """A force that is redrawn `every` so many seconds within the episode."""
 
     of: Distribution | Shared
     every: Distribution
 
 
 def factor(value: Value) -> Factor:
-    """Times the model's own number: `vary={"body_mass": factor(Uniform(0.8, 1.2))}`.
+    """Times the model's number: `vary={"body_mass": factor(Uniform(0.8, 1.2))}`.
 
-    Orientations are turned by a rotation, about their own axes:
+    Orientations are turned by a rotation, about their local axes:
     `vary={"body_quat[tail]": factor(rotations.About((0, 0, 1), Normal(0, 0.2)))}`.
     """
     return Factor(value if isinstance(value, Distribution) else Constant(value))
 
 
 def offset(value: Value) -> Offset:
-    """Plus the model's own number: `vary={"geom_pos[target]": offset(Normal(0, 0.1))}`."""
+    """Plus the model's number: `vary={"geom_pos[target]": offset(Normal(0, 0.1))}`."""
     return Offset(value if isinstance(value, Distribution) else Constant(value))
 
 
 def shared(value: Value) -> Shared:
-    """One draw for all that a key names: `vary={"body_mass": shared(factor(Uniform(0.8, 1.2)))}`.
+    """One draw for all numbers of a key: `vary={"body_mass": shared(factor(Uniform(0.8, 1.2)))}`.
 
-    All parts of a body then grow heavier together, where each would have a draw of its own.
+    All body masses are then scaled by the same factor, instead of one factor each.
     """
     known = isinstance(value, Distribution | Factor | Offset)
     return Shared(value if known else Constant(value))
@@ -61,12 +61,12 @@ def shared(value: Value) -> Shared:
 def redrawn(value: Value | Shared, every: float | Distribution) -> Redrawn:
     """A force that is redrawn within the episode: `redrawn(Normal(0, 5), every=0.5)`.
 
-    Between two draws it is held. `redrawn(Bernoulli(0.1) * Normal(0, 50), every=0.1)` pushes for
-    0.1 s now and then, and `every=Uniform(0.5, 2)` at irregular times.
+    It is constant between two draws. `redrawn(Bernoulli(0.1) * Normal(0, 50), every=0.1)` pushes
+    for 0.1 s now and then, and `every=Uniform(0.5, 2)` at irregular times.
 
     Args:
         value: of the force (N) or torque (N m).
-        every: time from one draw to the next, s; it changes with the next control step.
+        every: time from one draw to the next, s; a draw takes effect with the next control step.
 
     Raises:
         ValueError: `every` can be 0 or less.

@@ -1,4 +1,4 @@
-"""Numbers of a model and forces that a user varies, and the fields derived from them."""
+"""Model numbers and forces that a user varies, and the fields derived from them."""
 
 import copy
 from collections.abc import Mapping
@@ -15,7 +15,7 @@ from mjgym.variation.distributions import Constant, Distribution
 from mjgym.variation.model_fields import FORCES, QUATERNIONS, RANGES, UNIT, Part, find
 from mjgym.variation.relative import Factor, Offset, Redrawn, Shared
 
-# Where the compiler refuses what is not above zero, and where less than zero has no meaning.
+# Fields that must be positive for the compiler, or are meaningless below zero.
 _POSITIVE = frozenset(
     {"body_mass", "body_inertia", "geom_size", "site_size", "cam_fovy", "opt.timestep",
      "opt.impratio"}
@@ -26,22 +26,23 @@ _NOT_NEGATIVE = _POSITIVE | {
     "hfield_data",
 }  # fmt: skip
 
-_NO_LENGTH = 1e-12  # below which a vector has no direction
+_NO_LENGTH = 1e-12  # of a vector without direction
 _PROBES = ((1.1, 0.01), (7.0, 3.0), (0.0, 0.0))
-"""Factors and offsets of numbers with which the engine shows what depends on them: a little
-more, more than any other (of which it may take the largest), and none at all."""
+"""Factors and offsets to probe which fields depend on a number: a small change, one larger than
+all others (the engine may take a maximum), and zero.
+"""
 
 FRAMES = {
     "body": frozenset({"body_ipos", "body_iquat"}),
     "geom": frozenset({"body_ipos", "body_iquat", "geom_pos", "geom_quat"}),
     "site": frozenset({"body_ipos", "body_iquat", "site_pos", "site_quat"}),
 }
-"""What decides whether the frames of elements coincide with those of their bodies, by kind."""
+"""Fields that decide whether frames of elements coincide with those of their bodies, by kind."""
 
 
 @dataclass(frozen=True)
 class _Target:
-    """A part of a model or of the applied forces, and what is written to it."""
+    """A part of a model or of the applied forces, and the value to write to it."""
 
     part: Part
     relative: str  # "absolute", "factor" or "offset"
@@ -50,10 +51,10 @@ class _Target:
     every: Distribution | None = None  # s between two draws within an episode
 
     def draw(self, rng: np.random.Generator, number: int) -> np.ndarray:
-        """Values to write; ValueError where the engine cannot take them."""
-        key, field, own = self.part.key, self.part.field, self.part.own
-        drawn = self.distribution(rng, None if self.shared else own.shape, number)
-        values = np.array(np.broadcast_to(self._absolute(drawn), own.shape), dtype=float)
+        """Values to write; raises ValueError for those that the engine cannot take."""
+        key, field, numbers = self.part.key, self.part.field, self.part.own
+        drawn = self.distribution(rng, None if self.shared else numbers.shape, number)
+        values = np.array(np.broadcast_to(self._absolute(drawn), numbers.shape), dtype=float)
         if not np.isfinite(values).all():
             raise ValueError(f"vary: {key!r} drew what is not finite")
         if field in UNIT:
@@ -76,24 +77,24 @@ class _Target:
         return values
 
     def check_support(self) -> None:
-        """Refuse a distribution whose bounds say that it will draw a wrong number one day."""
+        """Raise if the bounds of a distribution allow invalid numbers."""
         ends = self.distribution.support
         if self.part.field not in _NOT_NEGATIVE or not np.isfinite(ends).all():
             return
         low, high = (self._absolute(np.asarray(end)) for end in ends)
         least = np.broadcast_to(np.minimum(low, high), self.part.own.shape)
-        # A bound itself may never be drawn, so zero is not refused before it is.
+        # A bound itself may never be drawn, so zero is refused only when drawn.
         self._check_least(least, "can draw", zero=True)
 
     def _absolute(self, drawn: np.ndarray) -> np.ndarray:
-        own = self.part.own
+        numbers = self.part.own
         if self.relative == "factor":
             turned = self.part.field in QUATERNIONS
-            return np.asarray(product(own, drawn)) if turned else own * drawn
-        return own + drawn if self.relative == "offset" else drawn
+            return np.asarray(product(numbers, drawn)) if turned else numbers * drawn
+        return numbers + drawn if self.relative == "offset" else drawn
 
     def _check_least(self, values: np.ndarray, verb: str, *, zero: bool = False) -> None:
-        # What is zero in the model itself means nothing there: the third size of a capsule, ...
+        # Zeros in the model itself are unused numbers: the third size of a capsule, ...
         positive = self.part.field in _POSITIVE and not zero
         wrong = values[(values < 0) | (positive & (values == 0) & (self.part.own != 0))]
         if wrong.size:
@@ -105,27 +106,28 @@ class _Target:
 
 
 class Varying:
-    """The numbers of a model, and the applied forces, that a user varies.
+    """The model numbers, and the applied forces, that a user varies.
 
-    A key names a field of MjModel, and behind it in brackets which rows, by a pattern over the
-    elements' names, and which columns: "body_mass[torso]", "geom_friction[*foot*, 0]",
-    "dof_damping" (all joints), "opt.gravity[2]". Without a pattern, or with "*", what cannot vary
-    (the size of a plane, the limits of a joint that has none) is left out; where a pattern names
-    it, that is an error. Where two keys name the same number, the later one counts.
+    A key names a field of MjModel, with rows in brackets, by a pattern of the elements' names, and
+    columns: "body_mass[torso]", "geom_friction[*foot*, 0]", "dof_damping" (all joints),
+    "opt.gravity[2]". Without a pattern, or with "*", elements that cannot vary (the size of a
+    plane,
+    the limits of an unlimited joint) are left out; naming them by a pattern is an error. If two
+    keys name the same number, the later one counts.
 
-    A value is a distribution, or a number, of what is written; `factor` and `offset` of
-    `mjgym.variation` make it relative to the model's own. Each number is drawn by itself; `shared`
-    draws one for all. Directions and quaternions are made one long.
+    A value is a distribution or a number to write; `factor` and `offset` of `mjgym.variation` make
+    it relative to the model's value. Each number is drawn separately; `shared` draws one for all.
+    Directions and quaternions are normalized.
 
     "xfrc_applied[torso, 0]" is a force (N, then torques in N m) on a body in world axes, and
-    "qfrc_applied[knee]" one in a joint. It is held for the episode, or `redrawn` within it. A task
-    that writes such forces itself overwrites the user's.
+    "qfrc_applied[knee]" one in a joint. It is constant over the episode, or `redrawn` within it. A
+    task that writes such forces itself overwrites the user's.
 
-    Mass, inertia and size are numbers of their own: what varies one leaves the others as they are.
-    What the engine derives from them (`mj_setConst`), bounding volumes included, and the springs'
-    lengths at rest follow, as if the model had been compiled with the varied numbers; but for
-    `stat`, which all simulations share. What the compiler alone derives stays as it is: the damping
-    that `dampratio` gave, the range of lengths of a muscle, the friction of a contact pair.
+    Mass, inertia and size vary independently of each other. Fields that the engine derives from
+    them (`mj_setConst`), bounding volumes included, and rest lengths of springs follow, as if the
+    model had been compiled with the varied numbers; except `stat`, which all simulations share.
+    Fields that only the compiler derives do not follow: damping from `dampratio`, the length range
+    of a muscle, the friction of a contact pair.
 
     Args:
         vary: values by key.
@@ -169,27 +171,28 @@ class Varying:
         self.derived = self._what_follows(model)
 
     def _freed_frames(self, model: mujoco.MjModel) -> dict[str, tuple[np.ndarray, np.ndarray]]:
-        """Frames that the model notes otherwise than the engine, because episodes write places:
-        elements and values, by field."""
+        """Frames that must differ from the engine's notes, because episodes write poses:
+        elements and values, by field.
+        """
         noted = copy.copy(model)
         set_constants(noted, self._data)
         freed = {}
         for name in (f"{kind}_sameframe" for kind in FRAMES):
-            own = getattr(model, name)
-            rows = np.flatnonzero(own != getattr(noted, name))
+            frames = getattr(model, name)
+            rows = np.flatnonzero(frames != getattr(noted, name))
             if rows.size:
-                freed[name] = rows, own[rows]
+                freed[name] = rows, frames[rows]
         return freed
 
     def _unstated_springs(self, model: mujoco.MjModel) -> np.ndarray:
-        """Tendons whose spring's length at rest the compiler has taken from the model's pose."""
+        """Tendons with spring lengths that the compiler took from the model's pose."""
         if "tendon_lengthspring" in self.fields:
             return np.zeros(0, dtype=np.int64)
         lengths = self._spring_lengths(model)
         return np.flatnonzero((model.tendon_lengthspring == lengths[:, None]).all(axis=1))
 
     def _spring_lengths(self, model: mujoco.MjModel) -> np.ndarray:
-        """Lengths of the tendons where the joints' springs are at rest, (ntendon,) m or rad."""
+        """Lengths of the tendons with the joints at their springs' rest, (ntendon,) m or rad."""
         data = self._data
         data.qpos[:] = model.qpos_spring
         mujoco.mj_kinematics(model, data)
@@ -198,7 +201,7 @@ class Varying:
         return np.array(data.ten_length)
 
     def _what_follows(self, model: mujoco.MjModel) -> tuple[str, ...]:
-        """Names of the fields that change when the varied ones do; asked of the engine itself."""
+        """Names of the fields that change with the varied ones, found by probing the engine."""
         changed: set[str] = set()
         for factor, offset in _PROBES:
             probe = copy.copy(model)
@@ -226,10 +229,10 @@ class Varying:
 
         Args:
             rng: the generator.
-            number: of episodes that have been drawn before.
+            number: of earlier episodes.
 
         Raises:
-            ValueError: something has been drawn that the engine cannot take.
+            ValueError: a draw is invalid for the engine.
         """
         return {target.part.key: target.draw(rng, number) for target in self._targets}
 
@@ -242,13 +245,13 @@ class Varying:
         return {target.part.key: target.part.own.shape for target in self._targets}
 
     def write(self, model: mujoco.MjModel, values: Mapping[str, np.ndarray]) -> None:
-        """Write an episode's values, and the fields derived from them, into a model."""
+        """Write an episode's values, and the fields derived from them, to a model."""
         for target in self._of_model:
             _write(model, target.part, values[target.part.key])
         self.follow(model)
 
     def apply(self, forces: Mapping[str, np.ndarray], values: Mapping[str, np.ndarray]) -> None:
-        """Write an episode's forces into fields of MjData, arrays by name."""
+        """Write an episode's forces to fields of MjData, arrays by name."""
         for target in self._forces:
             forces[target.part.field][target.part.index] = values[target.part.key]
 
@@ -282,7 +285,7 @@ def _target(key: str, value: Any, model: mujoco.MjModel) -> _Target:
     if not isinstance(inner, Distribution):
         try:
             if inner is None or isinstance(inner, str | bytes):
-                raise TypeError  # NumPy makes numbers of them
+                raise TypeError  # NumPy would convert them to numbers
             np.asarray(inner, dtype=float)
         except (TypeError, ValueError):
             raise TypeError(
@@ -302,19 +305,19 @@ def _target(key: str, value: Any, model: mujoco.MjModel) -> _Target:
 
 
 def _misfit(target: _Target, error: Exception) -> str:
-    """The message on a distribution that does not fit the numbers it is for."""
-    part, given = target.part, target.distribution
+    """The error message for a distribution that does not fit its numbers."""
+    part, distribution = target.part, target.distribution
     message = str(error)
-    if isinstance(given, Constant):  # NumPy speaks of broadcasting
-        message = f"{given.value!r} has shape {given.shape}"
-        if given.shape == (2,):
-            low, high = given.value
+    if isinstance(distribution, Constant):  # NumPy's error is about broadcasting
+        message = f"{distribution.value!r} has shape {distribution.shape}"
+        if distribution.shape == (2,):
+            low, high = distribution.value
             message += f"; a range is a distribution: Uniform({low:g}, {high:g})"
     return f"vary: {part.key!r}, of shape {part.own.shape}: {message}"
 
 
 def _probed(part: Part, factor: float, offset: float) -> np.ndarray:
-    """Other numbers for a part than the model's own, that the engine can take."""
+    """Probe values of a part, different from the model's and valid for the engine."""
     if not factor and part.field in _POSITIVE | UNIT:
         return part.own
     values = factor * part.own + offset
@@ -333,5 +336,5 @@ def _write(model: mujoco.MjModel, part: Part, values: np.ndarray) -> None:
 
 def _numbers(model: mujoco.MjModel) -> dict[str, np.ndarray]:
     """Copies of all arrays of a model that a batch can hold for each simulation, by name."""
-    found = {name: np.array(get_field(model, name)) for name in MODEL_FIELDS}
-    return {name: values for name, values in found.items() if values.size}
+    arrays = {name: np.array(get_field(model, name)) for name in MODEL_FIELDS}
+    return {name: values for name, values in arrays.items() if values.size}

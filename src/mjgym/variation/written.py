@@ -1,8 +1,8 @@
-"""Variations as JSON, which is how Gymnasium writes the specification of an environment.
+"""Variations as JSON, in which Gymnasium writes the specification of an environment.
 
-`EnvSpec.to_json` makes a dict of every dataclass among the keyword arguments and forgets of which
-class it was: `factor(Uniform(0.8, 1.2))` and `offset(Uniform(0.8, 1.2))` became the same. A
-variation therefore has its class among its fields, and `revived` reads it back.
+`EnvSpec.to_json` makes a dict of every dataclass among the keyword arguments and loses the class:
+`factor(Uniform(0.8, 1.2))` and `offset(Uniform(0.8, 1.2))` would be the same. A variation therefore
+has its class among its fields, and `revived` reads it back.
 """
 
 from collections.abc import Mapping
@@ -39,18 +39,18 @@ def _own_class(self: Written) -> str:
     return _name(cls)
 
 
-# The field's value follows from the class, of which the decorator knows nothing.
+# The field's value follows from the class, which the decorator does not know.
 setattr(Written, _KEY, property(_own_class))
 
 
 def revived(value: Any) -> Any:
-    """Read back what has been written; everything else stays as it is.
+    """Read variations back from dicts; everything else stays unchanged.
 
     Args:
-        value: a keyword argument, of which any part may be a dict that has been a variation.
+        value: a keyword argument; any part may be the dict of a variation.
 
     Raises:
-        ValueError: there is no such class, or it does not take what stands there.
+        ValueError: there is no such class, or it does not take these fields.
     """
     if isinstance(value, Mapping):
         inner = {key: revived(item) for key, item in value.items()}
@@ -78,5 +78,5 @@ def _made(written: dict[str, Any]) -> Written:
 
 
 def _as_tuple(value: Any) -> Any:
-    """JSON has no tuples; a frozen dataclass has no lists, which cannot be hashed."""
+    """Lists as tuples: JSON has no tuples, and a frozen dataclass needs hashable fields."""
     return tuple(map(_as_tuple, value)) if isinstance(value, list) else value

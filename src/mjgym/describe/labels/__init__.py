@@ -1,10 +1,9 @@
-"""Names, units, frames and sources of an observation's numbers, found by observing labels.
+"""Names, units, frames and sources of an observation's numbers, derived by observing labels.
 
-The unchanged hook `observation` runs on arrays that hold a `Label` in place of each number. What
-it does with the numbers it does with the labels: a difference of two places is a place seen from
-the other, its product with a rotation turns it into a frame, `tanh` of metres is in tanh(m). Where
-a hook does what labels do not follow, names are those of the places, and `Task.labels` states what
-is missing.
+The hook `observation` runs unchanged on arrays with a `Label` in place of each number. Arithmetic
+on numbers becomes arithmetic on labels: a difference of two positions is a relative position, its
+product with a rotation turns it into a frame, `tanh` of metres is in tanh(m). Where labels cannot
+follow a hook, numbers are named by their index, and `Task.labels` states the rest.
 """
 
 from mjgym.describe.labels.entries import signals, unnamed

@@ -1,4 +1,4 @@
-"""Labels of the entries of an observation, those that the task states and those derived."""
+"""Labels of an observation's entries, stated by the task or derived."""
 
 import dataclasses
 from collections import Counter
@@ -21,11 +21,10 @@ def signals(task: Task, view: View, shapes: Mapping[str, tuple[int, ...]]) -> di
     Args:
         task: the task.
         view: of its simulations.
-        shapes: of the entries, those of one simulation.
+        shapes: of the entries in one simulation.
 
     Raises:
-        ValueError: `task.labels` states something of an entry that is not there, or not as much as
-            the entry has numbers.
+        ValueError: `task.labels` names a missing entry, or has the wrong number of labels for one.
     """
     observed = _observed(task, view)
     stated = dict(task.labels(view))
@@ -36,28 +35,28 @@ def signals(task: Task, view: View, shapes: Mapping[str, tuple[int, ...]]) -> di
                 f"{cls}.labels: no entry {entry!r} in the observation{or_else(entry, shapes)}"
             )
     said = meanings(type(task), shapes)
-    found = {}
+    labels = {}
     for entry, shape in shapes.items():
         derived = _signal(entry, shape, observed.get(entry))
-        found[entry] = _overridden(
+        labels[entry] = _overridden(
             dataclasses.replace(derived, meaning=said[entry]),
             stated.get(entry),
             f"{cls}.labels",
             entry,
         )
-    return found
+    return labels
 
 
 def _observed(task: Task, view: View) -> Mapping[str, Any]:
     try:
         with np.errstate(all="ignore"):
             return task.observation(LabelView(view))
-    except Exception:  # whatever a hook may do with numbers that cannot be done with labels
+    except Exception:  # a hook may do anything that labels do not support
         return {}
 
 
 def unnamed(entry: str, shape: tuple[int, ...]) -> Signal:
-    """Names by the places of an entry's numbers, and nothing else."""
+    """Names by index alone."""
     places = [", ".join(map(str, place)) for place in np.ndindex(shape)]
     return Signal("", tuple(f"{entry}[{p}]" if p else entry for p in places))
 
@@ -87,7 +86,7 @@ def _signal(entry: str, shape: tuple[int, ...], value: Any) -> Signal:
 
 
 def _as_rows(labels: list[Label | None]) -> list[Label | None]:
-    """Entries of rotations by what they mean: cosines, sines, and the vertical seen from a body."""
+    """Rotation entries by meaning: cosines, sines, and the vertical seen from a body."""
     whole = [x.turn for x in labels if x and x.turn]
 
     def meant(x: Label | None) -> Label | None:
@@ -111,7 +110,7 @@ _QUANTITIES = {"rad": "angle", "m/s": "velocity", "rad/s": "velocity", "m/s^2": 
 
 
 def _told_apart(labels: list[Label | None]) -> list[Label | None]:
-    """Names that several numbers bear, with their quantity, or with their frame."""
+    """Duplicate names distinguished by their quantity, or by their frame."""
 
     def apart(change: Callable[[Label], str]) -> None:
         count = Counter(x.name for x in labels if x)
@@ -123,7 +122,7 @@ def _told_apart(labels: list[Label | None]) -> list[Label | None]:
 
 
 def _overridden(derived: Signal, stated: Signal | None, where: str, entry: str) -> Signal:
-    """The labels that a task states of an entry, completed by the derived ones."""
+    """Labels of an entry stated by the task, completed by the derived ones."""
     if stated is None:
         return derived
     count = len(derived.names)
@@ -134,7 +133,7 @@ def _overridden(derived: Signal, stated: Signal | None, where: str, entry: str) 
         if each and len(each) != count:
             noun = (field if field == "names" else f"{field}s")[: -1 if len(each) == 1 else None]
             raise ValueError(f"{where}: {len(each)} {noun} for the {count} numbers of {entry!r}")
-        own = getattr(derived, field)
-        own = (own,) * count if isinstance(own, str) else own
-        changed[field] = tuple(a or b for a, b in zip(each or own, own, strict=True))
+        values = getattr(derived, field)
+        values = (values,) * count if isinstance(values, str) else values
+        changed[field] = tuple(a or b for a, b in zip(each or values, values, strict=True))
     return Signal(**changed)

@@ -23,14 +23,14 @@ class Label:
     """The label of one number.
 
     Args:
-        what: the element or thing that it is of, e.g. "torso".
+        what: the element or thing, e.g. "torso".
         axis: the component of a vector, e.g. "x"; empty for a scalar.
-        unit: "1" for none, empty if it is unknown.
-        frame: the axes in which a vector is given, see `Signal`.
-        source: where the engine has it, see `Signal`.
-        scale: how many units a number of 1 is.
-        ends: of places, the elements that are added and those that are subtracted.
-        turn: of an entry of a rotation, its frame, the world's axis and the frame's own.
+        unit: "1" if dimensionless, empty if unknown.
+        frame: the axes of a vector, see `Signal`.
+        source: place in the engine's arrays, see `Signal`.
+        scale: units per 1 of the number.
+        ends: of positions, the elements that are added and those that are subtracted.
+        turn: of an entry of a rotation, its frame, the world axis and the frame's axis.
         swings: whether that frame only turns in the vertical plane of x and z.
     """
 
@@ -46,7 +46,7 @@ class Label:
 
     @property
     def name(self) -> str:
-        """The element, and the component of it."""
+        """The element and its component."""
         return f"{self.what} {self.axis}" if self.axis else self.what
 
     @property
@@ -56,10 +56,10 @@ class Label:
         return f"{self.scale:.4g} {self.unit}" if scaled else self.unit
 
     def replace(self, **changes: Any) -> "Label":
-        """Another label with some other parts."""
+        """A copy with some fields replaced."""
         return dataclasses.replace(self, **changes)
 
-    # Arithmetic. A plain number shifts or scales, and does not change what it is.
+    # Arithmetic. A plain number shifts or scales, and does not change the meaning.
 
     def __add__(self, other: Any) -> Any:
         return self._added(other, 1)
@@ -136,13 +136,13 @@ class Label:
         return self.replace(scale=self.scale * size) if known and size != 1 else self
 
     def _turned(self, turn: "Label") -> "Label":
-        """A component of a vector that adds to one in another frame."""
-        frame, of_world, own = turn.turn or ("", "", "")
+        """A component of a vector that is part of a sum in another frame."""
+        frame, of_world, frame_axis = turn.turn or ("", "", "")
         source = self.source if self.ends != NOWHERE else _joined(self, turn)
-        if self.frame == frame and self.axis == own:
+        if self.frame == frame and self.axis == frame_axis:
             return self.replace(axis=of_world, frame=WORLD, source=source)
         if self.axis == of_world:
-            return self.replace(axis=own, frame=frame, source=source)
+            return self.replace(axis=frame_axis, frame=frame, source=source)
         return self._combined(turn, 1)
 
     def _combined(self, other: "Label", sign: int) -> "Label":
@@ -157,7 +157,7 @@ class Label:
             self.ends if same else NOWHERE,
         )
 
-    # Which of two numbers a maximum or a condition takes is not known: take the label.
+    # It is unknown which number a maximum or a condition takes: take the label.
 
     def __gt__(self, other: Any) -> bool:
         return True
@@ -172,7 +172,7 @@ class Label:
     def __float__(self) -> float:
         return math.nan
 
-    # What NumPy calls for its functions of the same name.
+    # NumPy calls these for its functions of the same name.
 
     def _of(self, form: str) -> "Label":
         unit = self.whole_unit
@@ -200,7 +200,7 @@ class Label:
         return squared.sqrt()
 
     def sqrt(self) -> "Label":
-        """The length of a vector, of the sum of its squares."""
+        """The length of a vector, from the sum of its squares."""
         unit = power(self.unit, 0.5)
         length = {"m": "distance", "m/s": "speed"}.get(unit)
         frame = "" if length else self.frame
@@ -209,7 +209,7 @@ class Label:
 
 
 def _between(label: Label, plus: Places, minus: Places) -> Label:
-    """A place as seen from another one."""
+    """A position relative to another one."""
     source = " - ".join([" + ".join(plus), *minus])
     what = label.what
     if plus != label.ends[0]:

@@ -12,7 +12,7 @@ from mjgym.describe.labels.label import WORLD, XYZ, Label
 from mjgym.sim.fields import SIZES, owner
 from mjgym.sim.views import Named, View
 
-# Of the fields and attributes that are named for it: unit, and frame where it is a vector.
+# Unit of fields and attributes, and frame of vectors.
 _UNITS = {
     "xpos": "m", "xipos": "m", "xanchor": "m", "subtree_com": "m", "pos": "m", "size": "m",
     "xaxis": "1", "subtree_linvel": "m/s", "mass": "kg", "length": "m", "force": "N",
@@ -46,7 +46,7 @@ class _Functions:
         return getattr(np, name)
 
     def where(self, condition: Any, a: Any, b: Any) -> Any:
-        """The label of the two, wherever one of them is none."""
+        """The label of the two, if one is a plain number."""
         a, b = np.broadcast_arrays(np.asarray(a, dtype=object), np.asarray(b, dtype=object))
         pairs = zip(a.ravel(), b.ravel(), strict=True)
         chosen = np.empty(a.size, dtype=object)
@@ -54,7 +54,7 @@ class _Functions:
         return chosen.reshape(a.shape)
 
     def maximum(self, a: Any, b: Any) -> Any:
-        """The label of the two; which number it is does not matter."""
+        """The label of the two, whichever number is larger."""
         return self.where(None, a, b)
 
     minimum = maximum
@@ -64,7 +64,7 @@ class _Functions:
         return x
 
     def astype(self, x: Any, dtype: Any, **_: Any) -> Any:
-        """The labels; integers, which stand for rows of a table, become its first row."""
+        """The labels; integers, which index a table, become its first row."""
         return np.zeros(np.shape(x), dtype) if np.issubdtype(dtype, np.integer) else x
 
     def floor(self, x: Any) -> Any:
@@ -75,7 +75,7 @@ class _Functions:
 
 
 class LabelView(View):
-    """A view whose arrays hold labels in place of floating-point numbers; whole numbers are real.
+    """A view with labels in place of floating-point numbers; integers are real.
 
     Args:
         view: of the simulations, one or many; the labels are those of one.
@@ -92,7 +92,6 @@ class LabelView(View):
         }
 
     def _real(self, value: Array) -> np.ndarray:
-        """The array of one simulation."""
         return np.asarray(np.asarray(value)[(0,) * len(self._view.lead)])
 
     def _field(self, name: str) -> Array:
@@ -100,7 +99,7 @@ class LabelView(View):
         if real.dtype.kind != "f":
             return real
         of, attribute = owner(name)
-        if of is not None and name in SIZES:  # an element may have several numbers, or none
+        if of is not None and name in SIZES:  # an element may have any number of values
             attribute = "data" if name == "sensordata" else name
             rows = [self._of(of, i, attribute) for i in range(len(self.names(of)))]
             return np.concatenate([np.empty(0, dtype=object), *rows])
@@ -120,7 +119,6 @@ class LabelView(View):
         return Named(fetch)
 
     def _of(self, kind: str, i: int, attribute: str, real: Array = None) -> Any:
-        """The labels of an element's attribute."""
         name = self.names(kind)[i] or f"{kind} {i}"
         if kind == "joint" and attribute in _PER:
             return self._of_joint(i, name, attribute)
@@ -136,9 +134,9 @@ class LabelView(View):
         if attribute in ("xmat", "ximat"):
             swings = self._swings(kind, i)
             labels = [
-                Label(name, row + own, "1", WORLD, source, turn=(name, row, own), swings=swings)
+                Label(name, row + axis, "1", WORLD, source, turn=(name, row, axis), swings=swings)
                 for row in XYZ
-                for own in XYZ
+                for axis in XYZ
             ]
         elif attribute in ("xquat", "quat"):
             labels = _quaternion(name, WORLD, source)
@@ -162,7 +160,7 @@ class LabelView(View):
         return _array([Label(name, unit=unit, source=attribute)] * count, (count,))
 
     def _numbered(self, what: str, source: str, real: np.ndarray, unit: str = "") -> Array:
-        """Labels of numbers of which no more is known than their place."""
+        """Labels of numbers by index alone."""
         if real.ndim == 0 or real.shape == (1,):
             return _array([Label(what, unit=unit, source=source)] * real.size, real.shape)
         if real.shape == (3,):
@@ -204,8 +202,8 @@ class LabelView(View):
         if size == 1:
             return _array([Label(name, "", unit, "", source)], (1,))
         if kind.startswith("FRAME") and kind.endswith("AXIS"):
-            own = kind[5].lower()
-            parts = [Label(name, a, unit, frame, source, turn=(of, a, own)) for a in XYZ]
+            frame_axis = kind[5].lower()
+            parts = [Label(name, a, unit, frame, source, turn=(of, a, frame_axis)) for a in XYZ]
         elif kind == "FRAMEPOS" and frame == WORLD:
             ends: Any = ((f"{on} {of}",), ())
             parts = [Label(of, axis, unit, frame, source, ends=ends) for axis in XYZ]
@@ -218,9 +216,9 @@ class LabelView(View):
         return _array(parts, (size,))
 
     def _element_of(self, kind: int, i: int) -> tuple[str, str]:
-        """The kind and the name of what a sensor is on, or of what it is seen from."""
-        found = _OBJECTS.get(int(kind), "") if i >= 0 else ""
-        return found, getattr(self._model, found)(int(i)).name if found else ""
+        """Kind and name of a sensor's object or reference."""
+        name = _OBJECTS.get(int(kind), "") if i >= 0 else ""
+        return name, getattr(self._model, name)(int(i)).name if name else ""
 
     def _tendon_unit(self, i: int) -> str:
         """Unit of a tendon's length: that of the joints it sums, or m for a spatial tendon."""
@@ -230,15 +228,15 @@ class LabelView(View):
         return "rad" if hinged else "m"
 
     def _slides(self, body: int) -> bool:
-        """Whether the axes of a body's slides are the world's: nothing below them turns."""
+        """Whether a body's slide axes stay aligned with the world's: no body below them turns."""
         model = self._model
-        own = True  # a body's slides come before its hinges
+        is_lowest = True  # a body's slides come before its hinges
         while body:
             first, count = int(model.body_jntadr[body]), int(model.body_jntnum[body])
             kinds = {int(model.jnt_type[j]) for j in range(first, first + count)}
-            if kinds & {_FREE, _BALL} or (_HINGE in kinds and not own):
+            if kinds & {_FREE, _BALL} or (_HINGE in kinds and not is_lowest):
                 return False
-            body, own = int(model.body_parentid[body]), False
+            body, is_lowest = int(model.body_parentid[body]), False
         return True
 
     def _swings(self, kind: str, i: int) -> bool:
@@ -250,7 +248,7 @@ def _quaternion(what: str, frame: str, source: str) -> list[Label]:
 
 
 def _array(labels: Sequence[Any], shape: tuple[int, ...]) -> np.ndarray:
-    """Labels, or arrays of them, as one array of a shape."""
+    """Labels, or arrays of them, as one array."""
     if not labels:
         return np.empty(shape, dtype=object)
     return np.concatenate([np.atleast_1d(np.asarray(x, dtype=object)) for x in labels]).reshape(
@@ -259,21 +257,21 @@ def _array(labels: Sequence[Any], shape: tuple[int, ...]) -> np.ndarray:
 
 
 def _swinging(model: mujoco.MjModel) -> set[int]:
-    """Bodies that turn, if at all, about y alone: their angle to the vertical says it all."""
+    """Bodies that turn only about y, so that their angle to the vertical says it all."""
     data = mujoco.MjData(model)
     mujoco.mj_kinematics(model, data)
     in_plane = set()
     for body in range(1, model.nbody):
         first, count = int(model.body_jntadr[body]), int(model.body_jntnum[body])
-        own = range(first, first + count)
+        body_joints = range(first, first + count)
         joints = all(
             model.jnt_type[j] == _SLIDE
             or (model.jnt_type[j] == _HINGE and abs(data.xaxis[j, 1]) > 1 - 1e-9)
-            for j in own
+            for j in body_joints
         )
         upright = abs(data.xmat[body, 4] - 1) < 1e-9
         parent = int(model.body_parentid[body])
-        moves = any(model.jnt_type[j] == _HINGE for j in own)
+        moves = any(model.jnt_type[j] == _HINGE for j in body_joints)
         if joints and upright and (parent in in_plane or (parent == 0 and (moves or count))):
             in_plane.add(body)
     return in_plane

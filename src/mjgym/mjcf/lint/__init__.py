@@ -1,1 +1,1 @@
-"""Model files as text: what is wrong in them, how two differ, and edits by path."""
+"""Checks, comparison and XPath edits of model files."""

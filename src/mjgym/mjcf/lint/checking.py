@@ -1,4 +1,4 @@
-"""All that is wrong with an MJCF or URDF file, with file, line and the nearest valid word."""
+"""Everything wrong with an MJCF or URDF file, with file, line and the nearest valid word."""
 
 import os
 import re
@@ -14,11 +14,11 @@ from mjgym.mjcf.lint.refusals import alike, ask, near, reason_of, settle
 from mjgym.mjcf.lint.schema import Kind, parents, schema
 
 _ROOTS = ("mujoco", "robot")
-_READS_FILES = ("include", "model")  # what is in them has not been read; see _check_model
+_READS_FILES = ("include", "model")  # their contents are not read; see _check_model
 _DEEP = 50  # models that attach each other
 _IN_BODIES = ("body", "frame", "replicate")
 
-# What stands for a file that is missing, so that the rest of the model can be checked.
+# Stand-ins for missing files, so that the rest of the model can be checked.
 _STAND_INS = {
     "mesh": {"vertex": "0 0 0 1 0 0 0 1 0 0 0 1"},
     "hfield": {"nrow": "2", "ncol": "2"},
@@ -27,23 +27,23 @@ _STAND_INS = {
 
 
 def check(path: str | Path) -> list[Problem]:
-    """Find everything that is wrong with a model's file, and with the files that it includes.
+    """Find everything wrong with a model's file and the files it includes.
 
-    Elements and attributes are compared with the schema that the installed engine prints. All else
-    (words, references, names, numbers, physics) is the engine's own judgement: what it refuses is
-    mended as far as that is clear and the engine asked again, until it takes the model. So nothing
-    is found only if the engine compiles the model. What may follow from another problem is left
-    out until that one is gone. Also found is what the engine ignores without a word: a misspelt
-    attribute of a frame or of anything in one, and a body outside the world.
+    Elements and attributes are compared with the schema that the installed engine prints. Words,
+    references, names, numbers and physics are left to the engine: each error is repaired as far as
+    that is clear and the engine is asked again, until it accepts the model. So the result is empty
+    only if the engine compiles the model. Likely consequences of other problems are left out until
+    those are fixed. Reported as well is what the engine ignores silently: a misspelt attribute of a
+    frame or of an element in one, and a body outside the world.
 
     Args:
         path: an MJCF or URDF file.
 
     Returns:
-        The problems, those of the model's own file first, each file's in the order of its lines.
+        The problems, those of the model's file first, ordered by line within each file.
 
     Raises:
-        FileNotFoundError: the model itself is not there; the message names files like it.
+        FileNotFoundError: the model does not exist; the message names files with similar names.
     """
     main = Path(path)
     if not main.is_file():
@@ -54,11 +54,11 @@ def check(path: str | Path) -> list[Problem]:
 
 
 def explain(path: str | Path, error: Exception) -> ValueError:
-    """An error of the engine's about a file, in the words of `check`.
+    """The engine's error about a file, in the words of `check`.
 
     Args:
-        path: of the file that the engine has refused.
-        error: what it has said; repeated if nothing else is found.
+        path: of the refused file.
+        error: the engine's, repeated if `check` finds nothing.
     """
     problems = check(path)
     if not problems:
@@ -67,12 +67,7 @@ def explain(path: str | Path, error: Exception) -> ValueError:
 
 
 def examine(main: Path, contents: Mapping[str, bytes]) -> list[Problem]:
-    """`check`, with some files replaced.
-
-    Args:
-        main: the model's file.
-        contents: what stands in place of files on the disk, by absolute path.
-    """
+    """`check` with some files replaced by `contents`, by absolute path."""
     refused, ignored = _examine(main, contents, frozenset())
     files: dict[Path, None] = dict.fromkeys([main, *(p.file for p in refused + ignored)])
     order = {file: place for place, file in enumerate(files)}
@@ -80,10 +75,10 @@ def examine(main: Path, contents: Mapping[str, bytes]) -> list[Problem]:
 
 
 def examine_part(content: bytes, file: Path) -> list[Problem]:
-    """Problems that the schema alone finds in a file that others include.
+    """Problems of an included file according to the schema alone.
 
-    It is compared with each place in a model that takes some of its elements; where least is wrong,
-    there it is meant to be.
+    The file is compared with each place in a model that takes some of its elements; the place with
+    the fewest problems counts.
 
     Args:
         content: of the file, which must be XML.
@@ -91,27 +86,21 @@ def examine_part(content: bytes, file: Path) -> list[Problem]:
     """
     root = parse(content, file)
     tags = {child.tag for child in root.children}
-    found: list[list[Problem]] = []
+    candidates: list[list[Problem]] = []
     for kind in schema().walk():
         if not tags.isdisjoint(kind.children):
-            part = Draft(file, parse(content, file), ())  # it is mended while it is checked
+            part = Draft(file, parse(content, file), ())  # repaired while it is checked
             for child, inner in _check_children(part, part.root, kind):
                 _check(part, child, inner)
-            found.append(part.problems)
+            candidates.append(part.problems)
     nowhere = [root.problem("nothing in this file can be in a model")] if tags else []
-    return min(found, key=len, default=nowhere)
+    return min(candidates, key=len, default=nowhere)
 
 
 def _examine(
     main: Path, contents: Mapping[str, bytes], outer: frozenset[str]
 ) -> tuple[list[Problem], list[Problem]]:
-    """Problems of a model: errors of the engine, and what it ignores.
-
-    Args:
-        main: the model's file.
-        contents: of files, in place of what is on the disk.
-        outer: the absolute paths of the models that attach this one.
-    """
+    """Errors of the engine, and elements it ignores; `outer` are the paths of attaching models."""
     root, problems = read(main, contents)
     if root is None:
         return problems, []
@@ -126,12 +115,12 @@ def _examine(
     said = "" if refused else _said(draft, contents)
     if root.tag == "mujoco":
         _check(draft, root, schema())
-    if not refused and not said:  # it looks at no attributes of what is in a frame
+    if not refused and not said:  # it ignores attributes inside frames
         return [], ignored + draft.problems
     if root.tag == "mujoco":
         _check_files(draft)
     settle(draft)
-    if said and not draft.problems:  # it is not about what the tree shows
+    if said and not draft.problems:  # the cause is not in the tree
         line = re.search(r"[Ll]ine(?: number=|:? )(\d+)", said)
         number = int(line[1]) if line else root.line
         draft.problems.append(Problem(main, number, " ".join(reason_of(said).split())))
@@ -139,7 +128,7 @@ def _examine(
 
 
 def _has_root(draft: Draft) -> bool:
-    """Whether it is a model, or a word that can be mended away from one."""
+    """Whether the root is a model's, or a misspelling that can be repaired."""
     root = draft.root
     if root.tag in _ROOTS:
         return True
@@ -152,8 +141,8 @@ def _has_root(draft: Draft) -> bool:
 
 
 def _said(draft: Draft, contents: Mapping[str, bytes]) -> str:
-    """The engine's error about the model as it is; empty if it compiles."""
-    if contents:  # what is on the disk is not what is checked
+    """The engine's error about the original model; empty if it compiles."""
+    if contents:  # the files on disk differ
         refusal = ask(draft)
         return "" if refusal is None else refusal.reason
     try:
@@ -167,11 +156,7 @@ def _said(draft: Draft, contents: Mapping[str, bytes]) -> str:
 def _check_models(
     draft: Draft, contents: Mapping[str, bytes], outer: frozenset[str]
 ) -> list[Problem]:
-    """Check the models that this one attaches, take out those that are wrong.
-
-    Returns:
-        What the engine ignores in them.
-    """
+    """Check the attached models, take out faulty ones; returns what the engine ignores in them."""
     ignored: list[Problem] = []
     for node in [n for n in draft.root.walk() if n.tag == "model"]:
         wrong, more = _check_model(draft, node, contents, outer)
@@ -188,7 +173,7 @@ def _check_model(
 ) -> tuple[list[Problem], list[Problem]]:
     name = node.attributes.get("file")
     if name is None:
-        # Must not reach the engine, which afterwards waits for ever at the next file it opens.
+        # Must not reach the engine, which then hangs at the next file it opens.
         return [node.problem(f"{described(node)} needs the attribute 'file'", ("file",))], []
     path = found(name, node.file.parent)
     if path is None:
@@ -210,7 +195,7 @@ def _check_model(
 
 
 def _ignored(root: Node) -> list[Problem]:
-    """Elements and attributes that the engine ignores in silence."""
+    """Elements and attributes that the engine ignores silently."""
     problems: list[Problem] = []
     body = schema().children["worldbody"].children
     has_world = any(child.tag == "worldbody" for child in root.children)
@@ -222,14 +207,14 @@ def _ignored(root: Node) -> list[Problem]:
             known = body[node.tag].attributes
             for name in (n for n in node.attributes if n not in known):
                 meant = alike(name, known)
-                if meant:  # else it may be one that the engine knows and does not print
+                if meant:  # else the engine may know it without printing it
                     said = f"{described(node)}: the engine ignores the attribute {name!r}"
                     problems.append(node.problem(said, meant))
     return problems
 
 
 def _check(draft: Draft, node: Node, kind: Kind) -> None:
-    """Report what the schema forbids in an element and all that is in it, and mend it."""
+    """Report and repair schema violations in an element and below it."""
     left = [(node, kind)]
     while left:
         node, kind = left.pop()
@@ -249,7 +234,7 @@ def _check_attributes(draft: Draft, node: Node, kind: Kind) -> None:
 
 
 def _check_children(draft: Draft, node: Node, kind: Kind) -> list[tuple[Node, Kind]]:
-    """Those of the children that the schema knows, with what it says about them."""
+    """The children that the schema knows, with their entries."""
     known: list[tuple[Node, Kind]] = []
     once: dict[str, Node] = {}
     for child in list(node.children):
@@ -267,10 +252,10 @@ def _check_children(draft: Draft, node: Node, kind: Kind) -> list[tuple[Node, Ki
 
 
 def _known(draft: Draft, node: Node, outer: Kind) -> Kind | None:
-    """The schema's entry of an element, under its right name; None if there is none."""
+    """The schema's entry for an element, under its corrected name, or None."""
     if node.tag in outer.children:
         return outer.children[node.tag]
-    if outer is schema() and node.tag in _IN_BODIES:  # where the engine ignores it
+    if outer is schema() and node.tag in _IN_BODIES:  # ignored by the engine
         return outer.children["worldbody"].children[node.tag]
     meant = alike(node.tag, [*outer.children, "include"])
     place = described(node.parent) if node.parent is not None else "a model"
@@ -289,7 +274,7 @@ def _known(draft: Draft, node: Node, outer: Kind) -> Kind | None:
 
 
 def _check_files(draft: Draft) -> None:
-    """Report the assets' files that are missing, and put something in their place."""
+    """Report missing asset files, and put stand-ins in their place."""
     folders, strip = _folders(draft.root)
     for node in draft.root.walk():
         files = {} if node.tag == "model" else node.attributes
@@ -298,7 +283,7 @@ def _check_files(draft: Draft) -> None:
                 continue
             name = Path(value).name if strip else value
             folder = draft.main.parent / folders["texture" if node.tag == "texture" else "mesh"]
-            # What is included may also have its files beside it.
+            # An included file may also have its assets beside it.
             places = (folder, node.file.parent) if node.file != draft.main else (folder,)
             path = found(name, *places)
             if path is None:

@@ -1,4 +1,4 @@
-"""Differences of two compiled models, element by element and field by field."""
+"""Differences between two compiled models, element by element and field by field."""
 
 import contextlib
 import copy
@@ -19,11 +19,11 @@ from mjgym.mjcf.lint.checking import explain
 from mjgym.mjcf.lint.draft import silence
 from mjgym.sim.fields import KINDS, PREFIXES
 
-# How the names of a kind's fields begin.
+# Prefix of the fields of a kind.
 _PREFIXES = {kind: about.prefixes[0][:-1] for kind, about in KINDS.items()} | {"xbody": "body"}
 _FIRST = ("body", "jnt", "geom", "site")
 
-# Ids of which the field's name does not say what they are of, or another field does.
+# Ids of a kind that is not in the field's name, or is in another field.
 _BODIES = ("parent", "root", "weld")
 _SAID_BY = {"obj": "objtype", "ref": "reftype", "obj1": "objtype", "obj2": "objtype"}
 _SURFACES = ("sphere", "cylinder")
@@ -32,23 +32,23 @@ _OTHERWISE = {"sdf": "mesh", "jointinparent": "joint", "slidercrank": "site"}
 _FLAGS = {"disableflags": mujoco.mjtDisableBit, "enableflags": mujoco.mjtEnableBit}
 
 _NOTHING = "-"  # instead of an empty name or list
-_SHORT = 10  # numbers that are shown one by one
+_SHORT = 10  # maximum length of an array shown in full
 
 
 @dataclass(frozen=True)
 class Difference:
-    """Something in which two models differ.
+    """A difference between two models.
 
     Attributes:
-        kind: "body", "joint", "geom", ...; "option", "statistic" or "visual" for what is of the
+        kind: "body", "joint", "geom", ...; "option", "statistic" or "visual" for settings of the
             whole model.
-        name: of the element; "torso/geom[0]" is the first without a name in the body torso, and
-            empty is the whole model.
-        field: as `MjModel` calls it, without the kind; empty if the element is in one model only.
-        a: its value in the first model: a number, a word, a name, or a list of them; for a long
-            array, a sentence. Where only one model has the element, None in the other one and the
-            name of its body, or nothing, in that.
-        b: its value in the second one.
+        name: of the element; "torso/geom[0]" is the first unnamed one in the body torso, and empty
+            is the whole model.
+        field: as `MjModel` calls it, without the kind; empty if only one model has the element.
+        a: value in the first model: a number, a word, a name, or a list of them; for a long array,
+            a sentence. If only one model has the element: its body's name, or nothing, in that
+            model and None in the other.
+        b: value in the second model.
     """
 
     kind: str
@@ -78,36 +78,36 @@ def diff(
     *,
     derived: bool = False,
 ) -> list[Difference]:
-    """Compare two models as they are compiled.
+    """Compare two compiled models.
 
-    Elements are the same if they have the same kind and name; those without a name, if they have
-    the same place among those without a name in the same body. Ids are compared by the names of
-    what they refer to, and addresses not at all, so that a new body changes no others.
+    Elements match by kind and name, unnamed ones by their position among the unnamed ones of their
+    body. Ids are compared by the names they refer to, and addresses are not compared, so a new body
+    changes no others.
 
     Args:
         a: the path of an MJCF, URDF or MJB file, a spec, which is compiled, or a model.
         b: the same.
         tolerance: numbers x and y differ where |x - y| > tolerance * max(1, |x|, |y|).
-        derived: also compare the fields that `mj_setConst` computes from the others
-            (`invweight0`, `subtreemass`, ...): a single mass changes many of them.
+        derived: also compare the fields that `mj_setConst` computes (`invweight0`, `subtreemass`,
+            ...): a single mass changes many of them.
 
     Returns:
-        The differences: of the whole model first, then kind by kind in the order of the first
-        model, then of what only the second one has.
+        The differences: of the whole model, then kind by kind in the order of the first model, then
+        of elements that only the second one has.
 
     Raises:
-        FileNotFoundError: a path is no file.
+        FileNotFoundError: a path is not a file.
         ValueError: a file or a spec cannot be compiled, or the tolerance is negative.
     """
     if not tolerance >= 0:
         raise ValueError(f"tolerance must be 0 or more, got {tolerance}")
     tables = _Table(_compiled(a)), _Table(_compiled(b))
-    found = [*_of_whole(*tables, tolerance), *_of_elements(*tables, tolerance)]
+    differences = [*_of_whole(*tables, tolerance), *_of_elements(*tables, tolerance)]
     if derived:
-        return found
+        return differences
     return [
         d
-        for d, is_computed in zip(found, _computed(found, tables[1]), strict=True)
+        for d, is_computed in zip(differences, _computed(differences, tables[1]), strict=True)
         if not is_computed
     ]
 
@@ -117,7 +117,7 @@ def _compiled(model: str | Path | Spec | mujoco.MjModel) -> mujoco.MjModel:
         return model
     with silence():
         if isinstance(model, mujoco.MjSpec):
-            return model.compile()  # a copy would lack what refers to nothing
+            return model.compile()  # a copy would lack unreferenced elements
         path = Path(model)
         if not path.is_file():
             raise FileNotFoundError(f"there is no file {path}")
@@ -131,13 +131,13 @@ def _compiled(model: str | Path | Spec | mujoco.MjModel) -> mujoco.MjModel:
 
 
 class _Table:
-    """A model's fields by kind and element, whatever the installed engine calls them."""
+    """A model's fields by kind and element, under the installed engine's names."""
 
     def __init__(self, model: mujoco.MjModel) -> None:
         self.model = model
-        found = [n[5:-3] for n in dir(model) if re.fullmatch(r"name_\w+adr", n)]
-        rest = sorted(set(found) - set(_FIRST))
-        self.prefixes = [*(p for p in _FIRST if p in found), *rest]
+        prefixes = [n[5:-3] for n in dir(model) if re.fullmatch(r"name_\w+adr", n)]
+        rest = sorted(set(prefixes) - set(_FIRST))
+        self.prefixes = [*(p for p in _FIRST if p in prefixes), *rest]
         self._labels: dict[str, list[str]] = {}
         self._fields: dict[str, dict[str, Callable[[int], Any]]] = {}
         self.arrays = {n: a for n in dir(model) if isinstance(a := getattr(model, n), np.ndarray)}
@@ -159,10 +159,10 @@ class _Table:
         return self._labels[prefix]
 
     def body(self, prefix: str, i: int) -> str:
-        """The label of the body that an element is in; empty if in none."""
+        """Label of the body that an element is in; empty if in no body."""
         if prefix == "body":
             parent = self.arrays["body_parentid"][i]
-            # The bodies above have lower ids, and their labels already.
+            # Parents have lower ids, so they have labels already.
             return self._labels["body"][parent] if i else ""
         if f"{prefix}_bodyid" in self.arrays:
             return self._name("body", self.arrays[f"{prefix}_bodyid"][i])
@@ -181,24 +181,24 @@ class _Table:
         return self._fields[prefix]
 
     def _found_fields(self, prefix: str) -> dict[str, Callable[[int], Any]]:
-        found: dict[str, Callable[[int], Any]] = {}
+        readers: dict[str, Callable[[int], Any]] = {}
         for name in self.arrays:
             field = name.removeprefix(f"{prefix}_")
             if field != name and not self._is_layout(prefix, field):
                 rows = self._rows(prefix, field)
                 meaning = None if rows is None else self._meaning(prefix, field, rows)
                 if meaning is not None:
-                    found[field] = meaning
+                    readers[field] = meaning
         if prefix == "jnt":
-            found |= self._of_freedoms(found)
+            readers |= self._of_freedoms(readers)
         if prefix == "tendon":
-            found["path"] = self._path
+            readers["path"] = self._path
         if prefix == "text":
-            found = {"data": self._text}
-        return found
+            readers = {"data": self._text}
+        return readers
 
     def _is_layout(self, prefix: str, field: str) -> bool:
-        """Whether a field only says where in other arrays something lies."""
+        """Whether a field is only an address into other arrays."""
         stem = field.removesuffix("num")
         return field.endswith("adr") or (stem != field and f"{prefix}_{stem}adr" in self.arrays)
 
@@ -217,7 +217,7 @@ class _Table:
     def _meaning(
         self, prefix: str, field: str, rows: Callable[[int], Any]
     ) -> Callable[[int], Any] | None:
-        """A function that gives a field as numbers, words or names; None for an internal one."""
+        """A function that reads a field as numbers, words or names; None for an internal one."""
         if field == "signature":
             return self._excluded if prefix == "exclude" else None
         stem = field.removesuffix("id")
@@ -232,7 +232,7 @@ class _Table:
         return rows if of is None else lambda i: _words(of, rows(i))
 
     def _names(self, prefix: str, stem: str, i: int, ids: Any) -> Any:
-        """The labels of what an element refers to, for its ids."""
+        """Labels of the elements that ids refer to."""
         ids = np.atleast_1d(ids)
         kinds = np.broadcast_to(np.atleast_1d(self._kinds(prefix, stem, i)), ids.shape)
         names = [self._name(str(kind), id) for kind, id in zip(kinds.flat, ids.flat, strict=True)]
@@ -259,42 +259,41 @@ class _Table:
         return _OTHERWISE.get(said, said) if by != "objtype" else said
 
     def _of_freedoms(self, known: Container[str]) -> dict[str, Callable[[int], Any]]:
-        """The fields of joints that are stored by degree of freedom or position."""
+        """Joint fields that are stored by degree of freedom or position."""
         joints, positions = self.arrays["dof_jntid"], self.arrays["jnt_qposadr"]
-        found: dict[str, Callable[[int], Any]] = {}
+        readers: dict[str, Callable[[int], Any]] = {}
         for name, array in self.arrays.items():
             field = name.removeprefix("dof_")
             if field != name and not field.endswith(("id", "adr", "num")):
                 field = name if field in known else field
-                found[field] = functools.partial(_of_owner, array, joints)
+                readers[field] = functools.partial(_of_owner, array, joints)
         for name in ("qpos0", "qpos_spring"):
-            found[name] = functools.partial(_run, self.arrays[name], positions, None)
-        return found
+            readers[name] = functools.partial(_run, self.arrays[name], positions, None)
+        return readers
 
     def _path(self, i: int) -> list[Any]:
-        """The path of a tendon: kind, name and number of each point in turn."""
+        """The path of a tendon: kind, name and number of each point."""
         start, count = self.arrays["tendon_adr"][i], self.arrays["tendon_num"][i]
-        found: list[Any] = []
+        points: list[Any] = []
         for k in range(start, start + count):
             word = to_word(mujoco.mjtWrap(int(self.arrays["wrap_type"][k])))
             name = self._name("geom" if word in _SURFACES else word, self.arrays["wrap_objid"][k])
             number = float(self.arrays["wrap_prm"][k])
-            found += [word, name]  # and for a geom, the site on whose side it passes
-            found.append(self._name("site", int(number)) if word in _SURFACES else number)
-        return found
+            points += [word, name]  # for a geom also its side site
+            points.append(self._name("site", int(number)) if word in _SURFACES else number)
+        return points
 
     def _text(self, i: int) -> str:
         start, size = self.arrays["text_adr"][i], self.arrays["text_size"][i]
         return str(self.model.text_data[start : start + size - 1].decode())
 
     def _excluded(self, i: int) -> list[str]:
-        """The two bodies of a pair that is excluded."""
         signature = int(self.arrays["exclude_signature"][i])
         return [self._name("body", signature >> 16), self._name("body", signature & 0xFFFF)]
 
 
 def _run(array: np.ndarray, starts: np.ndarray, counts: np.ndarray | None, i: int) -> np.ndarray:
-    """An element's own part of an array in which elements have different lengths."""
+    """An element's part of an array in which elements have different lengths."""
     start = starts[i]
     if start < 0:
         stop = start
@@ -310,7 +309,7 @@ def _of_owner(array: np.ndarray, owners: np.ndarray, i: int) -> np.ndarray:
 
 
 def _words(of: Any, values: Any) -> Any:
-    """The words of MJCF for numbers of an enumeration, as far as there are some."""
+    """MJCF words for numbers of an enumeration, where they exist."""
     if np.ndim(values):
         return [_words(of, value) for value in values]
     try:
@@ -320,7 +319,7 @@ def _words(of: Any, values: Any) -> Any:
 
 
 def _of_whole(a: _Table, b: _Table, tolerance: float) -> Iterator[Difference]:
-    """Differences in what is of the whole model."""
+    """Differences in settings of the whole model."""
     ours, others = _settings(a.model), _settings(b.model)
     for kind, field in ours:
         values = _differing(ours[kind, field], others[kind, field], tolerance)
@@ -329,24 +328,23 @@ def _of_whole(a: _Table, b: _Table, tolerance: float) -> Iterator[Difference]:
 
 
 def _settings(model: mujoco.MjModel) -> dict[tuple[str, str], Any]:
-    """The options, statistics and visual settings by kind and field."""
-    found: dict[tuple[str, str], Any] = {}
+    settings: dict[tuple[str, str], Any] = {}
     parts = {"option": model.opt, "statistic": model.stat}
     for kind, part in parts.items():
-        found |= {(kind, name): value for name, value in _public(part).items()}
-    for (kind, field), value in found.items():
+        settings |= {(kind, name): value for name, value in _public(part).items()}
+    for (kind, field), value in settings.items():
         of = enumeration(kind, field)
         bits = _FLAGS.get(field)
         if of is not None:
-            found[kind, field] = _words(of, value)
+            settings[kind, field] = _words(of, value)
         elif bits is not None:
             words = {n.partition("_")[2].lower(): bit for n, bit in bits.__members__.items()}
-            found[kind, field] = [word for word, bit in words.items() if word and bit & value]
+            settings[kind, field] = [word for word, bit in words.items() if word and bit & value]
     for name, group in _public(model.vis).items():
         if not isinstance(group, type):
             of_group = _public(group).items()
-            found |= {("visual", f"{name.rstrip('_')}.{f}"): value for f, value in of_group}
-    return found
+            settings |= {("visual", f"{name.rstrip('_')}.{f}"): value for f, value in of_group}
+    return settings
 
 
 def _public(part: Any) -> dict[str, Any]:
@@ -354,7 +352,6 @@ def _public(part: Any) -> dict[str, Any]:
 
 
 def _of_elements(a: _Table, b: _Table, tolerance: float) -> Iterator[Difference]:
-    """Differences kind by kind."""
     for prefix in a.prefixes:
         kind = PREFIXES.get(prefix, prefix)
         ours = {name: i for i, name in enumerate(a.labels(prefix))}
@@ -375,7 +372,7 @@ def _of_elements(a: _Table, b: _Table, tolerance: float) -> Iterator[Difference]
 
 
 def _differing(a: Any, b: Any, tolerance: float) -> tuple[Any, Any] | None:
-    """Two values as they are shown; None if they are the same."""
+    """Two values in printable form; None if they are equal."""
     if isinstance(a, list):
         pairs = zip(a, b, strict=False)
         same = len(a) == len(b) and all(_differing(*pair, tolerance) is None for pair in pairs)
@@ -408,9 +405,9 @@ def _same(x: np.ndarray, y: np.ndarray, tolerance: float) -> np.ndarray:
 
 
 def _computed(found: list[Difference], table: _Table) -> Iterator[bool]:
-    """Whether each difference is in what the engine computes from the rest of the second model.
+    """Whether each difference is in a field that the engine computes in the second model.
 
-    It is if the engine restores it after something else has been put in its place.
+    It is if the engine restores the field after it has been overwritten.
     """
     data = mujoco.MjData(table.model)
     restored: dict[str, _Table] = {}

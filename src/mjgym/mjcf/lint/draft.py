@@ -1,4 +1,4 @@
-"""A model that is mended while it is checked, so that one mistake does not hide the others."""
+"""A model that is repaired while it is checked, so that one mistake does not hide the others."""
 
 import contextlib
 import warnings
@@ -8,38 +8,38 @@ from pathlib import Path
 from mjgym.mjcf.lint.reading import Node, Problem
 from mjgym.sim.engine import quiet
 
-# Attributes that hold a name but do not end in the kind of thing that has it.
+# Attributes that refer to a kind that their name does not end in.
 _NAMES_OF = {"target": "body", "subtree": "body", "childclass": "class"}
 _SAID_BY = {"objname": "objtype", "refname": "reftype"}
 
-# Elements that share their names although their tags differ: all of a section, or one with another.
+# Elements that share a namespace although their tags differ: all of a section, or one with another.
 _SHARED = ("actuator", "sensor", "tendon", "equality")
 _KINDS = {"freejoint": "joint", "flexcomp": "flex", "default": "class", "xbody": "body"}
 
-_SHORT = 50_000  # bytes of a model, up to which the engine reads it in proportion
+_SHORT = 50_000  # bytes of a model that the engine reads in linear time
 
-# What has the name of its file if it is given none.
+# Elements that are named after their file by default.
 _NAMED_BY_FILE = ("mesh", "hfield", "texture", "skin")
 
 
 class Draft:
-    """The tree of a model, what is wrong with it, and what has been changed in it.
+    """The tree of a model, its problems, and the repairs made.
 
     Attributes:
         main: the model's file.
         root: of the tree.
-        problems: what is wrong.
-        whole: whether every name is known, see `lose`.
-        models: the roots of the models that it attaches, by name.
-        mended: elements of which something has been changed.
-        emptied: elements of which something that was in them has been taken out.
-        touched: attributes that have been changed, with their elements.
-        gone: names of elements that have been taken out.
+        problems: reported so far.
+        whole: whether all names are known, see `lose`.
+        models: the roots of attached models, by name.
+        mended: elements that have been changed.
+        emptied: elements with contents taken out.
+        touched: changed attributes, with their elements.
+        gone: names of elements taken out.
     """
 
-    work = 16_000_000  # bytes of models that the engine is asked about, one after the other
-    fewest = 10  # questions that it is asked in any case
-    lists = 3  # of all words of an attribute, each of which is some two thousand questions
+    work = 16_000_000  # total bytes of models passed to the engine
+    fewest = 10  # minimum number of questions
+    lists = 3  # listings of an attribute's words, each some two thousand questions
 
     def __init__(self, main: Path, root: Node, problems: Iterable[Problem]) -> None:
         self.main, self.root = main, root
@@ -56,28 +56,28 @@ class Draft:
             self.lose()
 
     def may_ask(self) -> bool:
-        """Whether the engine may be asked once more about the draft."""
+        """Whether the budget allows asking the engine once more."""
         self._asked += 1
-        # The engine takes more than twice as long to read what is twice as long.
+        # The engine takes more than twice as long to read twice the text.
         self._spent += self._length * (1 + self._length // _SHORT)
         return self._asked <= self.fewest or self._spent <= self.work
 
     def may_list(self) -> bool:
-        """Whether it may be asked for all words of one more attribute."""
+        """Whether the budget allows listing the words of one more attribute."""
         self._listed += 1
         return self._listed <= self.lists
 
     def report(self, node: Node, message: str, nearest: Iterable[str] = ()) -> None:
-        """Write down what is wrong with an element."""
+        """Report a problem of an element."""
         self.problems.append(node.problem(message, nearest))
 
     def retag(self, node: Node, tag: str) -> None:
-        """Give an element another tag."""
+        """Change an element's tag."""
         node.tag = tag
         self.mended.add(node)
 
     def rewrite(self, node: Node, attribute: str, value: str | None) -> None:
-        """Give an attribute another value, or none."""
+        """Change an attribute's value; None deletes the attribute."""
         if value is None:
             node.attributes.pop(attribute, None)
         else:
@@ -86,23 +86,23 @@ class Draft:
         self.touched.add((node, attribute))
 
     def take_out(self, node: Node) -> None:
-        """Take out an element with all that is in it."""
+        """Take out an element with its contents."""
         self.gone |= {name for inner in node.walk() if (name := name_of(inner))}
         if node.parent is not None:
             self.emptied.add(node.parent)
         node.remove()
 
     def lose(self) -> None:
-        """Part of the model is not there, so that a name which is not known may be all right."""
+        """Part of the model is missing, so an unknown name may be valid."""
         self.whole = False
         for node in [n for n in self.root.walk() if n.tag == "attach"]:
             self.take_out(node)
 
     def named(self, kind: str) -> list[str]:
         """The names of all elements of a kind, in order."""
-        found = [name_of(node) for node in self.root.walk() if kind_of(node) == kind]
+        names = [name_of(node) for node in self.root.walk() if kind_of(node) == kind]
         world = ["world"] if kind == "body" else []
-        return world + [name for name in found if name]
+        return world + [name for name in names if name]
 
     def text(self) -> tuple[str, list[Node]]:
         """The tree as XML, and the element of each line."""
@@ -115,8 +115,8 @@ class Draft:
             node, begins = left.pop()
             nodes.append(node)
             if begins:
-                given = "".join(f" {n}={quoteattr(v)}" for n, v in node.attributes.items())
-                lines.append(f"<{node.tag}{given}>")
+                attributes = "".join(f" {n}={quoteattr(v)}" for n, v in node.attributes.items())
+                lines.append(f"<{node.tag}{attributes}>")
                 left.append((node, False))
                 left += ((child, True) for child in reversed(node.children))
             else:
@@ -130,7 +130,7 @@ def _size(node: Node) -> int:
 
 
 def kind_of(node: Node) -> str:
-    """The kind of an element, among those that share a namespace."""
+    """The kind of an element, by namespace."""
     if node.parent is not None and node.parent.tag in _SHARED:
         return node.parent.tag
     return _KINDS.get(node.tag, node.tag)
@@ -146,7 +146,7 @@ def name_of(node: Node) -> str:
 
 
 def reference(node: Node, attribute: str) -> str | None:
-    """The kind of thing whose name an attribute holds, judged by its own name, or None."""
+    """The kind of element that an attribute refers to, judged by the attribute's name, or None."""
     stem = attribute.rstrip("0123456789")
     if stem in _SAID_BY:
         said = node.attributes.get(_SAID_BY[stem])
@@ -166,7 +166,7 @@ def described(node: Node) -> str:
 
 @contextlib.contextmanager
 def silence() -> Iterator[None]:
-    """Without the engine's warnings, which are no errors."""
+    """Suppress the engine's warnings, which are not errors."""
     with quiet(), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         yield

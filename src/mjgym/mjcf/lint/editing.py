@@ -1,4 +1,4 @@
-"""Changes of an MJCF file by XPath that leave every other byte of it as it is."""
+"""XPath edits of an MJCF file that leave every other byte unchanged."""
 
 import difflib
 import os
@@ -17,7 +17,7 @@ from mjgym.mjcf.lint.refusals import near
 from mjgym.util import atomic
 
 _ATTRIBUTE = re.compile(rb"""(\s+)([^\s=/>"']+)(\s*=\s*)("[^"]*"|'[^']*')""")
-_STEP = b"  "  # of the indentation, where a file has no example of it
+_STEP = b"  "  # default indentation
 
 
 def edit(
@@ -30,21 +30,20 @@ def edit(
     model: str | Path | None = None,
     dry_run: bool = False,
 ) -> str:
-    """Change the elements of an XML file that an XPath selects, and nothing else in it.
+    """Change the elements of an XML file that an XPath selects, and nothing else.
 
-    Comments, includes, the order of attributes, line breaks and indentation stay: only the bytes
-    that are meant are replaced. Includes are not followed. The result is checked as `check` does it
-    and is not written if that finds a problem which the file did not have; then it takes the
-    file's place at once.
+    Comments, includes, the order of attributes, line breaks and indentation stay. Includes are not
+    followed. The result is checked with `check`, and is not written if that reports a problem which
+    the file did not have before; otherwise it replaces the file atomically.
 
     Args:
         path: an MJCF or URDF file, or one that such a file includes.
         xpath: XPath 1.0 that selects elements, e.g. `//geom[@name='foot']`.
-        set: values of attributes by name; None takes the attribute away.
+        set: values of attributes by name; None deletes the attribute.
         append: XML of one or more elements to put at the end of each selected element.
-        remove: take the selected elements out, with all that is in them.
-        model: the model that includes this file, with which the result is checked; without it, an
-            included file is compared with the schema alone.
+        remove: remove the selected elements with their contents.
+        model: the model that includes this file, to check the result with; without it, an included
+            file is compared with the schema alone.
         dry_run: write nothing.
 
     Returns:
@@ -52,9 +51,9 @@ def edit(
 
     Raises:
         FileNotFoundError: there is no such file or model.
-        ValueError: nothing or more than one thing is to be done, the XPath is none or selects no
-            elements (the message names the nearest that are there), the file or what is to be
-            appended is no XML, or the result has a new problem. Nothing has been written.
+        ValueError: not exactly one change is asked for, the XPath is invalid or selects no elements
+            (the message names the nearest ones), the file or `append` is not XML, or the result has
+            a new problem. Nothing has been written.
     """
     wanted = [bool(set), append is not None, remove]
     if sum(wanted) == 0 or (remove and sum(wanted) > 1):
@@ -81,22 +80,22 @@ def _parsed(content: bytes, file: Path) -> Node:
 
 
 def _selected(content: bytes, root: Node, xpath: str) -> list[Node]:
-    """The elements that an XPath selects, in the order of the text, none inside another twice."""
+    """The elements that an XPath selects, in document order, without those inside another one."""
     parser = etree.XMLParser(resolve_entities=False, no_network=True, huge_tree=True)
     tree = etree.fromstring(tolerable(content), parser).getroottree()
     try:
-        found = tree.xpath(xpath)
+        hits = tree.xpath(xpath)
     except etree.XPathError as error:
         raise ValueError(f"{xpath!r} is no XPath: {error}") from None
-    if not isinstance(found, list) or not all(_is_element(item) for item in found):
+    if not isinstance(hits, list) or not all(_is_element(item) for item in hits):
         raise ValueError(f"{xpath!r} selects no elements but attributes, text or a value")
-    if not found:
+    if not hits:
         raise ValueError(f"{xpath!r} selects nothing in {root.file}{_hint(tree, xpath)}")
     elements = list(tree.getroot().iter(etree.Element))
     nodes = list(root.walk())
     if len(elements) != len(nodes):
         raise ValueError(f"{root.file} has elements in its entities, which cannot be edited")
-    return [nodes[i] for i, element in enumerate(elements) if element in found]
+    return [nodes[i] for i, element in enumerate(elements) if element in hits]
 
 
 def _is_element(item: Any) -> bool:
@@ -127,14 +126,14 @@ def _did_you_mean(words: Iterable[str]) -> str:
 
 def _elements(tree: Any, xpath: str) -> list[Any]:
     try:
-        found = tree.xpath(xpath)
+        hits = tree.xpath(xpath)
     except etree.XPathError:
         return []
-    return [e for e in found if _is_element(e)] if isinstance(found, list) else []
+    return [e for e in hits if _is_element(e)] if isinstance(hits, list) else []
 
 
 def _hint_by_value(elements: list[Any], tag: str, condition: str) -> str:
-    """The values of the attribute in a condition that no element meets."""
+    """Existing values of the attribute in a condition that no element meets."""
     said = re.search(r"@([\w:.-]+)\s*=\s*(?:'([^']*)'|\"([^\"]*)\")", condition)
     if said is None:
         return f"; {len(elements)} {tag} do not meet the condition [{condition}"
@@ -150,12 +149,12 @@ def _changed(
     append: str | None,
     remove: bool,
 ) -> bytes:
-    """The text with the changes, made from its end so that the places stay right."""
+    """The text with the changes, made from its end so that byte offsets stay valid."""
     declared = re.match(rb"<\?xml[^>]*encoding\s*=\s*[\"']([\w.-]+)", content)
     encoding = declared[1].decode() if declared else "utf-8"
     if remove and any(node.parent is None for node in nodes):
         raise ValueError("the root cannot be removed")
-    pieces: list[tuple[int, int, bytes]] = []  # start, stop, what to put there
+    pieces: list[tuple[int, int, bytes]] = []  # start, stop, replacement
     for node in nodes:
         if remove:
             if not any(outer in nodes for outer in node.above()):
@@ -179,16 +178,16 @@ def _with_values(tag: bytes, values: Mapping[str, str | None], encoding: str) ->
     for name, value in values.items():
         if not re.fullmatch(r"[A-Za-z_][\w.-]*", name):
             raise ValueError(f"{name!r} cannot be the name of an attribute")
-        found = next((a for a in _ATTRIBUTE.finditer(tag) if a[2].decode(encoding) == name), None)
+        old = next((a for a in _ATTRIBUTE.finditer(tag) if a[2].decode(encoding) == name), None)
         if value is None:
-            if found is not None:
-                tag = tag[: found.start()] + tag[found.end() :]
+            if old is not None:
+                tag = tag[: old.start()] + tag[old.end() :]
             continue
-        quote = '"' if found is None else found[4][:1].decode()
+        quote = '"' if old is None else old[4][:1].decode()
         text = escape(value, {quote: "&quot;" if quote == '"' else "&apos;", "\n": "&#10;"})
         new = f"{quote}{text}{quote}".encode(encoding, "xmlcharrefreplace")
-        if found is not None:
-            tag = tag[: found.start(4)] + new + tag[found.end(4) :]
+        if old is not None:
+            tag = tag[: old.start(4)] + new + tag[old.end(4) :]
         else:
             end = re.search(rb"\s*/?>$", tag)
             assert end is not None
@@ -197,7 +196,7 @@ def _with_values(tag: bytes, values: Mapping[str, str | None], encoding: str) ->
 
 
 def _whole_lines(content: bytes, node: Node) -> tuple[int, int]:
-    """The span of an element in the text, with its lines if nothing else is on them."""
+    """The span of an element, with its lines if nothing else is on them."""
     start, stop = node.start, node.stop
     line = content.rfind(b"\n", 0, start) + 1
     rest = re.compile(rb"[ \t]*\r?\n").match(content, stop)
@@ -209,38 +208,38 @@ def _whole_lines(content: bytes, node: Node) -> tuple[int, int]:
 def _appended(
     content: bytes, node: Node, tag: bytes, xml: str, encoding: str
 ) -> list[tuple[int, int, bytes]]:
-    """An element with something more at its end, indented like what is there."""
+    """Replacements that append XML to an element, indented like its contents."""
     try:
         parse(f"<part>{xml}</part>".encode(), Path("what is to be appended"))
     except Malformed as error:
         raise ValueError(f"{error}") from None
-    own = _indentation(content, node) or b""
+    pad = _indentation(content, node) or b""
     last = _indentation(content, node.children[-1]) if node.children else None
-    inner = own + _STEP if last is None else last
+    inner = pad + _STEP if last is None else last
     newline = b"\r\n" if b"\r\n" in content else b"\n"
     lines = textwrap.dedent(xml.strip("\n")).rstrip().splitlines()
     text = newline.join(inner + li.encode(encoding, "xmlcharrefreplace") for li in lines)
     if node.stop == node.inner:  # <tag/>
         name = node.tag.encode(encoding)
         opened = re.sub(rb"\s*/>$", b">", tag)
-        return [(node.start, node.stop, opened + newline + text + newline + own + b"</%s>" % name)]
+        return [(node.start, node.stop, opened + newline + text + newline + pad + b"</%s>" % name)]
     end = content.rfind(b"</", node.inner, node.stop)
     before = content[node.inner : end]
-    kept = before.rstrip()
+    body = before.rstrip()
     return [
         (node.start, node.inner, tag),
-        (node.inner + len(kept), end, newline + text + newline + own),
+        (node.inner + len(body), end, newline + text + newline + pad),
     ]
 
 
 def _indentation(content: bytes, node: Node) -> bytes | None:
-    """The blanks before an element on its line; None if there is something else."""
+    """Whitespace before an element on its line; None if there is anything else."""
     before = content[content.rfind(b"\n", 0, node.start) + 1 : node.start]
     return None if before.strip() else before
 
 
 def _check_result(file: Path, before: bytes, after: bytes, model: Path | None) -> None:
-    """Refuse a result that has problems which the file did not have."""
+    """Raise if the result has problems that the file did not have before."""
     root = _parsed(after, file)
     if model is not None:
         _check_includes(model, file)
@@ -267,7 +266,6 @@ def _check_includes(model: Path, file: Path) -> None:
 
 
 def _new(had: list[Problem], has: list[Problem]) -> list[Problem]:
-    """The problems that were not there before, wherever their lines are now."""
     left = Counter((problem.file, problem.message) for problem in had)
     new = []
     for problem in has:

@@ -1,4 +1,4 @@
-"""MJCF as a tree whose elements know their file, line and bytes, includes in their places."""
+"""MJCF as a tree of elements with file, line and byte offsets, and includes expanded."""
 
 import itertools
 import os
@@ -14,18 +14,18 @@ from mjgym.util.suggestions import close as close_to
 
 _COMMENT = re.compile(rb"<!--(.*?)-->", re.DOTALL)
 _TAG = re.compile(rb"""<(?:[^"'>]|"[^"]*"|'[^']*')*>""")
-_ENOUGH_FILES = 5000  # to look through for one with a name like that of a missing one
+_ENOUGH_FILES = 5000  # maximum number searched for similar names
 
 
 @dataclass(frozen=True)
 class Problem:
-    """Something that is wrong in a file.
+    """A problem in a file.
 
     Attributes:
-        file: where it is; relative if the path of the model was.
+        file: relative if the path of the model was.
         line: of the element, from 1.
-        message: what is wrong, in one sentence without a full stop.
-        nearest: what could stand there instead, the best first; empty if nothing comes near.
+        message: one sentence without a full stop.
+        nearest: valid replacements, the best first; may be empty.
     """
 
     file: Path
@@ -40,7 +40,7 @@ class Problem:
 
 
 class Malformed(Exception):
-    """A file is no XML; `problem` says where."""
+    """A file is not XML; `problem` says where."""
 
     def __init__(self, problem: Problem) -> None:
         super().__init__(str(problem))
@@ -53,14 +53,14 @@ class Node:
 
     Attributes:
         tag: its name.
-        attributes: their values by name.
+        attributes: values by name.
         file: where it is written.
         line: of its "<", from 1.
-        start: the byte of its "<".
-        inner: the byte after the ">" of its start tag.
-        stop: the byte after its end tag, or `inner` if it has none.
-        parent: the element that it is in.
-        children: the elements in it.
+        start: byte offset of its "<".
+        inner: byte offset after the ">" of its start tag.
+        stop: byte offset after its end tag, or `inner` if it has no end tag.
+        parent: the enclosing element.
+        children: elements directly in it.
     """
 
     tag: str
@@ -79,11 +79,11 @@ class Node:
         return f"{self.file}:{self.line}"
 
     def problem(self, message: str, nearest: Iterable[str] = ()) -> Problem:
-        """Something that is wrong with it."""
+        """A problem at this element."""
         return Problem(self.file, self.line, message, tuple(nearest))
 
     def walk(self) -> Iterator["Node"]:
-        """It and all that is in it, in the order of the text."""
+        """This element and everything below it, in document order."""
         left = [self]
         while left:
             node = left.pop()
@@ -91,30 +91,30 @@ class Node:
             left += reversed(node.children)
 
     def above(self) -> Iterator["Node"]:
-        """The elements around it, from the inside out."""
+        """The enclosing elements, innermost first."""
         node = self.parent
         while node is not None:
             yield node
             node = node.parent
 
     def remove(self) -> None:
-        """Take it out of its parent."""
+        """Remove it from its parent."""
         if self.parent is not None:
             self.parent.children.remove(self)
             self.parent = None
 
 
 def parse(content: bytes, file: Path) -> Node:
-    """The tree of one file, with its includes as they are.
+    """The tree of one file, without expanding includes.
 
-    Two hyphens in a comment are let pass, as the engine does.
+    Double hyphens in comments are accepted, as the engine does.
 
     Args:
         content: of the file.
         file: its path, for the nodes.
 
     Raises:
-        Malformed: it is no XML.
+        Malformed: not XML.
     """
     content = tolerable(content)
     parser = expat.ParserCreate()
@@ -140,24 +140,24 @@ def parse(content: bytes, file: Path) -> Node:
         parser.Parse(content, True)
     except expat.ExpatError as error:
         raise Malformed(_malformed(content, file, error)) from None
-    except (LookupError, ValueError) as error:  # of an encoding that Python does not know
+    except (LookupError, ValueError) as error:  # unknown encoding
         raise Malformed(Problem(file, 1, f"no XML: {error}")) from None
     return roots[0]
 
 
 def tolerable(content: bytes) -> bytes:
-    """A text of the same length, without hyphens in comments, of which XML forbids some."""
+    """Text of the same length without hyphens in comments, where XML forbids some."""
     return _COMMENT.sub(lambda c: b"<!--" + c[1].replace(b"-", b" ") + b"-->", content)
 
 
 def _end_of_tag(content: bytes, start: int) -> int:
-    """The byte after the ">" that ends a tag."""
+    """Byte offset after the ">" that ends a tag."""
     tag = _TAG.match(content, start)
     return len(content) if tag is None else tag.end()
 
 
 def _malformed(content: bytes, file: Path, error: expat.ExpatError) -> Problem:
-    """The syntax error as lxml reports it, which says more than expat."""
+    """The syntax error as lxml reports it, in more detail than expat."""
     if not content.strip():
         return Problem(file, 1, "the file is empty")
     parser = etree.XMLParser(resolve_entities=False, no_network=True, huge_tree=True)
@@ -178,20 +178,18 @@ def _malformed(content: bytes, file: Path, error: expat.ExpatError) -> Problem:
 
 
 def read(main: Path, contents: Mapping[str, bytes]) -> tuple[Node | None, list[Problem]]:
-    """The tree of a model with its includes in their places, as the engine puts them.
+    """The tree of a model with its includes expanded, as in the engine.
 
-    A file that an include names is looked for from the folder of the model and then from the folder
-    of the file that has the include. It stands for the elements in its root, whatever that is
-    called, and must not come twice.
+    An included file is looked up from the folder of the model and then from the folder of the
+    including file. It is replaced by the elements in its root, whatever the root's tag, and must
+    not be included twice.
 
     Args:
         main: path of the model.
-        contents: what stands in place of files on the disk, by absolute path.
+        contents: replacements of files on the disk, by absolute path.
 
     Returns:
-        The root, or None where the model itself cannot be read; and what is wrong with files and
-        includes.
-
+        The root, or None if the model cannot be read; and the problems of files and includes.
     """
     try:
         root = parse(_content(main, contents), main)
@@ -210,7 +208,7 @@ def _content(path: Path, contents: Mapping[str, bytes]) -> bytes:
 
 
 class _Reader:
-    """Puts includes in their places."""
+    """Expands includes."""
 
     def __init__(self, main: Path, contents: Mapping[str, bytes]) -> None:
         self.problems: list[Problem] = []
@@ -218,8 +216,8 @@ class _Reader:
         self._seen: dict[str, str] = {os.path.abspath(main): "this is the model itself"}
 
     def expand(self, root: Node) -> None:
-        """Put in what each include below an element stands for, in the order of the text."""
-        left = [root]  # without recursion, since nothing says how deep elements and files may go
+        """Expand the includes below an element, in document order."""
+        left = [root]  # no recursion: the depth is unbounded
         while left:
             node = left.pop()
             if node.tag == "include" and node.parent is not None:
@@ -233,7 +231,7 @@ class _Reader:
                 left += reversed(node.children)
 
     def _included(self, include: Node) -> list[Node]:
-        """The elements of an included file; none if it cannot be read."""
+        """The elements of an included file; empty if it cannot be read."""
         path = self._path(include)
         if path is None:
             return []
@@ -250,7 +248,7 @@ class _Reader:
         return root.children
 
     def _path(self, include: Node) -> Path | None:
-        """The file that an include names, if it may be included."""
+        """The file of an include, or None if it may not be included."""
         name = include.attributes.get("file")
         folders = (self._main.parent, include.file.parent)
         path = None if name is None else found(name, *folders)
@@ -273,14 +271,14 @@ class _Reader:
 
 
 def found(name: str, *folders: Path) -> Path | None:
-    """The first of the folders' files of that name that is there."""
+    """The first existing file of that name in the folders."""
     paths = (Path(os.path.normpath(folder / name)) for folder in folders)
-    # Unlike a path's own method, this one says no to a name that no file can have.
+    # Unlike `Path.is_file`, this returns False for invalid names.
     return next((path for path in paths if os.path.isfile(path)), None)
 
 
 def near_files(name: str, *folders: Path, but: Path | None = None) -> tuple[str, ...]:
-    """Names of files below some folders, but for one, that look like one which is not there."""
+    """Names of files below some folders, except `but`, that resemble a missing one."""
     known: dict[str, str] = {}
     for folder in folders:
         for path in (p for p in _below(folder) if p.suffix == Path(name).suffix and p != but):
@@ -293,7 +291,7 @@ def near_files(name: str, *folders: Path, but: Path | None = None) -> tuple[str,
 
 
 def _below(folder: Path) -> Iterator[Path]:
-    """The files in a folder and below, those near the top first, and no more than enough."""
+    """Files in a folder and below, the topmost first, up to a limit."""
     walk = os.walk(folder)
     files = (Path(root, name) for root, _, names in walk for name in sorted(names))
     return itertools.islice(files, _ENOUGH_FILES)

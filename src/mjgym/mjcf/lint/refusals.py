@@ -1,4 +1,4 @@
-"""Errors of the compiler as problems with file, line and the nearest valid word."""
+"""Compiler errors as problems with file, line and the nearest valid word."""
 
 import itertools
 import re
@@ -13,22 +13,22 @@ from mjgym.mjcf.lint.reading import Node, near_files
 from mjgym.mjcf.lint.schema import Vocabulary
 from mjgym.util import suggestions
 
-_FEW = 12  # words that are all named where none is near
-_ALIKE = 0.65  # difflib's ratio from which on a word may be what was meant by another
-_NEAREST = 3  # words that are named
-_LONG = 32  # numbers in an attribute of which nobody counts how many it takes
+_FEW = 12  # words that are all listed if none is similar
+_ALIKE = 0.65  # minimum difflib ratio of similar words
+_NEAREST = 3  # maximum number of suggestions
+_LONG = 32  # maximum number of values tried for an attribute
 _URDF_JOINTS = ("revolute", "continuous", "prismatic", "fixed", "floating", "planar")
 _NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?")
 
 
 @dataclass(frozen=True)
 class Refusal:
-    """An error of the compiler.
+    """A compiler error.
 
     Attributes:
-        reason: without what it says about the place.
-        node: the element that it is about, where that is known.
-        compiled: whether it was said by the compiler, after the parser had taken everything.
+        reason: the message without the place.
+        node: the element it is about, if known.
+        compiled: whether the compiler reported it, after the parser had accepted the text.
     """
 
     reason: str
@@ -43,15 +43,15 @@ class Refusal:
 
 @dataclass(frozen=True)
 class _Diagnosis:
-    """The interpretation of a compiler's error.
+    """The interpretation of a compiler error.
 
     Attributes:
-        node: what is wrong.
-        message: why.
-        nearest: what could stand there.
-        attribute: the one that is wrong, if it is one.
-        value: what to put there in order to go on; None takes it away.
-        certain: whether it cannot be the consequence of something else.
+        node: the faulty element.
+        message: why it is wrong.
+        nearest: valid replacements.
+        attribute: the faulty one, if any.
+        value: to put there in order to go on; None deletes the attribute.
+        certain: whether it cannot be a consequence of another problem.
         general: whether it holds for all elements of that tag with that value.
     """
 
@@ -65,13 +65,13 @@ class _Diagnosis:
 
 
 def near(word: str, known: Iterable[str]) -> tuple[str, ...]:
-    """The known words that look like a word; all of them if none does and they are few."""
+    """The known words similar to a word; all of them if there are none and the list is short."""
     known = list(dict.fromkeys(known))
     return alike(word, known) or (tuple(known) if len(known) <= _FEW else ())
 
 
 def alike(word: str, known: Iterable[str], most: int = 3) -> tuple[str, ...]:
-    """The known words that look like a word, in capitals or not, the best first."""
+    """The known words similar to a word, ignoring case, the best first."""
     lower: dict[str, list[str]] = {}
     for k in known:
         lower.setdefault(k.lower(), []).append(k)
@@ -80,10 +80,10 @@ def alike(word: str, known: Iterable[str], most: int = 3) -> tuple[str, ...]:
 
 
 def settle(draft: Draft) -> None:
-    """Ask the engine, report what it says and mend it, until it takes the draft.
+    """Ask the engine, report and repair its error, until it accepts the draft.
 
-    What may be the consequence of something that has been reported is mended in silence. The work
-    is bounded: where too much is wrong, the last report says that there may be more.
+    Likely consequences of reported problems are repaired silently. The work is bounded: if too much
+    is wrong, the last report says that there may be more.
     """
     while (refusal := ask(draft)) is not None:
         if not draft.may_ask():
@@ -110,7 +110,7 @@ def settle(draft: Draft) -> None:
 
 
 def _settle_others(draft: Draft, diagnosis: _Diagnosis) -> None:
-    """Report and mend the same mistake in other elements, for which the engine is not asked."""
+    """Report and repair the same mistake in other elements without asking the engine."""
     node, attribute = diagnosis.node, diagnosis.attribute
     assert attribute is not None
     assert node.parent is not None
@@ -129,7 +129,7 @@ def _settle_others(draft: Draft, diagnosis: _Diagnosis) -> None:
 
 
 def _is_consequence(draft: Draft, refusal: Refusal, diagnosis: _Diagnosis) -> bool:
-    """Whether it may follow from what has been reported."""
+    """Whether the error may follow from a reported problem."""
     node, attribute = diagnosis.node, diagnosis.attribute
     if attribute is None:
         follows = node in draft.emptied
@@ -140,7 +140,7 @@ def _is_consequence(draft: Draft, refusal: Refusal, diagnosis: _Diagnosis) -> bo
         return True
     if diagnosis.certain or not refusal.compiled:
         return False
-    # A keyframe's sizes follow from all joints and actuators, which may not be there now.
+    # A keyframe's sizes depend on all joints and actuators, some of which may be missing now.
     mended = not draft.mended.isdisjoint((node, *node.children))
     return mended or (node.tag == "key" and bool(draft.problems))
 
@@ -148,7 +148,7 @@ def _is_consequence(draft: Draft, refusal: Refusal, diagnosis: _Diagnosis) -> bo
 def ask(draft: Draft, *, compiles: bool = True) -> Refusal | None:
     """Compile a draft; returns the error, or None.
 
-    Where not every name is known, or if `compiles` is not set, only the parser is asked.
+    If names are missing, or `compiles` is False, only the parser is asked.
     """
     text, nodes = draft.text()
     compiled = False
@@ -172,7 +172,6 @@ def reason_of(message: str) -> str:
 
 
 def _located(draft: Draft, message: str, nodes: list[Node]) -> Node | None:
-    """The element that a message is about."""
     places = re.findall(r"^Element (?:name )?'(.*)'(?:, id (\d+))?(?:, line (\d+))?", message, re.M)
     if not places:
         return _located_by_words(draft, reason_of(message))
@@ -182,7 +181,7 @@ def _located(draft: Draft, message: str, nodes: list[Node]) -> Node | None:
         known = node is not None and (
             not number or name.startswith(node.attributes.get("name", ""))
         )
-        return node if known else None  # the line of another file, from an attached model
+        return node if known else None  # else a line of an attached model's file
     section = {"keyframe": "key"}
     tags = {section.get(word, word) for word in re.findall(r"\w+", message)}
     listed = [n for n in draft.root.walk() if n.parent is not draft.root and kind_of(n) in tags]
@@ -193,16 +192,16 @@ def _located(draft: Draft, message: str, nodes: list[Node]) -> Node | None:
 
 
 def _located_by_words(draft: Draft, reason: str) -> Node | None:
-    """The element that is meant by a message which does not say where it is."""
+    """The element of a message that does not say its place."""
     file = re.match("Error opening file '(.*)'", reason)
-    seen: set[tuple[str, str]] = set()
+    earlier: set[tuple[str, str]] = set()
     for node in draft.root.walk():
         if file and any(Path(v).name == Path(file[1]).name for v in node.attributes.values()):
             return node
-        own = (kind_of(node), name_of(node))
-        if reason.startswith("repeated") and own[1] and own in seen:
+        key = (kind_of(node), name_of(node))
+        if reason.startswith("repeated") and key[1] and key in earlier:
             return node
-        seen.add(own)
+        earlier.add(key)
     return None
 
 
@@ -236,8 +235,8 @@ def _unknown_word(draft: Draft, refusal: Refusal, node: Node) -> _Diagnosis | No
         vocabulary = Vocabulary(node, attribute)
         if not vocabulary.closed():
             continue
-        given = [value] if said == value else value.split()
-        wrong = [word for word in given if not vocabulary.takes(word)]
+        words = [value] if said == value else value.split()
+        wrong = [word for word in words if not vocabulary.takes(word)]
         if wrong:
             close = _near_words(draft, wrong[0], vocabulary)
             mended = value.replace(wrong[0], close[0]) if close else None
@@ -247,10 +246,10 @@ def _unknown_word(draft: Draft, refusal: Refusal, node: Node) -> _Diagnosis | No
 
 
 def _near_words(draft: Draft, wrong: str, vocabulary: Vocabulary) -> tuple[str, ...]:
-    """The words of an attribute that look like a wrong one; all of them if none does.
+    """The valid words of an attribute that resemble a wrong one; all of them if none does.
 
-    Each question is a model for the engine's parser, so the likely ones come first, and all are
-    asked for a few attributes only.
+    Each question is a model for the engine's parser, so likely words come first, and all words are
+    tried for a few attributes only.
     """
     candidates = vocabulary.candidates()
     likely = alike(wrong, candidates, len(candidates))
@@ -302,12 +301,12 @@ def _numbers(draft: Draft, refusal: Refusal, node: Node) -> _Diagnosis | None:
     value = node.attributes[attribute]
     if told["bad"]:
         return _no_number(node, attribute, value)
-    given = value.split()
-    sizes = range(min(len(given) - 1, _LONG), 0, -1)
+    numbers = value.split()
+    sizes = range(min(len(numbers) - 1, _LONG), 0, -1)
     if told["few"]:
-        sizes = range(len(given) + 1, _LONG)
+        sizes = range(len(numbers) + 1, _LONG)
     for size in sizes:
-        mended = " ".join([*given, *itertools.repeat("0", _LONG)][:size])
+        mended = " ".join([*numbers, *itertools.repeat("0", _LONG)][:size])
         node.attributes[attribute] = mended
         again = ask(draft, compiles=refusal.compiled) if draft.may_ask() else refusal
         if again is None or again.reason != refusal.reason:
@@ -316,19 +315,19 @@ def _numbers(draft: Draft, refusal: Refusal, node: Node) -> _Diagnosis | None:
     if again is not None and again.reason == refusal.reason:
         return None
     noun = "number" if size == 1 else "numbers"
-    message = f"{described(node)}: {attribute} takes {size} {noun}, not {len(given)}"
+    message = f"{described(node)}: {attribute} takes {size} {noun}, not {len(numbers)}"
     return _Diagnosis(node, message, (), attribute, mended, general=True)
 
 
 def _no_number(node: Node, attribute: str, value: str) -> _Diagnosis:
-    given = value.split()
-    wrong = [word for word in given if not _NUMBER.fullmatch(word)]
+    words = value.split()
+    wrong = [word for word in words if not _NUMBER.fullmatch(word)]
     noun = "number" if wrong else "whole number"
-    wrong = wrong or [word for word in given if not re.fullmatch(r"[-+]?\d+", word)] or given
+    wrong = wrong or [word for word in words if not re.fullmatch(r"[-+]?\d+", word)] or words
     spaced = re.sub("[,;]+", " ", value).split()
     mended: tuple[str, ...] = ()
     if noun == "whole number":
-        mended = (" ".join(str(round(float(word))) for word in given),)
+        mended = (" ".join(str(round(float(word))) for word in words),)
     elif all(_NUMBER.fullmatch(word) for word in spaced):
         mended = (" ".join(spaced),)
     message = f"{described(node)}: {attribute} has {wrong[0]!r}, which is no {noun}"
@@ -360,7 +359,7 @@ def _unknown_name(draft: Draft, refusal: Refusal, node: Node) -> _Diagnosis | No
                 continue
             close = near(value, known)
             message = f"{described(owner)}: there is no {kind} {value!r}"
-            # Any name keeps a model of MJCF together; one of URDF might become a circle.
+            # Any name keeps an MJCF model together; in URDF it might create a cycle.
             guess = known[:1] if draft.root.tag == "mujoco" else []
             fill = next(iter([*alike(value, known), *guess]), None)
             return _Diagnosis(owner, message, close, attribute, fill, certain=True)

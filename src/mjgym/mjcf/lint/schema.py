@@ -16,12 +16,12 @@ _ROW = re.compile(
     re.DOTALL,
 )
 
-# The engine prints nothing about these two: they hold what a body holds, and what is none of their
-# attributes is ignored. Frames take the attributes of a body that give a pose or a class.
+# The engine does not print these two: they hold what a body holds, and unknown attributes are
+# ignored. Frames take the attributes of a body that set a pose or a class.
 _UNPRINTED = {"frame": (), "replicate": ("count", "offset", "sep")}
 
-# Words that none of the engine's enumerations spells. A word is a candidate only: the engine is
-# asked whether it takes it.
+# Words missing from the engine's enumerations. They are candidates only: the engine is asked
+# whether it takes them.
 _MORE_WORDS = (
     *("true", "false", "auto", "enable", "disable", "degree", "radian", "local", "global"),
     *("sRGB", "zoh", "cubic", "mindist", "netforce", "full", "radial", "trilinear", "distance"),
@@ -34,10 +34,10 @@ class Kind:
 
     Attributes:
         tag: its name.
-        unique: whether its parent may have one only.
+        unique: whether its parent may have only one.
         attributes: their names.
-        children: what may be in it, by tag.
-        strict: whether the engine refuses other attributes; if not, it ignores them.
+        children: allowed elements, by tag.
+        strict: whether the engine refuses other attributes; otherwise it ignores them.
     """
 
     tag: str
@@ -47,23 +47,23 @@ class Kind:
     strict: bool = True
 
     def walk(self) -> Iterator["Kind"]:
-        """It and all that may be in it, each once."""
-        seen: dict[Kind, None] = {}
+        """This kind and all kinds below it, each once."""
+        kinds: dict[Kind, None] = {}
         left = [self]
         while left:
             kind = left.pop(0)
-            if kind not in seen:
-                seen[kind] = None
+            if kind not in kinds:
+                kinds[kind] = None
                 left += kind.children.values()
-        return iter(seen)
+        return iter(kinds)
 
 
 @functools.cache
 def schema() -> Kind:
-    """The root of what `mj_printSchema` prints.
+    """The root of the schema that `mj_printSchema` prints.
 
     Raises:
-        RuntimeError: the installed engine prints it in a form that is not understood.
+        RuntimeError: the installed engine prints it in an unknown form.
     """
     above: list[Kind] = []
     for row in _ROW.finditer(mujoco.mj_printSchema(True, False)):
@@ -90,12 +90,12 @@ def schema() -> Kind:
 
 
 def parents(tag: str) -> list[str]:
-    """The elements that an element can be in, besides frames."""
+    """The elements that can contain an element, besides frames."""
     return sorted({kind.tag for kind in schema().walk() if tag in kind.children and kind.strict})
 
 
 class Vocabulary:
-    """The words that an attribute can have, for each of which the engine is asked.
+    """The words that an attribute can have; the engine is asked for each.
 
     Args:
         node: an element that has the attribute.
@@ -103,27 +103,27 @@ class Vocabulary:
     """
 
     def __init__(self, node: Node, attribute: str) -> None:
-        # Bodies in bodies and in frames know the same words, and so do classes in classes.
+        # Nested bodies, frames and classes accept the same words as the outermost.
         path = [above.tag for above in node.above() if above.tag not in _UNPRINTED]
         self._path = tuple(dict.fromkeys(reversed(path)))
-        # Which classes there are does not matter here.
+        # The classes of the model do not matter here.
         named = {n: v for n, v in node.attributes.items() if n not in ("class", "childclass")}
         named.pop(attribute)
         self._tag, self._attribute = node.tag, attribute
         self._others = tuple(named.items())
-        if _refuses(self._path, node.tag, attribute, (), _NO_WORD):  # it needs no others
+        if _refuses(self._path, node.tag, attribute, (), _NO_WORD):  # needs no other attributes
             self._others = ()
 
     def closed(self) -> bool:
-        """Whether the attribute takes some words only."""
+        """Whether the attribute takes only certain words."""
         return not self.takes(_NO_WORD)
 
     def takes(self, word: str) -> bool:
-        """Whether it can have a word."""
+        """Whether the attribute takes a word."""
         return not _refuses(self._path, self._tag, self._attribute, self._others, word)
 
     def candidates(self) -> tuple[str, ...]:
-        """Words among which all are that it can have."""
+        """A superset of the words that the attribute takes."""
         return _candidates()
 
 
@@ -146,12 +146,12 @@ def _refusal(path: tuple[str, ...], tag: str, attributes: dict[str, str]) -> str
     """The parser's error about an element alone; empty if it is valid."""
     from xml.sax.saxutils import quoteattr  # which brings HTTP and TLS
 
-    given = " ".join(f"{name}={quoteattr(value)}" for name, value in attributes.items())
+    text = " ".join(f"{name}={quoteattr(value)}" for name, value in attributes.items())
     before = "".join(f"<{t}>" for t in path)
     after = "".join(f"</{t}>" for t in reversed(path))
     try:
         with quiet():
-            mujoco.MjSpec.from_string(f"{before}<{tag} {given}/>{after}")
+            mujoco.MjSpec.from_string(f"{before}<{tag} {text}/>{after}")
     except (ValueError, RuntimeError) as error:
         return str(error)
     return ""
@@ -159,15 +159,15 @@ def _refusal(path: tuple[str, ...], tag: str, attributes: dict[str, str]) -> str
 
 @functools.cache
 def _candidates() -> tuple[str, ...]:
-    """Words that the engine may know: of its enumerations, of its schema, and some more."""
-    found: dict[str, None] = dict.fromkeys(_MORE_WORDS)
+    """Words the engine may know: from its enumerations, its schema, and some more."""
+    words: dict[str, None] = dict.fromkeys(_MORE_WORDS)
     for kind in schema().walk():
-        found |= dict.fromkeys((kind.tag, *kind.attributes))
+        words |= dict.fromkeys((kind.tag, *kind.attributes))
     for name in dir(mujoco):
         members = getattr(getattr(mujoco, name), "__members__", {})
         for member in members if name.startswith("mjt") else ():
             parts = member.split("_")[1:]
             for first in range(len(parts)):
                 word = "_".join(parts[first:])
-                found |= dict.fromkeys((word.lower(), word, word.capitalize()))
-    return tuple(found)
+                words |= dict.fromkeys((word.lower(), word, word.capitalize()))
+    return tuple(words)
