@@ -2,7 +2,7 @@
 
 Every sum is in NumPy's order and every product of matrices NumPy's own call of the BLAS, so results
 are those of `OperationalSpacePose.torque`, `JointVelocity.torque`, ... to the bit. The tests hold
-them to that. What each number means is said there; `mjgym.controllers.compiled` packs them.
+them to that. What each number means is said there; `mjgym.controllers.packed_laws` packs them.
 """
 
 import math
