@@ -78,9 +78,10 @@ def time_checkout(
     import mjgym
 
     assert Path(mjgym.__file__).is_relative_to(root), mjgym.__file__
-    if importlib.util.find_spec("mjgym.inspect") is None:  # a commit with an older layout
-        sys.modules["mjgym.inspect"] = mjgym
-        sys.modules["mjgym.checks.benchmark"] = importlib.import_module("mjgym.benchmark")
+    if importlib.util.find_spec("mjgym.checks") is None:  # a commit with an older layout
+        package = "mjgym.inspect" if importlib.util.find_spec("mjgym.inspect") else "mjgym"
+        sys.modules["mjgym.checks"] = importlib.import_module(package)
+        sys.modules["mjgym.checks.benchmark"] = importlib.import_module(f"{package}.benchmark")
     targets = {"steps": time_subject, "resets": time_resets}
     targets[kind](connection, builder, settings)
 

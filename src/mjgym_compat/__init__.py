@@ -1,1 +1,3 @@
 """Environments under the interfaces of other libraries: thin wrappers without task logic."""
+
+import mjgym  # noqa: F401  (registers the ids)

@@ -78,12 +78,13 @@ class Card:
                 f" mean and standard deviation of {len(self.returns)} episodes with fixed seeds"
                 f" (`{RESULTS}`), without noise.\n"
             )
-        arguments = "".join(f", {name}={value!r}" for name, value in (self.env or {}).items())
+        settings = {"observation": "flat", **(self.env or {})}
+        arguments = "".join(f", {name}={value!r}" for name, value in settings.items())
         return text + (
             "\n```python\nimport gymnasium as gym\nimport mjgym\n"
-            "from mjgym_train import policy\n\n"
-            f'act = policy.load("{POLICY}")  # NumPy alone\n'
-            f'env = gym.make("{self.id}", observation="flat"{arguments})\n'
+            "from mjgym.policies import network\n\n"
+            f'act = network.load("{POLICY}")  # NumPy alone\n'
+            f'env = gym.make("{self.id}"{arguments})\n'
             "observation, info = env.reset(seed=0)\n"
             "observation, reward, terminated, truncated, info = env.step(act(observation))\n"
             "```\n"

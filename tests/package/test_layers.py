@@ -9,7 +9,7 @@ import sys
 import textwrap
 
 import pytest
-from places import SOURCE
+from places import ASSETS, SOURCE
 
 # The layers of the design: a file imports from the layers below its own and from its own row. A row
 # is a folder or a module, the longest that stands here; "mjgym" is the package itself.
@@ -288,6 +288,15 @@ def test_a_circle_is_found(tmp_path):
     }.items():
         (package / f"{name}.py").write_text(text)
     assert circles(graph(tmp_path)) == [["mjgym.a", "mjgym.b", "mjgym.c"]]
+
+
+def test_the_guide_has_these_layers():
+    guide = (ASSETS / "guides" / "architecture.md").read_text()
+    rows = re.findall(r"^\| (\d) \| (`.*`) \|", guide, re.MULTILINE)
+    listed = {name: int(layer) for layer, names in rows for name in re.findall(r"`(.+?)`", names)}
+    assert listed.items() <= LAYERS.items()
+    within = {name: listed.get(name.rpartition(".")[0]) for name in set(LAYERS) - set(listed)}
+    assert within == {name: LAYERS[name] for name in within}  # as the room that they are part of
 
 
 def test_there_are_files():

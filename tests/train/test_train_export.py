@@ -2,6 +2,10 @@
 
 import itertools
 import json
+import re
+import shutil
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -141,6 +145,29 @@ def test_a_bundled_policy_as_a_folder_of_the_hub(tmp_path: Path) -> None:
     done = mjgym_("export", ID, "--hub", tmp_path / "hub", code=1)
     assert "is there already" in done.output
     assert "--onnx FILE or --hub FOLDER" in mjgym_("export", ID, code=2).output
+
+
+def test_what_comes_down_from_the_hub_acts_and_is_scored(tmp_path: Path) -> None:
+    """The hub, here a folder, hands back a folder's files as they are."""
+    mjgym_("export", ID, "--hub", tmp_path / "walker")
+    hub, down = tmp_path / "hub", tmp_path / "down"
+    shutil.copytree(tmp_path / "walker", hub)
+    shutil.rmtree(tmp_path / "walker")
+    shutil.copytree(hub, down)
+    (code,) = re.findall(r"```python\n(.*?)```", (down / model_card.CARD).read_text(), re.DOTALL)
+    done = subprocess.run(
+        [sys.executable, "-c", code + "print(env.action_space.contains(act(observation)))"],
+        cwd=down, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.stdout == "True\n", done.stderr
+    done = mjgym_("evaluate", down / model_card.POLICY, "--id", ID, "--episodes", 2, "--json")
+    returns = json.loads((down / model_card.RESULTS).read_text())["returns"]
+    assert json.loads(done.output)["returns"] == pytest.approx(returns[:2], abs=1e-3)
+
+
+def test_a_card_makes_the_environment_that_a_policy_has_learned_in() -> None:
+    text = model_card.Card(ID, env={"observation": "dict"}).text()
+    assert f"gym.make(\"{ID}\", observation='dict')" in text
 
 
 @pytest.mark.torch

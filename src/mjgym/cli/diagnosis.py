@@ -135,7 +135,7 @@ def _law(problems: list[Problem], notes: list[str]) -> dict[str, str]:
             law: dict[str, str] = mjgym.fingerprint(gymnasium.make(LAW_SAMPLE))["law"]
     except Exception as error:
         problem = f"{LAW_SAMPLE} does not run: {type(error).__name__}: {error}"
-        problems.append({"problem": problem, "fix": "pip install --force-reinstall mjgym mujoco"})
+        problems.append({"problem": problem, "fix": "pip install --force-reinstall -e ."})
         return {"runs": "", "reason": problem}
     if law["runs"] == "arrays":
         if _version("numba") is None or os.environ.get("NUMBA_DISABLE_JIT") == "1":

@@ -2,7 +2,7 @@
 
 Sums follow NumPy's order and matrix products call NumPy's BLAS, so results equal those of
 `OperationalSpacePose.torque`, `JointVelocity.torque`, ... to the bit, as tests check. See there for
-the meaning of each number; `mjgym.controllers.compiled` packs them.
+the meaning of each number; `mjgym.controllers.packed_laws` packs them.
 """
 
 import math

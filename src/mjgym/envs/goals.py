@@ -8,7 +8,7 @@ import numpy as np
 
 from mjgym.loop.goals import compute_reward
 from mjgym.task import GoalTask, Task
-from mjgym.task.goal_entries import DESIRED
+from mjgym.util.goal_entries import DESIRED
 
 
 class GoalMethods:

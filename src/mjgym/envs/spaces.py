@@ -13,7 +13,7 @@ from mjgym.arrays import Array, all_finite, reshaped
 from mjgym.envs import pixels
 from mjgym.observables import Image
 from mjgym.task import Arrays
-from mjgym.task.goal_entries import OBSERVED
+from mjgym.util.goal_entries import OBSERVED
 
 MODES = ("flat", "dict", "pixels", "flat+pixels", "dict+pixels", "goal")
 DTYPES = ("float32", "float64")

@@ -5,7 +5,7 @@ from typing import Any
 from mjgym.arrays import Array, namespace
 from mjgym.sim import View
 from mjgym.task import Arrays, GoalTask
-from mjgym.task.goal_entries import ACHIEVED, DESIRED
+from mjgym.util.goal_entries import ACHIEVED, DESIRED
 
 
 class Goals:

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
 from mjgym.policies.activations import ACTIVATIONS
-from mjgym.task.goal_entries import ACHIEVED, DESIRED, OBSERVED
 from mjgym.util import atomic, npz
+from mjgym.util.goal_entries import ACHIEVED, DESIRED, OBSERVED
 from mjgym.util.suggestions import or_else
 
 LAYER_NORM = 1e-5

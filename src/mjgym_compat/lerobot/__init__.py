@@ -14,7 +14,6 @@ import numpy as np
 from lerobot.configs.types import FeatureType, PolicyFeature
 from lerobot.envs.configs import EnvConfig
 
-import mjgym  # noqa: F401  (registers the ids)
 from mjgym.datasets.lerobot_dataset import (
     ACTION,
     ENVIRONMENT,

@@ -28,7 +28,7 @@ def export(
     """Write a policy as a graph of ONNX, or as a folder of the Hugging Face hub.
 
     The folder holds the policy, its settings, the returns of `mjgym evaluate` where it has been
-    scored, and a card; `huggingface-cli upload NAME FOLDER` publishes it. Nothing is overwritten.
+    scored, and a card; `hf upload NAME FOLDER` publishes it. Nothing is overwritten.
     """
     from mjgym.policies import onnx_graph
     from mjgym.policies.network import PolicyError
@@ -80,5 +80,5 @@ def _card(subject: Subject) -> "tuple[Card, str]":
         about = trained.of(subject.id).about
         algorithm = str(about.settings["algorithm"])
         seeds = evaluation.SEEDS
-        return Card(subject.id, algorithm, about.returns, seeds, {}, about.env_step), ""
+        return Card(subject.id, algorithm, about.returns, seeds, subject.env, about.env_step), ""
     return Card(subject.id), ""

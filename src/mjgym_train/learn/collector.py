@@ -15,7 +15,7 @@ from mjgym import registry
 from mjgym.actions import UNLIMITED
 from mjgym.policies.network import joined
 from mjgym.policies.run_errors import ConfigError, RunError
-from mjgym.task.goal_entries import DESIRED
+from mjgym.util.goal_entries import DESIRED
 from mjgym.util.suggestions import or_else
 from mjgym_train.config import Config
 

@@ -12,7 +12,7 @@ import gymnasium
 import torch
 from torch import Tensor
 
-from mjgym.task.goal_entries import ACHIEVED, DESIRED
+from mjgym.util.goal_entries import ACHIEVED, DESIRED
 from mjgym_train.learn.buffer import Batch, ReplayBuffer
 
 K = 4  # relabelled transitions per original one, as in the paper
