@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 import torch
-from mjgym_train.run_errors import RunError
 from training_runs import ID, SMALL_REPLAY, mjgym_, trainer
 
+from mjgym.policies.run_errors import RunError
 from mjgym.util import atomic
 from mjgym_train.run import Run
 

@@ -160,7 +160,7 @@ PLAIN = re.compile(
 )
 # What writes plainly, and may: into folders that are replaced as a whole, or through a client's own
 # method, which adds an ending of its own.
-MAY = {"make_site.py", "sb3.py"}
+MAY = {"make_site.py", "sb3.py", "sb3_her.py"}
 
 
 @pytest.mark.parametrize(

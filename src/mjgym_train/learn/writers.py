@@ -6,6 +6,7 @@ import importlib.util
 from typing import Any, Protocol
 
 from mjgym.policies.run_errors import RunError
+from mjgym.util.packaged import install
 from mjgym_train.config import Config
 from mjgym_train.run import Run
 
