@@ -99,7 +99,7 @@ class RobosuiteDemonstrations:
         name: the file's path.
         count: of episodes.
         about: where they come from.
-        note: what is missing of a file that has been cut off; empty if nothing is.
+        note: how many episodes are missing or damaged, and why; empty if none is.
 
     Raises:
         DemonstrationError: it is of no task of robosuite's that is here.

@@ -309,7 +309,7 @@ class TestPolicy:
     @pytest.mark.parametrize(
         ("name", "value", "said"),
         [
-            ("chunk", 0, "0 actions"),
+            ("chunk", 0, "chunk must be"),
             ("modes", 2, "not"),
             ("memory/weight_hh_l0", np.zeros((9, 3)), "memory"),
         ],
@@ -536,6 +536,15 @@ class TestRefusals:
         known["cart"] = Dataset(recorded)
         said = self.refused(tmp_path, "--data", "cart", "demonstrations=21")
         assert "it has 20 episodes, not 21" in said
+
+    def test_damaged_episodes(self, recorded, known, tmp_path):
+        known["cart"] = Dataset(recorded[:10])
+        known["cart"].note = "10 of 20 episodes are damaged"
+        said = self.refused(tmp_path, "--data", "cart")
+        assert "10 of 20 episodes are damaged; to learn from those that are left:" in said
+        said = self.refused(tmp_path, "--data", "cart", "demonstrations=20")
+        assert "it has 10 episodes, not 20; 10 of 20 episodes are damaged" in said
+        assert trainer(tmp_path / "run", "demonstrations=10").agent is not None
 
     @pytest.mark.parametrize(
         ("words", "said"),

@@ -27,7 +27,7 @@ def replay(
 ) -> None:
     """Replay recorded episodes in a window or a browser, or check them.
 
-    With --check, exits with 1 if a step differs from the recorded one.
+    With --check, exits with 1 if a step differs from the recorded one, or an episode is damaged.
     """
     from mjgym import datasets, viewing
     from mjgym.viewing.recorded import Replay
@@ -63,9 +63,9 @@ def _check(recorded: Any, env: Any, first: int, out: Any) -> None:
     """Compare all episodes from one on.
 
     Raises:
-        typer.Exit: one differs.
+        typer.Exit: one differs, or some are missing.
     """
-    differs = False
+    differs = bool(recorded.note)
     for number in range(first, recorded.count):
         found = recorded.episode(number).check(env)
         written = f", {found.touched} of them from a state that was written" * bool(found.touched)

@@ -106,7 +106,7 @@ class Demonstrations(Protocol):
         name: of the dataset.
         count: of episodes.
         about: where they come from.
-        note: what is missing of a file that has been cut off; empty if nothing is.
+        note: how many episodes are missing or damaged, and why; empty if none is.
     """
 
     name: str

@@ -226,7 +226,7 @@ class RobomimicDemonstrations:
         name: the file's path.
         count: of episodes.
         about: where they come from.
-        note: what is missing of a file that has been cut off; empty if nothing is.
+        note: how many episodes are missing or damaged, and why; empty if none is.
 
     Raises:
         DemonstrationError: another version has written it in another way.
