@@ -68,6 +68,7 @@ class Collector:
         weights: of the observation's numbers, (size,); None where the settings name none.
         stack: the last observations, (n, history, ...), the present one last.
         returns: of the episodes that have ended with the last step, from their start.
+        diverged: whose episodes the last step has ended as a divergence, (n,) bool.
         sampler: index of the one that took the last step; 0 here, where there is none.
 
     Raises:
@@ -99,6 +100,7 @@ class Collector:
             self._low, self._range = self._tensor(self.low), self._tensor(self.high - self.low)
             self._sums = torch.zeros(n, dtype=torch.float64)  # of rewards
             self._age = torch.zeros(n, dtype=torch.int32)
+            self.diverged = torch.zeros(n, dtype=torch.bool)
             self._whole = torch.ones(n, dtype=torch.bool)  # whether episodes began at their start
 
     def _entry_weights(self) -> np.ndarray | None:
@@ -184,7 +186,7 @@ class Collector:
         """
         scaled = self._low + (action + 1) / 2 * self._range
         given = scaled if self._gives_tensors else scaled.cpu().numpy()
-        now, following, rewards, terminated, ended = self._repeated(given)
+        now, following, rewards, terminated, self.diverged, ended = self._repeated(given)
         transition = Transition(
             observation=self.observation,
             action=action,
@@ -234,16 +236,17 @@ class Collector:
         """One control step of all sub-environments; ended episodes are reset.
 
         Returns:
-            The observations then, those that the step led to, the rewards, and who has terminated
-            and who has ended.
+            The observations then, those that the step led to, the rewards, and who has terminated,
+            diverged and ended.
         """
         observation, reward, terminated, truncated, info = self.envs.step(action)
         now = self._tensor(joined(observation)).to(self._kind)
         ended = self._tensor(terminated | truncated)
-        following = now
+        following, diverged = now, torch.zeros_like(ended)
         if ended.any():
             following = self._following(now, ended, info["final_obs"])
-        return now, following, self._tensor(reward), self._tensor(terminated), ended
+            diverged = ended & self._tensor(info["final_info"].get("diverged", False))
+        return now, following, self._tensor(reward), self._tensor(terminated), diverged, ended
 
     def _following(self, now: Tensor, ended: Tensor, final: Any) -> Tensor:
         """Next observations: where a step ended the episode, that episode's last one."""
@@ -282,14 +285,15 @@ _KEPT = ("stack", "_sums", "_age", "_whole")
 
 def _continued(whole: tuple[Tensor, ...], step: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
     """Control steps so far and one more, which counts where the episode has not ended before."""
-    now, following, rewards, terminated, ended = whole
+    now, following, rewards, terminated, diverged, ended = whole
     over = ended.view(-1, *(1,) * (now.ndim - 1))
     return (
         torch.where(over, now, step[0]),
         torch.where(over, following, step[1]),
         rewards + torch.where(ended, 0.0, step[2]),
         terminated | (step[3] & ~ended),
-        ended | step[4],
+        diverged | (step[4] & ~ended),
+        ended | step[5],
     )
 
 
