@@ -99,7 +99,7 @@ class RobosuiteDemonstrations:
         name: the file's path.
         count: number of episodes.
         about: their origin.
-        note: describes missing data in a truncated file; otherwise empty.
+        note: count of missing or damaged episodes, and why; empty if complete.
 
     Raises:
         DemonstrationError: it does not belong to a robosuite task available here.

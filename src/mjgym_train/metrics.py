@@ -17,6 +17,8 @@ FINAL_SUCCESS = "final/success"  # the part of these episodes that succeeded at 
 CPU_SECONDS = "speed/cpu_seconds"  # of the process that trains, all of its threads together
 TRAINING_RETURN = "training/return"  # mean over the episodes that have ended since the last line
 
+DIVERGED = "training/diverged"  # the part of these episodes whose simulation diverged
+
 
 @dataclass(frozen=True)
 class Metric:

@@ -225,7 +225,7 @@ class TestBadFiles:
         assert counts == sorted(counts)
         assert 1 <= counts[1] < 12
         code, said = run("convert", "cut.hdf5", "rescued.hdf5")
-        assert code == 0
+        assert code == 1
         assert "has been cut off" in said
         assert datasets.load("rescued.hdf5").count == counts[-1]
 
@@ -249,6 +249,27 @@ class TestBadFiles:
         with pytest.raises(DemonstrationError, match="demo_1 is damaged"):
             found.episode(1)
         assert found.count == 2  # the third says that it is longer than it is
+
+    def test_damaged_episodes_are_counted_and_named(self):
+        import h5py
+
+        random_demos("demos.hdf5", episodes=6)
+        with h5py.File("demos.hdf5", "r+") as file:
+            for k in (0, 1, 3, 5):
+                del file[f"data/demo_{k}/actions"]
+            file.create_group("data/demo_1/actions")
+            file["data/demo_2"].attrs["num_samples"] = 7
+            file["data/demo_3/actions"] = [[0.0] * 7] * 0
+        found = datasets.load("demos.hdf5")
+        assert found.count == 1
+        assert "'demos.hdf5': 5 of 6 episodes are damaged and left out: demo_0: " in found.note
+        assert "demo_1: its actions are a group, no array" in found.note
+        assert "demo_2: num_samples is 7, the number of its actions 6; and 2 more" in found.note
+        for command in (("convert", "demos.hdf5", "rescued.hdf5"), ("replay", "demos.hdf5")):
+            code, said = run(*command, *["--check"] * (command[0] == "replay"))
+            assert code == 1
+            assert "5 of 6 episodes are damaged" in said
+        assert datasets.load("rescued.hdf5").count == 1
 
     @pytest.mark.parametrize(
         ("spoil", "message"),

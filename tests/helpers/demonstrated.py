@@ -87,7 +87,7 @@ class Dataset:
     """A dataset of episodes that are in memory."""
 
     def __init__(self, made: list[Episode], about: About | None = None) -> None:
-        self.name = "memory"
+        self.name, self.note = "memory", ""
         self.made, self.count = made, len(made)
         self.about = About(ID, {"max_episode_steps": STEPS}) if about is None else about
 

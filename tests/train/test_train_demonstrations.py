@@ -537,6 +537,15 @@ class TestRefusals:
         said = self.refused(tmp_path, "--data", "cart", "demonstrations=21")
         assert "it has 20 episodes, not 21" in said
 
+    def test_damaged_episodes(self, recorded, known, tmp_path):
+        known["cart"] = Dataset(recorded[:10])
+        known["cart"].note = "10 of 20 episodes are damaged"
+        said = self.refused(tmp_path, "--data", "cart")
+        assert "10 of 20 episodes are damaged; to learn from those that are left:" in said
+        said = self.refused(tmp_path, "--data", "cart", "demonstrations=20")
+        assert "it has 10 episodes, not 20; 10 of 20 episodes are damaged" in said
+        assert trainer(tmp_path / "run", "demonstrations=10").agent is not None
+
     @pytest.mark.parametrize(
         ("words", "said"),
         [

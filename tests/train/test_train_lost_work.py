@@ -5,14 +5,19 @@ import os
 import signal
 import subprocess
 import sys
+import warnings
 from pathlib import Path
 
 import pytest
 import torch
-from training_runs import ID, SMALL_REPLAY, mjgym_, trainer
+from training_runs import ID, SMALL, SMALL_REPLAY, mjgym_, trainer
 
-from mjgym.policies.run_errors import RunError
+from mjgym.policies.run_errors import DivergedError, RunError
 from mjgym.util import atomic
+from mjgym_train import config, metrics
+from mjgym_train.learn import algorithms
+from mjgym_train.learn.actors import Learner, Sampler, weights
+from mjgym_train.learn.collector import Collector
 from mjgym_train.run import Run
 
 pytestmark = pytest.mark.torch
@@ -127,3 +132,85 @@ def test_compare_leaves_out_a_run_without_an_evaluation(tmp_path):
     done = mjgym_("compare", *sorted(tmp_path.iterdir()))
     assert f"left out: {tmp_path / 'begun'} has no metrics yet" in done.stderr
     assert ID in done.stdout
+
+
+NAN = """
+import mjgym
+from mjgym.tasks.dmc.cartpole import Cartpole
+
+
+@mjgym.register("own/nan-v0")
+class Nan(Cartpole):
+    "A reward that is not finite after some steps, or in some episodes."
+
+    def terms(self, v):
+        past = (v.time > 0.055) & ((v.ctrl[..., 0] > 0) | (True if ALWAYS else False))
+        return {"bad": v.xp.where(past, float("nan"), 1.0)}
+"""
+
+
+@pytest.mark.usefixtures("own_ids")
+@pytest.mark.parametrize("algorithm", ["td3", "ppo"])
+def test_a_run_whose_episodes_all_diverge_ends(algorithm, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("nan.py").write_text(NAN.replace("ALWAYS", "True"))
+    small = SMALL_REPLAY if algorithm == "td3" else SMALL
+    words = (*small, "stagger=false", "--steps", 4000, "--out", "own")
+    with pytest.warns(UserWarning, match="100% of the episodes diverged"):
+        done = mjgym_("train", algorithm, "nan.py", *words, code=1)
+    said = " ".join(done.stderr.split())
+    assert "the last 10 episodes of every sub-environment diverged" in said
+    assert "`mjgym check own/nan-v0` looks for the cause" in said
+    shares = [m for m in Run(tmp_path / "own").metrics() if m.metric == metrics.DIVERGED]
+    assert shares
+    assert {m.value for m in shares} == {1.0}
+    assert max(m.env_step for m in shares) < 1000
+
+
+@pytest.mark.usefixtures("own_ids")
+def test_some_episodes_that_diverge_are_a_share_and_one_warning(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("nan.py").write_text(NAN.replace("ALWAYS", "False").replace("0.055", "0.255"))
+    words = (*SMALL_REPLAY, "--steps", 800, "--out", "own")
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        mjgym_("train", "td3", "nan.py", *words)
+    told = [str(w.message) for w in caught if "episodes diverged" in str(w.message)]
+    assert len(told) == 1
+    shares = [m.value for m in Run(tmp_path / "own").metrics() if m.metric == metrics.DIVERGED]
+    assert max(shares) > 0
+
+
+def test_fragments_of_samplers_say_which_episodes_diverged(tmp_path, monkeypatch):
+    settings = config.read(
+        algorithms.find("td3").Config,
+        (),
+        [*SMALL_REPLAY, "env.max_episode_steps=5"],
+        algorithm="td3",
+        id=ID,
+        steps=8000,
+    )
+    actors = [Sampler(settings, k, None) for k in range(2)]
+    step = Collector.step
+
+    def diverging(collector, action):
+        transition = step(collector, action)
+        collector.diverged = transition.ended
+        return transition
+
+    monkeypatch.setattr(Collector, "step", diverging)
+    turn = iter(range(10**6))
+
+    def take():
+        index = next(turn) % 2
+        return index, actors[index].collect(weights(made.agent), made.env_step)[0]
+
+    run = Run(tmp_path / "run")
+    run.create(settings)
+    made = Learner(run, settings, samplers=2, take=take, resume=False)
+    with (
+        pytest.warns(UserWarning, match="100% of the episodes diverged"),
+        pytest.raises(DivergedError, match="the last 10 episodes of every sub-environment"),
+    ):
+        made.train()
+    assert made.env_step <= 2 * 4 * 5 * 13

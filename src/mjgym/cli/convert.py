@@ -26,7 +26,8 @@ def convert(
     Demonstrations of robosuite's and of robomimic's become this package's: each action is played
     from its recorded state.
 
-    Nothing is overwritten. With Ctrl-C, the new dataset has the episodes that were whole.
+    Nothing is overwritten. With Ctrl-C, the new dataset has the episodes that were whole. Exits
+    with 1 where episodes of the old one are missing or damaged; the new one has the others.
     """
     from mjgym import datasets
 
@@ -39,10 +40,11 @@ def convert(
     except datasets.DemonstrationError as error:
         shown.print(f"{error}", soft_wrap=True)
         raise typer.Exit(1) from None
-    if recorded.note:
-        shown.print(recorded.note, soft_wrap=True)
     again = f"play them again: mjgym replay {target}"
     console().print(f"{count} episode{'s' * (count != 1)} in {target!r}; {again}", soft_wrap=True)
+    if recorded.note:
+        shown.print(recorded.note, soft_wrap=True)
+        raise typer.Exit(1)
 
 
 def _convert(recorded: "Demonstrations", target: str) -> int:

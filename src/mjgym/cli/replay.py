@@ -27,7 +27,7 @@ def replay(
 ) -> None:
     """Replay recorded episodes in a window or a browser, or check them.
 
-    With --check, exits with 1 if a step differs from the recorded one.
+    With --check, exits with 1 if a step differs from the recorded one, or an episode is damaged.
     """
     from mjgym import datasets, viewing
     from mjgym.viewing.recorded import Replay
@@ -60,7 +60,12 @@ def replay(
 
 
 def _check(recorded: Any, env: Any, first: int, out: Any) -> None:
-    differs = False
+    """Compare all episodes from one on.
+
+    Raises:
+        typer.Exit: one differs, or some are missing.
+    """
+    differs = bool(recorded.note)
     for number in range(first, recorded.count):
         result = recorded.episode(number).check(env)
         written = f", {result.touched} of them from a state that was written" * bool(result.touched)

@@ -105,7 +105,7 @@ class Demonstrations(Protocol):
         name: of the dataset.
         count: number of episodes.
         about: their origin.
-        note: missing parts of a truncated file; empty if complete.
+        note: count of missing or damaged episodes, and why; empty if complete.
     """
 
     name: str

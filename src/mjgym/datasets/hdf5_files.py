@@ -16,6 +16,7 @@ from mjgym.util.suggestions import did_you_mean
 
 REFERENCES = "demos"  # of a file of this package, to its demonstrations
 INSTALL = install("robomimic")
+SHOWN = 3  # damaged demonstrations that a note names
 END = 1 << 48  # larger than any file
 
 
@@ -72,7 +73,7 @@ class File:
         name: the file's path.
         attributes: of the group `data`.
         demos: names of complete groups, in order.
-        note: missing parts; empty if complete.
+        note: what is missing or damaged, and why; empty if complete.
 
     Raises:
         DemonstrationError: h5py is not installed, or there is no such file, or no demonstration.
@@ -102,9 +103,17 @@ class File:
                 raise DemonstrationError(
                     f'{name!r} has no group "data" of demonstrations{cut}'
                 ) from None
-            self.demos = [demo for demo in self._names(file) if self._whole(file, demo)]
+            damage = {demo: self._damage(file, demo) for demo in self._names(file)}
+        self.demos = [demo for demo, reason in damage.items() if not reason]
+        reasons = [f"{demo}: {reason}" for demo, reason in damage.items() if reason]
         if self._cut is not None:
             self.note = f"{name!r} has been cut off: {len(self.demos)} whole episodes are left"
+        elif reasons:
+            more = f"; and {len(reasons) - SHOWN} more" * (len(reasons) > SHOWN)
+            self.note = (
+                f"{name!r}: {len(reasons)} of {len(damage)} episodes are damaged and left out:"
+                f" {'; '.join(reasons[:SHOWN])}{more}"
+            )
 
     @contextlib.contextmanager
     def _opened(self) -> Iterator[Any]:
@@ -131,14 +140,23 @@ class File:
             return file[file[REFERENCES][int(name.partition("_")[2])]]
         return file["data"][name]
 
-    def _whole(self, file: Any, name: str) -> bool:
+    def _damage(self, file: Any, name: str) -> str:
+        """Why a demonstration cannot be used; empty if it is whole."""
         try:
             demo = self._group(file, name)
+            if hasattr(demo["actions"], "values"):
+                return "its actions are a group, no array"
             steps = len(demo["actions"])
-            cut = self._cut is not None and any(_end(x) > self._cut for x in _datasets(demo))
-            return steps > 0 and demo.attrs.get("num_samples", steps) == steps and not cut
-        except DAMAGE:
-            return False
+            if not steps:
+                return "it has no actions"
+            stated = demo.attrs.get("num_samples", steps)
+            if stated != steps:
+                return f"num_samples is {stated}, the number of its actions {steps}"
+            if self._cut is not None and any(_end(x) > self._cut for x in _datasets(demo)):
+                return "it is cut off"
+        except DAMAGE as error:
+            return str(error) or type(error).__name__
+        return ""
 
     @contextlib.contextmanager
     def demo(self, number: int) -> Iterator[Any]:

@@ -8,20 +8,27 @@ Entries that are constant within an episode have one row.
 import importlib
 import importlib.util
 import json
+import os
 import re
 import shutil
+import tempfile
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
 import gymnasium
 import numpy as np
 
+from mjgym.datasets import journaled
 from mjgym.datasets.formats import About, about_recorded, remake, specification
-from mjgym.datasets.hdf5_files import require_bounded
+from mjgym.datasets.hdf5_files import h5py, require_bounded
 from mjgym.datasets.recording import DemonstrationError, Episode
+from mjgym.util import atomic
 from mjgym.util.packaged import install
 
 SUCCESS, STATE = "success", "state"
+DATA, METADATA = "main_data.hdf5", "metadata.json"
+FIRST_METADATA = ".metadata-of-the-first-episode.json"  # what metadata are recovered from
 ENTRIES = "mjgym_entries"  # in Minari's metadata: the names of a dict observation
 INSTALL = install("minari")
 _SITE = "https://github.com/mjgym/mjgym"
@@ -88,67 +95,146 @@ class MinariWriter:
         self.kept = 0
         self._env = env
         self._facts = facts
-        self._dataset: Any = None
+
+    @property
+    def _folder(self) -> Path:
+        return _folder(self.name)
 
     def add(self, episode: Episode) -> None:
-        """Write an episode."""
-        from minari.data_collector import EpisodeBuffer
-
-        infos: dict[str, Any] = {SUCCESS: np.array([False, *episode.successes])}
-        if episode.states:
-            infos[STATE] = dict(episode.states)
-        buffer = EpisodeBuffer(
-            seed=episode.seed,
-            observations=episode.observations,
-            actions=episode.actions,
-            rewards=list(episode.rewards),
-            terminations=list(episode.terminations),
-            truncations=list(episode.truncations),
-            infos=infos,
-        )
+        """Write an episode; once this returns, not even a kill of the process loses it."""
         try:
-            if self._dataset is None:
-                self._dataset = self._create(buffer)
+            if self.kept:
+                with journaled.changing(self._folder / DATA) as file:
+                    _write(file, self.kept, episode)
+                _note(self._folder, len(episode))
             else:
-                self._dataset.storage.update_episodes([buffer])
-        except BaseException as error:
-            self._take_back()
-            if isinstance(error, OSError):
-                raise DemonstrationError(f"{self.name!r} cannot be written: {error}") from None
-            raise
+                self._create(episode)
+        except OSError as error:
+            raise DemonstrationError(f"{self.name!r} cannot be written: {error}") from None
         self.kept += 1
 
-    def _take_back(self) -> None:
-        """Remove the traces of an episode that could not be written."""
-        import h5py
+    def _create(self, episode: Episode) -> None:
+        """Write a dataset of one episode beside the others, and give it its name when it is whole.
+
+        Raises:
+            DemonstrationError: another recorder has taken the name.
+        """
+        from minari.dataset.minari_storage import MinariStorage
         from minari.storage.datasets_root_dir import get_dataset_path
 
-        if self._dataset is None:
-            shutil.rmtree(get_dataset_path(self.name), ignore_errors=True)
-            return
-        with h5py.File(self._dataset.storage.data_path / "main_data.hdf5", "a") as file:
-            file.pop(f"episode_{self.kept}", None)
+        env, target = self._env, get_dataset_path(self.name)
+        with tempfile.TemporaryDirectory(prefix=".part-", dir=get_dataset_path()) as stage:
+            folder = Path(stage, "dataset", "data")
+            folder.parent.mkdir()
+            storage = MinariStorage.new(
+                folder, env.observation_space, env.action_space, env.spec, jpeg_encoding=False
+            )
+            storage.update_metadata(self._metadata())
+            with h5py().File(folder / DATA, "w", track_order=True) as file:
+                _write(file, 0, episode)
+            _note(folder, len(episode))
+            shutil.copyfile(folder / METADATA, folder / FIRST_METADATA)
+            self._enter_namespace()
+            try:
+                folder.parent.rename(target)
+            except OSError:
+                if not target.exists():
+                    raise
+                raise DemonstrationError(
+                    f"another recorder has taken the name {self.name!r} meanwhile: take another"
+                ) from None
 
-    def _create(self, buffer: Any) -> Any:
-        dataset = _minari().create_dataset_from_buffers(
-            self.name,
-            [buffer],
-            env=self._env,
-            eval_env=self._env,
-            algorithm_name=self._facts.algorithm or _UNKNOWN,
-            author=_UNKNOWN,
-            author_email=_UNKNOWN,
-            code_permalink=_SITE,
-            description=f"{self._facts.description}, with mjgym {self._facts.version}",
-            requirements=[f"mjgym=={self._facts.version}"],
-            jpeg_encoding=False,
-        )
-        entries = _entries(self._env.observation_space)
-        dataset.storage.update_metadata({ENTRIES: entries})  # in order, unlike spaces
-        return dataset
+    def _metadata(self) -> dict[str, Any]:
+        """Minari's metadata of a dataset, besides those of its storage."""
+        facts = self._facts
+        return {
+            "dataset_id": self.name,
+            "minari_version": _minari().__version__,
+            "eval_env_spec": specification(self._env, self.name),
+            "algorithm_name": facts.algorithm or _UNKNOWN,
+            "author": {_UNKNOWN},
+            "author_email": {_UNKNOWN},
+            "code_permalink": _SITE,
+            "description": f"{facts.description}, with mjgym {facts.version}",
+            "requirements": [f"mjgym=={facts.version}"],
+            ENTRIES: _entries(self._env.observation_space),  # in order, which spaces do not keep
+        }
+
+    def _enter_namespace(self) -> None:
+        minari = _minari()
+        namespace = self.name.rpartition("/")[0]
+        if namespace and namespace not in minari.list_local_namespaces():
+            minari.create_namespace(namespace)
 
     def close(self) -> None:
         """Do nothing: every episode is complete on disk."""
+
+
+def _folder(name: str) -> Path:
+    from minari.storage.datasets_root_dir import get_dataset_path
+
+    return Path(get_dataset_path(name)) / "data"
+
+
+def _write(file: Any, number: int, episode: Episode) -> None:
+    """Write an episode as Minari lays it out."""
+    infos: dict[str, Any] = {SUCCESS: np.array([False, *episode.successes])}
+    if episode.states:
+        infos[STATE] = dict(episode.states)
+    group = file.create_group(f"episode_{number}")
+    group.attrs.update(id=number, total_steps=len(episode))
+    if episode.seed is not None:
+        group.attrs["seed"] = episode.seed
+    columns = ("observations", "actions", "rewards", "terminations", "truncations")
+    _fill(group, {**{name: getattr(episode, name) for name in columns}, "infos": infos})
+
+
+def _fill(group: Any, contents: Mapping[str, Any]) -> None:
+    for name, content in contents.items():
+        if isinstance(content, Mapping):
+            _fill(group.create_group(name), content)
+        else:
+            shape = (None, *content.shape[1:])
+            group.create_dataset(name, data=content, chunks=True, maxshape=shape)
+
+
+def _note(folder: Path, steps: int) -> None:
+    """Count another episode in the metadata, which are replaced in one piece."""
+    metadata = json.loads((folder / METADATA).read_bytes())
+    metadata["total_episodes"] += 1
+    metadata["total_steps"] += steps
+    size = (folder / DATA).stat().st_size
+    _replace_metadata(folder, {**metadata, "dataset_size": round(size / 1e6, 1)})
+
+
+def _replace_metadata(folder: Path, metadata: Mapping[str, Any]) -> None:
+    with atomic.replacing(folder / METADATA) as part, part.open("w", encoding="utf-8") as file:
+        json.dump(metadata, file)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def _recover(folder: Path) -> None:
+    """Finish what a killed recorder has left; metadata that cannot be read come from the data.
+
+    Raises:
+        OSError, ValueError: it cannot be done.
+    """
+    file = folder / DATA
+    if not file.is_file():
+        return
+    journaled.finish(file)
+    try:
+        json.loads((folder / METADATA).read_bytes())
+        return
+    except (FileNotFoundError, RecursionError, ValueError):
+        if not (folder / FIRST_METADATA).is_file():
+            return  # Minari says what is wrong
+    metadata = json.loads((folder / FIRST_METADATA).read_bytes())
+    with h5py().File(file, "r") as data:
+        steps = [int(episode.attrs["total_steps"]) for episode in data.values()]
+    metadata.update(total_episodes=len(steps), total_steps=sum(steps))
+    _replace_metadata(folder, metadata)
 
 
 def _entries(space: gymnasium.Space[Any]) -> list[str]:
@@ -173,6 +259,10 @@ class MinariDemonstrations:
 
     def __init__(self, name: str) -> None:
         minari, name = _minari(), versioned(name)
+        try:
+            _recover(_folder(name))
+        except Exception as error:  # of any part of a damaged file
+            raise DemonstrationError(f"{name!r} is damaged: {error}") from None
         _require_spaces(name)
         try:
             self._dataset = minari.load_dataset(name)
@@ -222,12 +312,10 @@ class MinariDemonstrations:
             ) from None
 
     def _require_bounded(self, number: int) -> None:
-        """Check that an episode of an HDF5 file is small enough to read."""
-        import h5py
-
-        file = self._dataset.storage.data_path / "main_data.hdf5"
+        """See that an episode of an HDF5 file may be read into memory."""
+        file = self._dataset.storage.data_path / DATA
         if file.is_file():
-            with h5py.File(file, "r") as opened:
+            with h5py().File(file, "r") as opened:
                 require_bounded(opened[f"episode_{number}"])
 
     def _read(self, number: int) -> Episode:
@@ -254,9 +342,8 @@ class MinariDemonstrations:
 def _require_spaces(name: str) -> None:
     """Raise unless a dataset states its spaces; otherwise Minari would make its environment."""
     from minari.dataset.minari_storage import MinariStorage
-    from minari.storage.datasets_root_dir import get_dataset_path
 
-    folder = get_dataset_path(name) / "data"
+    folder = _folder(name)
     if not folder.is_dir():
         return  # Minari reports missing datasets
     try:

@@ -225,7 +225,7 @@ class RobomimicDemonstrations:
         name: the file's path.
         count: number of episodes.
         about: their origin.
-        note: missing parts of a truncated file; empty if complete.
+        note: count of missing or damaged episodes, and why; empty if complete.
 
     Raises:
         DemonstrationError: another version has written it in an unknown form.

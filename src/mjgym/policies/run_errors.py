@@ -10,4 +10,4 @@ class RunError(RuntimeError):
 
 
 class DivergedError(RuntimeError):
-    """A loss is no longer finite; the last checkpoint is unchanged."""
+    """A loss is no longer finite, or all episodes diverge; the last checkpoint is kept."""

@@ -43,11 +43,13 @@ class Fragment:
         life: of the sampler; fragments of another life do not continue this one.
         steps: entries of `Transition`, each with a leading axis of steps.
         returns: of the episodes that ended in each step.
+        diverged: whose episodes each step has ended as a divergence, (steps, n) bool.
     """
 
     life: str
     steps: Arrays
     returns: list[list[float]]
+    diverged: np.ndarray
 
 
 @dataclass(frozen=True)
@@ -124,12 +126,13 @@ class Sampler:
             if isinstance(module, Exploration):  # its schedule is the whole run's
                 share = len(module.strategies) / config.num_envs
                 module.steps.fill_(int(env_step * share) // config.action_repeat)
-        steps, returns = [], []
+        steps, returns, diverged = [], [], []
         for _ in range(FRAGMENT_STEPS):
             steps.append(vars(acting.interact(acting.action())))
             returns.append(acting.collector.returns)
+            diverged.append(acting.collector.diverged.numpy())
         arrays = {name: torch.stack([step[name] for step in steps]).numpy() for name in steps[0]}
-        return Fragment(self._life, arrays, returns), None
+        return Fragment(self._life, arrays, returns, np.stack(diverged)), None
 
 
 def weights(agent: nn.Module) -> Arrays:
@@ -217,7 +220,7 @@ class RemoteCollector(Collector):
         super().__init__(dataclasses.replace(config, num_envs=len(config.ensemble) or 1, threads=1))
         self._samplers, self._take = samplers, take
         self._lives: dict[int, str] = {}
-        self._left: Iterator[tuple[Transition, list[float]]] = iter(())
+        self._left: Iterator[tuple[Transition, list[float], Tensor]] = iter(())
         self.sampler, self.begun = 0, False
 
     def step(self, action: Tensor) -> Transition:
@@ -230,7 +233,7 @@ class RemoteCollector(Collector):
             self._lives[self.sampler] = fragment.life
             self._left = _steps(fragment)
             step = next(self._left)
-        transition, self.returns = step
+        transition, self.returns, self.diverged = step
         self.stack = transition.observation[:, None]
         return transition
 
@@ -248,10 +251,11 @@ class RemoteCollector(Collector):
             raise RunError("the run acted in its own process: go on with it without --ray")
 
 
-def _steps(fragment: Fragment) -> Iterator[tuple[Transition, list[float]]]:
-    steps = _tensors(fragment.steps)
+def _steps(fragment: Fragment) -> Iterator[tuple[Transition, list[float], Tensor]]:
+    steps, diverged = _tensors(fragment.steps), torch.from_numpy(np.array(fragment.diverged))
     for k, returns in enumerate(fragment.returns):
-        yield Transition(**{name: value[k] for name, value in steps.items()}), returns
+        transition = Transition(**{name: value[k] for name, value in steps.items()})
+        yield transition, returns, diverged[k]
 
 
 class Learner(OffPolicyTrainer):

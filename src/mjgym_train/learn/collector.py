@@ -68,6 +68,7 @@ class Collector:
         weights: of the observation's numbers, (size,); None without such a setting.
         stack: the last observations, (n, history, ...), the current one last.
         returns: of the complete episodes that ended with the last step.
+        diverged: episodes that the last step ended as a divergence, (n,) bool.
         sampler: index of the sampler that took the last step; 0 without samplers.
 
     Raises:
@@ -99,6 +100,7 @@ class Collector:
             self._low, self._range = self._tensor(self.low), self._tensor(self.high - self.low)
             self._sums = torch.zeros(n, dtype=torch.float64)  # of rewards
             self._age = torch.zeros(n, dtype=torch.int32)
+            self.diverged = torch.zeros(n, dtype=torch.bool)
             self._whole = torch.ones(n, dtype=torch.bool)  # whether episodes began at their start
 
     def _entry_weights(self) -> np.ndarray | None:
@@ -184,7 +186,7 @@ class Collector:
         """
         scaled = self._low + (action + 1) / 2 * self._range
         batch = scaled if self._gives_tensors else scaled.cpu().numpy()
-        now, following, rewards, terminated, ended = self._repeated(batch)
+        now, following, rewards, terminated, self.diverged, ended = self._repeated(batch)
         transition = Transition(
             observation=self.observation,
             action=action,
@@ -231,15 +233,17 @@ class Collector:
         """One control step of all sub-environments; ended episodes are reset.
 
         Returns:
-            The current observations, those after the step, rewards, terminations and ends.
+            The current observations, those after the step, rewards, terminations, divergences and
+            ends.
         """
         observation, reward, terminated, truncated, info = self.envs.step(action)
         now = self._tensor(joined(observation)).to(self._kind)
         ended = self._tensor(terminated | truncated)
-        following = now
+        following, diverged = now, torch.zeros_like(ended)
         if ended.any():
             following = self._following(now, ended, info["final_obs"])
-        return now, following, self._tensor(reward), self._tensor(terminated), ended
+            diverged = ended & self._tensor(info["final_info"].get("diverged", False))
+        return now, following, self._tensor(reward), self._tensor(terminated), diverged, ended
 
     def _following(self, now: Tensor, ended: Tensor, final: Any) -> Tensor:
         """Next observations; where a step ended the episode, its last one."""
@@ -278,14 +282,15 @@ _KEPT = ("stack", "_sums", "_age", "_whole")
 
 def _continued(whole: tuple[Tensor, ...], step: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
     """Accumulated control steps with one more, which counts unless the episode has ended before."""
-    now, following, rewards, terminated, ended = whole
+    now, following, rewards, terminated, diverged, ended = whole
     over = ended.view(-1, *(1,) * (now.ndim - 1))
     return (
         torch.where(over, now, step[0]),
         torch.where(over, following, step[1]),
         rewards + torch.where(ended, 0.0, step[2]),
         terminated | (step[3] & ~ended),
-        ended | step[4],
+        diverged | (step[4] & ~ended),
+        ended | step[5],
     )
 
 

@@ -131,17 +131,22 @@ def read(config: Config, collector: Collector) -> Demonstrations:
         collector: of the run; observations and actions have to match.
 
     Raises:
-        ConfigError: there is no such dataset, it is damaged, or it does not match; the message says
-            what differs.
+        ConfigError: there is no such dataset, it is damaged, has fewer episodes than asked for, or
+            does not match; the message says what differs.
     """
     assert isinstance(config, DataSettings)
     try:
         found = datasets.load(config.data)
         count = found.count if config.demonstrations is None else config.demonstrations
+        why = f"; {found.note}" if found.note else ""
         if count > found.count:
-            raise DemonstrationError(f"it has {found.count} episodes, not {count}")
+            raise DemonstrationError(f"it has {found.count} episodes, not {count}{why}")
         if not count:
-            raise DemonstrationError("it has no episodes")
+            raise DemonstrationError(f"it has no episodes{why}")
+        if found.note and config.demonstrations is None:
+            raise DemonstrationError(
+                f"{found.note}; to learn from those that are left: demonstrations={count}"
+            )
         check(found.about, config, collector)
         return of_episodes((found.episode(k) for k in range(count)), collector)
     except DemonstrationError as error:

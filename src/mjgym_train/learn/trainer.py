@@ -28,6 +28,7 @@ from mjgym_train.learn.collector import Collector, Transition
 from mjgym_train.learn.writers import Writer, writers
 from mjgym_train.run import Run
 
+MOST_DIVERGED = 10  # episodes in a row, of every sub-environment, before a run ends
 MOST_CLIPPED = 0.01  # of a target's probability outside the support, before there is a warning
 
 
@@ -146,7 +147,9 @@ class Trainer:
         )  # what was spent until the last evaluation
         self._ended: list[float] = []  # returns since the last line of metrics
         self._losses: dict[str, list[float]] = {}  # the same
-        self._stop = self._warned = False
+        self._ends = [0, 0]  # episodes since the last line of metrics, and those that diverged
+        self._in_a_row: dict[int, Tensor] = {}  # diverged episodes, by sampler
+        self._stop = self._warned = self._told = self._all_diverge = False
         self._writers: list[Writer] = []
         with self.collector.use():
             self.prepare()
@@ -194,7 +197,29 @@ class Trainer:
         self._ended += self.collector.returns
         if transition.ended.any():
             self.agent.begin(transition.ended)
+            self._count_diverged(transition.ended)
         return transition
+
+    def _count_diverged(self, ended: Tensor) -> None:
+        diverged, sampler = self.collector.diverged, self.collector.sampler
+        self._ends = [self._ends[0] + int(ended.sum()), self._ends[1] + int(diverged.sum())]
+        before = self._in_a_row.get(sampler, torch.zeros_like(ended, dtype=torch.int32))
+        self._in_a_row[sampler] = torch.where(ended, (before + 1) * diverged, before)
+        counts = self._in_a_row.values()
+        self._all_diverge = all(bool((count >= MOST_DIVERGED).all()) for count in counts)
+
+    def _require_finite_episodes(self) -> None:
+        """See that not all episodes diverge.
+
+        Raises:
+            DivergedError: the last ones of every sub-environment have.
+        """
+        if self._all_diverge:
+            raise DivergedError(
+                f"the last {MOST_DIVERGED} episodes of every sub-environment diverged: the state,"
+                " the reward or the observation is not finite, and nothing can be learned from it;"
+                f" `mjgym check {self.config.id}` looks for the cause"
+            )
 
     def note(self, losses: Mapping[str, Tensor]) -> None:
         """Record losses of an update; their means are logged."""
@@ -209,7 +234,8 @@ class Trainer:
         A second SIGINT interrupts at once.
 
         Raises:
-            DivergedError: a loss is not finite; the last checkpoint is kept.
+            DivergedError: a loss is not finite, or all episodes diverge; the last checkpoint is
+                kept.
             RunError: another process trains in the folder.
         """
         try:
@@ -232,6 +258,7 @@ class Trainer:
                 while not self._stop and self._fraction() < 1:
                     self._schedule()
                     self.step()
+                    self._require_finite_episodes()
                     now = time.perf_counter()
                     self._seconds = now - began
                     self._cpu_seconds = time.process_time() - cpu_began
@@ -328,7 +355,9 @@ class Trainer:
         if self._ended:
             self._last_return = float(np.mean(self._ended))
             values[metrics.TRAINING_RETURN] = self._last_return
-        self._losses, self._ended = {}, []
+        if self._ends[0]:
+            values[metrics.DIVERGED] = self._ends[1] / self._ends[0]
+        self._losses, self._ended, self._ends = {}, [], [0, 0]
         self._write(values | self._speeds())
         self._warn(values)
 
@@ -344,7 +373,15 @@ class Trainer:
         }
 
     def _warn(self, values: Mapping[str, float]) -> None:
-        """Warn, once, if returns do not fit the support."""
+        """Warn, once each, of diverging episodes and of returns that do not fit the support."""
+        diverged = values.get(metrics.DIVERGED, 0.0)
+        if diverged and not self._told:
+            self._told = True
+            warnings.warn(
+                f"{diverged:.0%} of the episodes diverged: the state, the reward or the observation"
+                f" is not finite; `mjgym check {self.config.id}` looks for the cause",
+                stacklevel=2,
+            )
         clipped = max((v for k, v in values.items() if "clipped_target" in k), default=0.0)
         if clipped > MOST_CLIPPED and not self._warned:
             self._warned = True
@@ -458,4 +495,6 @@ _KEPT = (
     "_evaluated",
     "_ended",
     "_losses",
+    "_ends",
+    "_in_a_row",
 )

@@ -1,0 +1,161 @@
+"""HDF5 files that a killed process leaves as they were before a change, or after it.
+
+HDF5 itself overwrites parts of a file in no particular order. Here the pages that a change touches
+are gathered in memory; new ones are appended, those to be overwritten are first written to a
+journal beside the file. Whoever opens the file next finishes what the journal holds.
+"""
+
+import contextlib
+import io
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from mjgym.datasets.hdf5_files import h5py
+from mjgym.util import atomic
+
+PAGE = 4096  # bytes
+_RECORD = np.dtype([("page", "<i8"), ("content", "u1", (PAGE,))])
+
+
+class _Pages(io.RawIOBase):
+    """A file whose changes stay in memory, in whole pages.
+
+    Attributes:
+        changed: contents by the page's number.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._file = path.open("rb")
+        self._size = path.stat().st_size
+        self._at = 0
+        self.changed: dict[int, bytearray] = {}
+
+    def readable(self) -> bool:
+        return True
+
+    def writable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
+        self._at = offset + {io.SEEK_SET: 0, io.SEEK_CUR: self._at, io.SEEK_END: self._size}[whence]
+        return self._at
+
+    def truncate(self, size: int | None = None) -> int:
+        self._size = self._at if size is None else size
+        return self._size
+
+    def readinto(self, buffer: Any) -> int:
+        view = memoryview(buffer).cast("B")
+        count = max(0, min(len(view), self._size - self._at))
+        for page, begin, end, done in self._parts(count):
+            content = self.changed.get(page) or self._read(page)
+            view[done : done + end - begin] = content[begin:end]
+        self._at += count
+        return count
+
+    def write(self, buffer: Any) -> int:
+        view = memoryview(buffer).cast("B")
+        for page, begin, end, done in self._parts(len(view)):
+            if page not in self.changed:
+                self.changed[page] = self._read(page)
+            self.changed[page][begin:end] = view[done : done + end - begin]
+        self._at += len(view)
+        self._size = max(self._size, self._at)
+        return len(view)
+
+    def _parts(self, count: int) -> Iterator[tuple[int, int, int, int]]:
+        """The page, where to begin and end in it, and how many bytes came before."""
+        done = 0
+        while done < count:
+            page, begin = divmod(self._at + done, PAGE)
+            end = min(PAGE, begin + count - done)
+            yield page, begin, end, done
+            done += end - begin
+
+    def _read(self, page: int) -> bytearray:
+        self._file.seek(page * PAGE)
+        return bytearray(self._file.read(PAGE).ljust(PAGE, b"\0"))
+
+    def close(self) -> None:
+        self._file.close()
+        super().close()
+
+
+@contextlib.contextmanager
+def changing(path: Path) -> Iterator[Any]:
+    """Context manager: an HDF5 file to be changed, wholly or, after an exception, not at all.
+
+    Raises:
+        OSError: it cannot be read or written.
+    """
+    with atomic.alone(path):
+        _finish(path)
+        with _Pages(path) as pages:
+            with h5py().File(pages, "r+") as file:
+                yield file
+            _commit(path, pages.changed)
+
+
+def finish(path: Path) -> None:
+    """Finish the change of a file in which a process was killed, if there is one.
+
+    Raises:
+        OSError: the file cannot be written.
+        ValueError: the journal is damaged.
+    """
+    if _journal(path).exists():
+        with atomic.alone(path):
+            _finish(path)
+
+
+def _journal(path: Path) -> Path:
+    return path.with_name(f".{path.name}.journal")
+
+
+def _commit(path: Path, changed: dict[int, bytearray]) -> None:
+    pages_before = -(-path.stat().st_size // PAGE)
+    with path.open("r+b") as file:
+        for page in sorted(changed):
+            if page >= pages_before:
+                file.seek(page * PAGE)
+                file.write(changed[page])
+        file.flush()
+        os.fsync(file.fileno())
+    overwritten = [page for page in sorted(changed) if page < pages_before]
+    records = np.zeros(len(overwritten), _RECORD)
+    records["page"] = overwritten
+    for record, page in zip(records, overwritten, strict=True):
+        record["content"] = np.frombuffer(changed[page], np.uint8)
+    with atomic.replacing(_journal(path)) as part, part.open("wb") as file:
+        np.save(file, records)
+        file.flush()
+        os.fsync(file.fileno())
+    _finish(path)
+
+
+def _finish(path: Path) -> None:
+    journal = _journal(path)
+    if not journal.exists():
+        return
+    if path.is_symlink():  # a stranger's dataset could have any other file overwritten
+        raise ValueError(f"{path} leads elsewhere")
+    records = np.array(np.lib.format.open_memmap(journal, mode="r"))
+    if records.dtype != _RECORD or records.ndim != 1:
+        raise ValueError(f"{journal} is damaged")
+    pages = -(-path.stat().st_size // PAGE)
+    if not ((records["page"] >= 0) & (records["page"] < pages)).all():
+        raise ValueError(f"{journal} is of another file")
+    with path.open("r+b") as file:
+        for page, content in records:
+            file.seek(int(page) * PAGE)
+            file.write(content.tobytes())
+        file.flush()
+        os.fsync(file.fileno())
+    journal.unlink()
