@@ -30,7 +30,8 @@ def check_fields(cls: type[Any], values: Mapping[str, Any]) -> None:
     """
     task, annotated = cls.__name__, _types(cls)
     for name, value in values.items():
-        if name in annotated and not _fits(value, annotated[name]):
+        plain = value is None or isinstance(value, _PLAIN)  # objects are checked by their tasks
+        if plain and name in annotated and not _fits(value, annotated[name]):
             raise TypeError(f"{task}: {name} must be {_words(annotated[name])}, got {value!r}")
         if any(math.isnan(x) for x in _floats(value)):
             raise ValueError(f"{task}: {name} must be a number, got {value!r}")
@@ -53,6 +54,7 @@ _TAKEN: dict[Any, tuple[type[Any], ...]] = {
     bool: (bool, np.bool_),
     str: (str,),
 }
+_PLAIN = (str, bool, int, float, np.generic, np.ndarray, list, tuple)
 _WORDS = {float: "a number", int: "a whole number", bool: "True or False", str: "text"}
 
 
