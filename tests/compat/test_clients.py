@@ -23,9 +23,7 @@ def test_a_section_runs(title, tmp_path, request):
 
 
 def table():
-    rows = re.findall(
-        r"^\| \[(.+?)\]\(#.+?\) \| (\S*) ?\| (?:`mjgym\[(\w+)\]`)?", GUIDE, re.MULTILINE
-    )
+    rows = re.findall(r"^\| \[(.+?)\]\(#.+?\) \| (\S*) ?\| (?:`\.\[(\w+)\]`)?", GUIDE, re.MULTILINE)
     assert len(rows) == 7
     return rows
 

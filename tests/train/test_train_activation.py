@@ -124,6 +124,6 @@ def test_mistakes_are_named(tmp_path) -> None:
         config.read(algorithms.find("td3").Config, (), ["activation=rel"])
     zeros = np.zeros(2, np.float32)
     layer = {"weight": np.zeros((2, 2)), "bias": zeros}
-    Policy([layer], zeros, zeros, zeros, zeros, activation="silo").save(tmp_path / "p.npz")
+    Policy([layer], zeros, zeros + 1, zeros, zeros, activation="silo").save(tmp_path / "p.npz")
     with pytest.raises(PolicyError, match="no activation 'silo'; did you mean silu"):
         policy.load(tmp_path / "p.npz")

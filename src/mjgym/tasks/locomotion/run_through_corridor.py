@@ -99,8 +99,6 @@ class RunThroughCorridor(Scene):
     def __post_init__(self) -> None:
         super().__post_init__()
         length = getattr(self.surroundings, "corridor_length", float("inf"))
-        if not isinstance(self.start, int | float):
-            raise TypeError(f"start: expected metres along the corridor, got {self.start!r}")
         if not 0 <= self.start <= length:
             raise ValueError(f"start: must lie in the corridor, 0 to {length} m, got {self.start}")
 
