@@ -262,7 +262,7 @@ SHOTS = {  # by prefix of an id; the longest one applies
     "dmc/humanoid": STANDING,
     "dmc/humanoid_CMU": replace(STANDING, hold=8.0, still=0.1, end=1.0),
     "dmc/lqr-lqr_2": Shot(seed=2, still=0.3),
-    "dmc/manipulator": Shot(still=0.1),
+    "dmc/manipulator": Shot(zoom=1.2, seed=4, still=0.1),
     "dmc/pendulum": Shot(zoom=1.5),
     "dmc/point_mass": Shot(zoom=1.5, amplitude=1.0, frequency=0.4, lag=0.25),
     "dmc/quadruped": Shot(upright=True),
@@ -294,7 +294,7 @@ SHOTS = {  # by prefix of an id; the longest one applies
             "walk_sinks-fast": 30,
         }.items()
     },
-    "l2m/walk_planar": replace(STROLL, begin=1.0, still=1.9, end=3.1),
+    "l2m/walk_planar": replace(STROLL, zoom=1.15, begin=1.0, still=1.9, end=3.1),
     "locomotion/ant": ANT,
     "locomotion/ant-escape": replace(ANT, seed=67, still=1.0),
     "locomotion/ant-go": replace(
@@ -316,7 +316,7 @@ SHOTS = {  # by prefix of an id; the longest one applies
         BALL,
         amplitude=-1.0,
         x=GAPS_AT - 1.5,
-        camera=Viewpoint(50, -28, 4.0, (1.2, 0.0, -0.3), ("walker/head_body",)),
+        camera=Viewpoint(70, -18, 2.7, (0.6, 0.0, -0.2), ("walker/head_body",)),
         begin=0.5,
         still=0.9,
         end=2.5,

@@ -1,7 +1,9 @@
 """The pages of the site, as they are handed to Sphinx; CI builds the whole."""
 
+import importlib.util
 import re
 import sys
+from pathlib import Path
 
 import pytest
 from places import SCRIPTS
@@ -113,6 +115,12 @@ def test_the_reference_has_what_users_import():
     shown = {name for modules in make_site.MODULES.values() for name in modules}
     assert {"mjgym_compat.sb3", "mjgym.datasets", "mjgym.viewing"} < shown
     assert any(name.startswith("mjgym_train.") for name in shown)
+
+
+@pytest.mark.parametrize("package", make_site.PACKAGES)
+def test_packages_of_the_reference_name_what_they_offer(package):
+    """Else their pages show what they import as well, and Sphinx finds it twice."""
+    assert "\n__all__ = " in Path(importlib.util.find_spec(package).origin).read_text()
 
 
 def test_tables_of_docstrings():

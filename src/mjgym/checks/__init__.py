@@ -12,6 +12,8 @@ from mjgym.checks.of_names import check_names
 from mjgym.checks.subject import Subject
 from mjgym.checks.words import Result, Results, Status, error_line
 
+__all__ = ["Finding", "check"]
+
 
 @dataclasses.dataclass(frozen=True)
 class Finding:

@@ -25,6 +25,8 @@ from mjgym.datasets.lerobot_dataset import (
 )
 from mjgym.util.suggestions import or_else
 
+__all__ = ["ID", "OBSERVATIONS", "LeRobotEnv", "MjgymConfig", "make_env"]
+
 ID = "mjgym/LeRobot-v0"
 OBSERVATIONS = ("state", "pixels_agent_pos", "pixels")
 PLAIN = {STATE: "agent_pos", ENVIRONMENT: "environment_state"}
