@@ -107,7 +107,9 @@ class TestWheel:
                 if path.is_file() and "__pycache__" not in path.parts
             }
 
-        source = files(SOURCE / "mjgym", "mjgym") | {"mjgym_command.py"}
+        source = {"mjgym_command.py"}
+        for name in ("mjgym", "mjgym_compat", "mjgym_train"):
+            source |= files(SOURCE / name, name)
         assets = files(ASSETS, "mjgym/assets")
         for folder in ("tutorials", "examples"):
             assets |= files(SCRIPTS / folder, f"mjgym/scripts/{folder}")
