@@ -95,6 +95,7 @@ def test_unknown_options_of_players_are_refused():
 
 @pytest.mark.warp
 def test_unknown_options_on_the_device_are_refused():
+    pytest.importorskip("mujoco_warp")
     envs = gymnasium.make_vec("dmc/cartpole-swingup-v0", 2, backend="warp", device="cpu")
     with pytest.raises(ValueError, match="'rest_mask'; did you mean reset_mask"):
         envs.reset(options={"rest_mask": np.ones(2, bool)})
