@@ -260,7 +260,7 @@ def test_a_terminal_state_has_no_value(tmp_path):
 
 class TestMistakes:
     def test_a_folder_that_holds_a_run(self, tmp_path):
-        trainer(tmp_path / "run").close()
+        trainer(tmp_path / "run").train()
         with pytest.raises(RunError, match="--resume"):
             trainer(tmp_path / "run")
 
