@@ -268,7 +268,8 @@ class Policy(Acting):
         ]
         if unseen is not None:
             layers[0]["weight"][:, unseen] = 0.0
-        return _policy({**self.arrays(), **_named(layers)})
+        arrays = {**self.arrays(), **_named(layers)}
+        return _policy({name: np.asarray(value) for name, value in arrays.items()})
 
 
 def _normalised(x: np.ndarray, layer: dict[str, np.ndarray]) -> np.ndarray:
