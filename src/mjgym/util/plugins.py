@@ -3,7 +3,6 @@
     group             an entry point is
     mjgym.commands    a function that adds commands to the Typer app of `mjgym`
     mjgym.formats     a reader of datasets in another project's format
-    mjgym.laws        a compiled form of a task's control law
 
 A package declares them in its pyproject.toml. They are looked up when first needed, never by
 `import mjgym`.
@@ -14,7 +13,7 @@ from collections.abc import Mapping
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
-COMMANDS, FORMATS, LAWS = "mjgym.commands", "mjgym.formats", "mjgym.laws"
+COMMANDS, FORMATS = "mjgym.commands", "mjgym.formats"
 
 
 @functools.cache
@@ -29,7 +28,7 @@ def load(group: str, name: str) -> Any:
     Raises:
         LookupError: no installed package declares it.
     """
-    try:
-        return declared(group)[name].load()
-    except KeyError:
-        raise LookupError(f"no installed package offers {name!r} ({group})") from None
+    entry = declared(group).get(name)
+    if entry is None:
+        raise LookupError(f"no installed package offers {name!r} ({group})")
+    return entry.load()
