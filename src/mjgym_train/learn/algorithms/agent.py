@@ -18,6 +18,12 @@ from mjgym_train.learn.normalization import Normalizer
 Metrics = dict[str, Tensor]
 
 
+def require_finite(loss: float) -> None:
+    """Raise DivergedError unless a loss is finite."""
+    if not math.isfinite(loss):
+        raise DivergedError(f"a loss is {loss}")
+
+
 class Agent(ABC, nn.Module):
     """An algorithm: its networks, and how it acts.
 
@@ -86,8 +92,7 @@ class Agent(ABC, nn.Module):
         Raises:
             DivergedError: the loss is not finite; nothing has been changed.
         """
-        if not math.isfinite(loss.item()):
-            raise DivergedError(f"a loss is {loss.item()}")
+        require_finite(loss.item())
         parameters = optimizer.param_groups[0]["params"]
         for parameter, gradient in zip(
             parameters, torch.autograd.grad(loss, parameters), strict=True

@@ -27,17 +27,21 @@ class Loss(Protocol):
 
     clipped: float | None  # share of the last target outside the support, if there is one
 
-    def value(self, outputs: Array) -> Array:
-        """Values, (rows,)."""
+    def predict(self, outputs: Array) -> tuple[Array, Array]:
+        """Values, (rows,), and the predicted return of each row, in the shape of the outputs."""
 
-    def value_gradient(self, outputs: Array) -> Array:
-        """Gradient of each row's value by its outputs, with the shape of the outputs."""
+    def value_gradient(self, value: Array, prediction: Array) -> Array:
+        """Gradient of each row's value by its outputs, in the shape of the outputs."""
 
-    def target(self, outputs: Array, rewards: Array, discount: Array) -> Array:
-        """Target for rewards (rows,) and the discounted return that the outputs predict."""
+    def target(self, prediction: Array, rewards: Array, discount: Array) -> Array:
+        """Target for rewards (rows,) and the discounted return that is predicted."""
 
     def gradient(self, outputs: Array, target: Array) -> tuple[float, Array]:
         """Mean loss over the rows, and its gradient by the outputs."""
+
+
+def _shifted(prediction: Array, rewards: Array, discount: Array) -> Array:
+    return np.asarray(rewards[:, None] + discount[:, None] * prediction)
 
 
 class Mean:
@@ -45,17 +49,17 @@ class Mean:
 
     clipped: float | None = None
 
-    def value(self, outputs: Array) -> Array:
+    def predict(self, outputs: Array) -> tuple[Array, Array]:
         """The output itself."""
-        return np.asarray(outputs[:, 0])
+        return outputs[:, 0], outputs
 
-    def value_gradient(self, outputs: Array) -> Array:
+    def value_gradient(self, value: Array, prediction: Array) -> Array:
         """One."""
-        return np.ones_like(outputs)
+        return np.ones_like(prediction)
 
-    def target(self, outputs: Array, rewards: Array, discount: Array) -> Array:
+    def target(self, prediction: Array, rewards: Array, discount: Array) -> Array:
         """The rewards plus the discounted value."""
-        return np.asarray(rewards[:, None] + discount[:, None] * outputs)
+        return _shifted(prediction, rewards, discount)
 
     def gradient(self, outputs: Array, target: Array) -> tuple[float, Array]:
         """The squared error."""
@@ -117,21 +121,20 @@ class Categorical:
         support: Array = self._critic.support.numpy()
         return support
 
-    def value(self, outputs: Array) -> Array:
-        """The mean of the distribution."""
-        return np.asarray(self._probabilities(outputs)[0] @ self._support)
-
-    def value_gradient(self, outputs: Array) -> Array:
-        """p (z - V)."""
+    def predict(self, outputs: Array) -> tuple[Array, Array]:
+        """The mean of the distribution, and its probabilities."""
         p = self._probabilities(outputs)[0]
-        return np.asarray(p * (self._support - (p @ self._support)[:, None]))
+        return np.asarray(p @ self._support), p
 
-    def target(self, outputs: Array, rewards: Array, discount: Array) -> Array:
+    def value_gradient(self, value: Array, prediction: Array) -> Array:
+        """p (z - V)."""
+        return np.asarray(prediction * (self._support - value[:, None]))
+
+    def target(self, prediction: Array, rewards: Array, discount: Array) -> Array:
         """Probabilities of the shifted distribution, each split between the two nearest atoms."""
         low, high = (np.float32(bound) for bound in self._critic.bounds)
-        target = np.empty_like(outputs)
-        p = self._probabilities(outputs)[0]
-        self.clipped = float(_project(p, rewards, discount, low, high, target))
+        target = np.empty_like(prediction)
+        self.clipped = float(_project(prediction, rewards, discount, low, high, target))
         return target
 
     def gradient(self, outputs: Array, target: Array) -> tuple[float, Array]:
@@ -189,17 +192,17 @@ class Quantile:
 
     clipped: float | None = None
 
-    def value(self, outputs: Array) -> Array:
-        """The mean of the quantiles."""
-        return np.asarray(outputs.mean(1))
+    def predict(self, outputs: Array) -> tuple[Array, Array]:
+        """The mean of the quantiles, and the quantiles."""
+        return np.asarray(outputs.mean(1)), outputs
 
-    def value_gradient(self, outputs: Array) -> Array:
+    def value_gradient(self, value: Array, prediction: Array) -> Array:
         """One divided by the number of quantiles."""
-        return np.full_like(outputs, 1 / outputs.shape[1])
+        return np.full_like(prediction, 1 / prediction.shape[1])
 
-    def target(self, outputs: Array, rewards: Array, discount: Array) -> Array:
+    def target(self, prediction: Array, rewards: Array, discount: Array) -> Array:
         """The shifted quantiles."""
-        return np.asarray(rewards[:, None] + discount[:, None] * outputs)
+        return _shifted(prediction, rewards, discount)
 
     def gradient(self, outputs: Array, target: Array) -> tuple[float, Array]:
         """The quantile Huber loss, by differences of running sums over the sorted target."""

@@ -8,8 +8,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from mjgym.policies.run_errors import DivergedError
-from mjgym_train.learn.algorithms.agent import Metrics
+from mjgym_train.learn.algorithms.agent import Metrics, require_finite
 from mjgym_train.learn.algorithms.deterministic import DeterministicAgent
 from mjgym_train.learn.algorithms.off_policy_agent import OffPolicyAgent
 from mjgym_train.learn.algorithms.sac import SAC
@@ -57,13 +56,13 @@ class FastUpdate(ABC):
         return batch.rewards.numpy() @ self.powers, following.astype(np.float32)
 
     def lowest(self, x: Array) -> Array:
-        """Outputs of the target critic with the lowest value, row by row."""
-        first, *others = [critic.forward(x) for critic in self.target_critics]
-        for other in others:
-            first = np.where(
-                (self.loss.value(first) <= self.loss.value(other))[:, None], first, other
-            )
-        return first
+        """Prediction of the target critic with the lowest value, row by row."""
+        pairs = [self.loss.predict(critic.forward(x)) for critic in self.target_critics]
+        (value, lowest), *others = pairs
+        for other_value, other in others:
+            lowest = np.where((value <= other_value)[:, None], lowest, other)
+            value = np.minimum(value, other_value)
+        return lowest
 
     def learn_critics(self, observation: Array, batch: Batch, target: Array) -> Metrics:
         """One step of all critics towards a target; returns their summed loss."""
@@ -73,7 +72,7 @@ class FastUpdate(ABC):
             loss, gradient = self.loss.gradient(critic.forward(x), target)
             critic.backward(gradient)
             total += loss
-        _require_finite(total)
+        require_finite(total)
         self.critic_optimizer.step()
         metrics = {"critic_loss": torch.tensor(total)}
         if self.loss.clipped is not None:
@@ -101,8 +100,8 @@ class Deterministic(FastUpdate):
         """One critic update and, when due, one actor and target update."""
         observation, following = _flat(batch.observation), _flat(batch.following)
         action = self.smoothed(np.tanh(self.target_actor.forward(following)))
-        outputs = self.lowest(np.concatenate([following, action], 1))
-        target = self.loss.target(outputs, *self.returns(batch))
+        prediction = self.lowest(np.concatenate([following, action], 1))
+        target = self.loss.target(prediction, *self.returns(batch))
         metrics = self.learn_critics(observation, batch, target)
         if not self.turn():
             return metrics
@@ -132,10 +131,10 @@ class Deterministic(FastUpdate):
         """A step of the actor: maximise Q_1(s, a), a = tanh(u), so dL/du = -dQ/da (1 - a^2)."""
         action = np.tanh(self.actor.forward(observation))
         critic = self.critics[0]
-        outputs = critic.forward(np.concatenate([observation, action], 1))
-        value = float(self.loss.value(outputs).mean())
-        _require_finite(value)
-        gradient = self.loss.value_gradient(outputs) * np.float32(-1 / self.rows)
+        predicted = self.loss.predict(critic.forward(np.concatenate([observation, action], 1)))
+        value = float(predicted[0].mean())
+        require_finite(value)
+        gradient = self.loss.value_gradient(*predicted) * np.float32(-1 / self.rows)
         d_action = _of_action(critic, gradient, action)
         self.actor.backward(d_action * (1 - action * action))
         self.actor_optimizer.step()
@@ -157,10 +156,10 @@ class SoftActorCritic(FastUpdate):
         agent = self.agent
         observation, following = _flat(batch.observation), _flat(batch.following)
         action, log_density, *_ = self.sample(following)
-        outputs = self.lowest(np.concatenate([following, action], 1))
+        prediction = self.lowest(np.concatenate([following, action], 1))
         rewards, discount = self.returns(batch)
         alpha = np.float32(agent.alpha.item())
-        target = self.loss.target(outputs, rewards - discount * alpha * log_density, discount)
+        target = self.loss.target(prediction, rewards - discount * alpha * log_density, discount)
         metrics = self.learn_critics(observation, batch, target)
 
         value, entropy = self.learn_actor(observation, alpha)
@@ -196,15 +195,15 @@ class SoftActorCritic(FastUpdate):
         """
         action, log_density, spread, free = self.sample(observation)
         x = np.concatenate([observation, action], 1)
-        outputs = [critic.forward(x) for critic in self.critics]
-        values = np.stack([self.loss.value(o) for o in outputs])
+        predicted = [self.loss.predict(critic.forward(x)) for critic in self.critics]
+        values = np.stack([value for value, _ in predicted])
         lowest = values.argmin(0)
         loss = float((alpha * log_density - values.min(0)).mean())
-        _require_finite(loss)
+        require_finite(loss)
         d_action = np.zeros_like(action)
         for k, critic in enumerate(self.critics):
             weight = np.where(lowest == k, np.float32(-1 / self.rows), np.float32(0))
-            gradient = self.loss.value_gradient(outputs[k]) * weight[:, None]
+            gradient = self.loss.value_gradient(*predicted[k]) * weight[:, None]
             d_action += _of_action(critic, gradient, action)
         share = alpha / np.float32(self.rows)
         d_mean = d_action * (1 - action * action) + 2 * share * action
@@ -231,8 +230,3 @@ def _of_action(critic: Perceptron, gradient: Array, action: Array) -> Array:
     """Gradient by the action, the last of a critic's inputs."""
     d_inputs: Array = critic.backward(gradient, parameters=False, inputs=True)
     return np.ascontiguousarray(d_inputs[:, -action.shape[1] :])
-
-
-def _require_finite(loss: float) -> None:
-    if not math.isfinite(loss):
-        raise DivergedError(f"a loss is {loss}")
