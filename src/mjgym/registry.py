@@ -22,7 +22,7 @@ from mjgym.envs.simulation_backends import BACKENDS, DEFAULT, arguments_of_other
 from mjgym.envs.vector import VectorEnv
 from mjgym.task import Registration, Task
 from mjgym.task import registration as _contract
-from mjgym.task.fields import check_fields
+from mjgym.task.task_fields import check_fields
 from mjgym.util import code_references
 from mjgym.util.numbers import whole_number
 from mjgym.util.suggestions import did_you_mean, or_else

@@ -14,7 +14,7 @@ import numpy as np
 from mjgym.envs.env import Env
 from mjgym.loop.episode import DivergenceError
 from mjgym.mjcf import Spec
-from mjgym.mjcf.bounds import require_bounded, require_bounded_text
+from mjgym.mjcf.size_limits import require_bounded, require_bounded_text
 from mjgym.task import Arrays, Task
 from mjgym.util.suggestions import or_else
 from mjgym_compat.dm_named import Named

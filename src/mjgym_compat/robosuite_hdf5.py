@@ -20,7 +20,7 @@ from lxml import etree
 from mjgym.datasets.formats import About, remake, require_plain
 from mjgym.datasets.hdf5_files import File
 from mjgym.datasets.recording import DAMAGE, DemonstrationError, Episode, Recording, State, place
-from mjgym.mjcf.bounds import require_bounded_text
+from mjgym.mjcf.size_limits import require_bounded_text
 from mjgym.sim.fields import QPOS, QVEL, rows
 from mjgym.util.suggestions import or_else
 

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from mjgym.checks import dynamics
-from mjgym.checks.dynamics import Recorded, TrajectoryError
+from mjgym.checks import trajectories
+from mjgym.checks.trajectories import Recorded, TrajectoryError
 from mjgym.cli.app import app
 
 POINT, ARM = "dmc/point_mass-easy-v0", "manipulation/reach_site_features-v0"
@@ -20,7 +20,7 @@ POINT, ARM = "dmc/point_mass-easy-v0", "manipulation/reach_site_features-v0"
 def file(tmp_path_factory):
     """A file of one id with a scripted policy, and one without."""
     path = tmp_path_factory.mktemp("dynamics") / "here.npz"
-    assert list(dynamics.write(path, [POINT, ARM])) == [POINT, ARM]
+    assert list(trajectories.write(path, [POINT, ARM])) == [POINT, ARM]
     return path
 
 
@@ -40,15 +40,15 @@ def command(*arguments):
 class TestTrajectories:
     @pytest.mark.slow
     def test_actions_are_scripted_where_there_is_a_script(self):
-        assert [kind for kind, _ in dynamics.trajectories(ARM)] == ["random", "scripted"]
-        kinds = dict(dynamics.trajectories(POINT))
+        assert [kind for kind, _ in trajectories.trajectories(ARM)] == ["random", "scripted"]
+        kinds = dict(trajectories.trajectories(POINT))
         assert list(kinds) == ["random", "sinusoidal"]
         assert all(states.shape == (201, 4) for states in kinds.values())
         assert all(np.ptp(states, axis=0).min() > 0 for states in kinds.values())
 
     def test_sinusoidal_actions_keep_within_their_bounds(self):
         env = gymnasium.make("dmc/quadruped-walk-v0")
-        swing = dynamics._Sinusoidal(env)
+        swing = trajectories._Sinusoidal(env)
         actions = np.array([swing(None) for _ in range(200)])
         low, high = env.action_space.low, env.action_space.high
         assert (actions >= low - 1e-6).all()
@@ -56,7 +56,7 @@ class TestTrajectories:
         assert (np.ptp(actions, axis=0) > 0.99 * (high - low)).all()
 
     def test_episodes_that_end_go_on_with_the_next(self):
-        assert dict(dynamics.trajectories("dmc/lqr-lqr_2_1-v0"))["random"].shape[0] == 201
+        assert dict(trajectories.trajectories("dmc/lqr-lqr_2_1-v0"))["random"].shape[0] == 201
 
 
 class TestCommand:

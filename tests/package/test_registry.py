@@ -19,7 +19,7 @@ from gymnasium.envs.registration import EnvSpec
 
 import mjgym
 from mjgym import registry
-from mjgym.task.fields import check_fields
+from mjgym.task.task_fields import check_fields
 from mjgym.tasks.dmc.cartpole import Cartpole
 
 MAKERS = {"make": gymnasium.make, "make_vec": gymnasium.make_vec}

@@ -10,7 +10,7 @@ from mjgym.cli.ids import completed, known_ids
 from mjgym.cli.output import console, print_json, table
 
 if TYPE_CHECKING:
-    from mjgym.checks.dynamics import Difference, Recorded
+    from mjgym.checks.trajectories import Difference, Recorded
 
 
 def fingerprint(
@@ -38,7 +38,7 @@ def fingerprint(
     are compared to the last bit. Exits with 1 if an id differs.
     """
     import mjgym
-    from mjgym.checks import dynamics
+    from mjgym.checks import trajectories
 
     if (write is None) == (against is None):
         raise typer.BadParameter("give either --write FILE or --against FILE")
@@ -47,9 +47,9 @@ def fingerprint(
             _write(write, known_ids(ids) if ids else mjgym.registry.ids())
             return
         assert against is not None
-        recorded = dynamics.Recorded(against)
+        recorded = trajectories.Recorded(against)
         differences = _compare(recorded, known_ids(ids) if ids else _registered(recorded.ids))
-    except dynamics.TrajectoryError as error:
+    except trajectories.TrajectoryError as error:
         raise typer.BadParameter(str(error), param_hint="'--against'") from None
     here = mjgym.fingerprint()
     if json:
@@ -74,10 +74,10 @@ def _registered(ids: list[str]) -> list[str]:
 
 
 def _write(path: Path, ids: list[str]) -> None:
-    from mjgym.checks import dynamics
+    from mjgym.checks import trajectories
 
     with console(stderr=True).status("recording") as status:
-        for k, id in enumerate(dynamics.write(path, ids), 1):
+        for k, id in enumerate(trajectories.write(path, ids), 1):
             status.update(f"recorded {id}, {k} of {len(ids)}")
     console(stderr=True).print(f"written: {path}", soft_wrap=True)
 

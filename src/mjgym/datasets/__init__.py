@@ -4,9 +4,9 @@ from typing import Any
 
 import gymnasium
 
+from mjgym.datasets.access import create, load
 from mjgym.datasets.collecting import Attempt, attempts
 from mjgym.datasets.formats import About, Demonstrations, Writer
-from mjgym.datasets.opening import create, load
 from mjgym.datasets.recorder import Recorder
 from mjgym.datasets.recording import DemonstrationError, Episode, Recording, Replayed
 

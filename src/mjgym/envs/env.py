@@ -8,7 +8,7 @@ import numpy as np
 
 from mjgym.describe.description import describe
 from mjgym.envs.camera import Cameras
-from mjgym.envs.goals import GoalMethods
+from mjgym.envs.goal_methods import GoalMethods
 from mjgym.envs.infos import TERMS, VARIATION
 from mjgym.envs.observations import Observations, copy_observation
 from mjgym.envs.options import Options, check_reset_options

@@ -11,7 +11,7 @@ import gymnasium
 import numpy as np
 from gymnasium.vector.utils import batch_space
 
-from mjgym.envs.goals import GoalMethods
+from mjgym.envs.goal_methods import GoalMethods
 from mjgym.envs.options import RESET_MASK
 from mjgym.envs.sub_environments import Ids, generator_list, seed_list
 from mjgym.envs.vector import Result, VectorEnv

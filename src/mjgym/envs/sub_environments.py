@@ -9,7 +9,7 @@ import numpy as np
 from gymnasium.utils import seeding
 
 from mjgym.arrays import namespace
-from mjgym.envs.goals import GoalMethods
+from mjgym.envs.goal_methods import GoalMethods
 from mjgym.envs.observations import row
 from mjgym.envs.options import RESET_MASK, check_reset_options
 from mjgym.loop.episode import Episodes

@@ -35,7 +35,7 @@ from mjgym.observables.sensing import Draw
 from mjgym.sim import Part, Rows, Scratch, Simulation, View
 from mjgym.sim.compiled import CompiledLaw
 from mjgym.task import Arrays, Task
-from mjgym.task.fields import check_fields
+from mjgym.task.task_fields import check_fields
 from mjgym.task.timing import substeps
 from mjgym.util import generators
 from mjgym.util.numbers import whole_number

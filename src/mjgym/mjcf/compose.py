@@ -7,7 +7,6 @@ import mujoco
 
 from mjgym.mjcf.assets import asset_path
 from mjgym.mjcf.attributes import apply_shortcut, resolved, split_shortcut, tried_with
-from mjgym.mjcf.bounds import require_bounded
 from mjgym.mjcf.debugging import debugging, remember_file, watch
 from mjgym.mjcf.elements import (
     KINDS,
@@ -26,6 +25,7 @@ from mjgym.mjcf.elements import (
 from mjgym.mjcf.finding import free_names
 from mjgym.mjcf.lint.checking import explain
 from mjgym.mjcf.settings import assign_setting, setting_kind
+from mjgym.mjcf.size_limits import require_bounded
 from mjgym.mjcf.tendon_paths import wrap
 from mjgym.mjcf.unique_names import check_name
 from mjgym.util.suggestions import or_else
@@ -42,7 +42,7 @@ def load(name: str | Path) -> Spec:
     Raises:
         FileNotFoundError: there is neither; the message names the nearest assets.
         ValueError: the engine refuses the file (the message lists its errors with file, line and
-            the nearest valid words, see `check`), or it exceeds the limits of `mjgym.mjcf.bounds`.
+            the nearest valid words, see `check`), or it exceeds `mjgym.mjcf.size_limits`.
     """
     watch()
     try:

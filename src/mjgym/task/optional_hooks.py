@@ -8,8 +8,8 @@ from mjgym.arrays import Array
 from mjgym.observables import Observable
 from mjgym.sim.compiled import CompiledLaw
 from mjgym.sim.views import View
-from mjgym.task.fields import Fields, steps_in
 from mjgym.task.signals import Signal
+from mjgym.task.task_fields import Fields, steps_in
 
 Arrays = dict[str, Array]
 

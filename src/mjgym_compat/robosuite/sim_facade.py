@@ -10,7 +10,7 @@ import numpy as np
 
 from mjgym.envs.env import Env
 from mjgym.loop.states import MEMORY
-from mjgym.mjcf.bounds import require_bounded_text
+from mjgym.mjcf.size_limits import require_bounded_text
 from mjgym.mjcf.written_fields import fields_of, with_fields
 from mjgym.sim.fields import KINDS, SIZES, spans
 from mjgym.util.suggestions import or_else

@@ -16,7 +16,7 @@ from mjgym.cli.ids import ID, import_named, load
 from mjgym.cli.output import console, facts, require
 from mjgym.cli.seeds import run_each, seeds_of
 from mjgym.util import code_references
-from mjgym_train.cli import completions
+from mjgym_train.cli import setting_completions
 from mjgym_train.learn.algorithms import ALGORITHMS
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ def train(
         str,
         typer.Argument(
             help=f'{", ".join(ALGORITHMS)}, or "module:Class" for your own.',
-            autocompletion=completions.algorithms,
+            autocompletion=setting_completions.algorithms,
         ),
     ],
     id: Annotated[str, ID],
@@ -64,7 +64,7 @@ def train(
         typer.Argument(
             metavar="[NAME=VALUE]...",
             help='Settings of training, e.g. n_step=5; "mjgym guide training" lists them.',
-            autocompletion=completions.settings,
+            autocompletion=setting_completions.settings,
         ),
     ] = None,
     set: fields.Settings = None,

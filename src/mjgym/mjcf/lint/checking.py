@@ -7,11 +7,11 @@ from pathlib import Path
 
 import mujoco
 
-from mjgym.mjcf.bounds import excess
 from mjgym.mjcf.lint.draft import Draft, described, name_of, silence
 from mjgym.mjcf.lint.reading import Node, Problem, found, near_files, parse, read
 from mjgym.mjcf.lint.refusals import alike, ask, near, reason_of, settle
 from mjgym.mjcf.lint.schema import Kind, parents, schema
+from mjgym.mjcf.size_limits import excess
 
 _ROOTS = ("mujoco", "robot")
 _READS_FILES = ("include", "model")  # their contents are not read; see _check_model

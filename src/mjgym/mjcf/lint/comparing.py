@@ -13,10 +13,10 @@ from typing import Any
 import mujoco
 import numpy as np
 
-from mjgym.mjcf.bounds import require_bounded
 from mjgym.mjcf.elements import Spec, enumeration, to_word
 from mjgym.mjcf.lint.checking import explain
 from mjgym.mjcf.lint.draft import silence
+from mjgym.mjcf.size_limits import require_bounded
 from mjgym.sim.fields import KINDS, PREFIXES
 
 # Prefix of the fields of a kind.
