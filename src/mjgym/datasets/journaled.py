@@ -146,11 +146,14 @@ def _finish(path: Path) -> None:
         return
     if path.is_symlink():  # a stranger's dataset could have any other file overwritten
         raise ValueError(f"{path} leads elsewhere")
-    records = np.array(np.lib.format.open_memmap(journal, mode="r"))
-    if records.dtype != _RECORD or records.ndim != 1:
+    mapped = np.lib.format.open_memmap(journal, mode="r")
+    if mapped.dtype != _RECORD or mapped.ndim != 1:
         raise ValueError(f"{journal} is damaged")
     pages = -(-path.stat().st_size // PAGE)
-    if not ((records["page"] >= 0) & (records["page"] < pages)).all():
+    # The count before all are read: a journal may promise any number.
+    records = np.array(mapped[: pages + 1])
+    del mapped  # Windows removes no file that is mapped
+    if len(records) > pages or not ((records["page"] >= 0) & (records["page"] < pages)).all():
         raise ValueError(f"{journal} is of another file")
     with path.open("r+b") as file:
         for page, content in records:

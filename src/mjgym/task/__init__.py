@@ -1,23 +1,13 @@
 """The contract of tasks: hooks, fields, registration, compiled models, timing."""
 
-from mjgym.task.contract import (
-    WHOLE,
-    Action,
-    Array,
-    Arrays,
-    GoalTask,
-    Model,
-    Registration,
-    Signal,
-    Task,
-    TaskType,
-    Viewpoint,
-    on_register,
-    register,
-    registrations,
-    steps_in,
-    vector_names,
-)
+from mjgym.actions import Action, Model
+from mjgym.arrays import Array
+from mjgym.task.contract import GoalTask, Task
+from mjgym.task.optional_hooks import Arrays
+from mjgym.task.registration import Registration, TaskType, on_register, register, registrations
+from mjgym.task.signals import Signal, vector_names
+from mjgym.task.task_fields import WHOLE, steps_in
+from mjgym.task.viewpoint import Viewpoint
 
 __all__ = [
     "WHOLE",

@@ -15,29 +15,7 @@ from mjgym.mjcf import Spec
 from mjgym.sim.single import SingleView
 from mjgym.sim.views import View
 from mjgym.task.optional_hooks import Arrays, OptionalHooks
-from mjgym.task.registration import Registration, TaskType, on_register, register, registrations
-from mjgym.task.signals import Signal, vector_names
-from mjgym.task.task_fields import WHOLE, steps_in
 from mjgym.task.viewpoint import Viewpoint
-
-__all__ = [
-    "WHOLE",
-    "Action",
-    "Array",
-    "Arrays",
-    "GoalTask",
-    "Model",
-    "Registration",
-    "Signal",
-    "Task",
-    "TaskType",
-    "Viewpoint",
-    "on_register",
-    "register",
-    "registrations",
-    "steps_in",
-    "vector_names",
-]
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

@@ -23,7 +23,7 @@ from mjgym_train.learn.networks import LOG_STD
 class FastUpdate(ABC):
     """Base class of updates on arrays that share an agent's memory."""
 
-    def __init__(self, agent: OffPolicyAgent) -> None:
+    def __init__(self, agent: DeterministicAgent | SAC) -> None:
         config = agent.config
         self.agent, self.config = agent, config
         self.rows = config.batch_size
@@ -40,6 +40,8 @@ class FastUpdate(ABC):
         self._target_vector = flatten(agent.target_critics.parameters()).numpy()
         self.target_critics = [self._frozen(body) for body in agent.target_critics.bodies]
         self.powers = (config.discount ** np.arange(config.n_step)).astype(np.float32)
+        self.actor_optimizer = AdamW(agent.actor_optimizer, self.max_norm)
+        self.actor = Perceptron(agent.actor.body, *self.actor_optimizer.pieces(), self.rows)
 
     def _frozen(self, body: Any) -> Perceptron:
         """A network for evaluation only."""
@@ -91,8 +93,6 @@ class Deterministic(FastUpdate):
 
     def __init__(self, agent: DeterministicAgent) -> None:
         super().__init__(agent)
-        self.actor_optimizer = AdamW(agent.actor_optimizer, self.max_norm)
-        self.actor = Perceptron(agent.actor.body, *self.actor_optimizer.pieces(), self.rows)
         self._target_actor_vector = flatten(agent.target_actor.parameters()).numpy()
         self.target_actor = self._frozen(agent.target_actor.body)
 
@@ -145,11 +145,6 @@ class SoftActorCritic(FastUpdate):
     """The update of SAC."""
 
     agent: SAC
-
-    def __init__(self, agent: SAC) -> None:
-        super().__init__(agent)
-        self.actor_optimizer = AdamW(agent.actor_optimizer, self.max_norm)
-        self.actor = Perceptron(agent.actor.body, *self.actor_optimizer.pieces(), self.rows)
 
     def update(self, batch: Batch) -> Metrics:
         """One update of critics, actor, temperature and targets."""
