@@ -14,6 +14,7 @@ import pytest
 import mjgym  # noqa: F401  (registers the ids)
 from mjgym.variation import Uniform
 from mjgym.viewing import Session, ViewerError, ports
+from mjgym.viewing.session import FRAME
 
 pytestmark = [
     pytest.mark.slow,
@@ -228,11 +229,30 @@ def test_nothing_moves_before_a_page_is_open():
     assert session.progress.paused
     session.advance()
     assert session.progress.steps == 0
+    assert session.rest() == FRAME  # a pause keeps no processor busy
     session.attend(True)
     assert not session.progress.paused
     session.pause(True)
     session.attend(True)  # a pause of somebody's own stays
     assert session.progress.paused
+    env.close()
+
+
+def test_who_drives_by_hand_is_not_paused_for_a_page():
+    """The first key begins, wherever it is pressed."""
+    env = gymnasium.make("dmc/pendulum-swingup-v0")
+
+    class Keys:
+        def begin(self):
+            pass
+
+        def touched(self):
+            return True
+
+    session = Session(env, lambda observation: np.ones(1), keys=Keys())
+    session.await_page()
+    session.advance()
+    assert session.progress.steps > 0
     env.close()
 
 

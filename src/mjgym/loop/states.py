@@ -59,7 +59,7 @@ def check_state(
         wanted = current[name]
         array = _converted(name, value, wanted.dtype)
         if rows is not None and array.shape in (wanted.shape[1:], (1, *wanted.shape[1:])):
-            array = np.broadcast_to(array, wanted.shape)
+            array = np.broadcast_to(array, wanted.shape).copy()  # to be written to
         if array.shape != wanted.shape:
             raise ValueError(f"state: {name!r} has shape {array.shape}, expected {wanted.shape}")
         # Readings may be infinite.

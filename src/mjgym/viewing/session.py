@@ -19,6 +19,7 @@ from mjgym.rendering.twin import Twin
 
 BURST = 1 / 30  # s of computing, after which the viewer has its turn
 LAG = 0.1  # s, by which the simulation may be late before it gives up catching up
+FRAME = 1 / 60  # s, between two looks at what has been asked for
 PUSH = 0.5  # s, for which a force lasts that the viewer does not renew
 SLOWEST = 1e-3  # of real time
 
@@ -163,9 +164,13 @@ class Session:
         self.reset(self.progress.seed + (self.count or 1), ended)
 
     def await_page(self) -> None:
-        """Pause until a page is open, so that nobody misses the start."""
-        self._awaited = True
-        self.pause(True)
+        """Pause until a page is open, so that nobody misses the start.
+
+        A session that is driven by hand waits for its first key or device instead.
+        """
+        if self.keys is None:
+            self._awaited = True
+            self.pause(True)
 
     def attend(self, visited: bool) -> None:
         """Go on once a page is open, if that is what the session is paused for."""
@@ -261,8 +266,10 @@ class Session:
                 self.over = True
 
     def rest(self) -> float:
-        """Seconds until the next step is due; at most those of a picture."""
-        return float(np.clip(self._due - time.monotonic(), 0.0, 1 / 60))
+        """Seconds until the next step is due, a frame at most; a frame in a pause."""
+        if not self._moves():
+            return FRAME
+        return float(np.clip(self._due - time.monotonic(), 0.0, FRAME))
 
     def push(self, forces: np.ndarray | None) -> None:
         """Apply forces to the bodies of a single environment, until they are renewed or end.
