@@ -53,7 +53,7 @@ from mjgym.util.packaged import assets
 
 FILE = assets() / "baselines" / "demonstrations.csv"
 SETTINGS = assets() / "training"
-MJGYM = (sys.executable, "-c", "from mjgym.cli import main; main()")
+MJGYM = (sys.executable, "-c", "from mjgym.cli.app import main; main()")
 
 GOALS = {
     "robosuite/Lift-v0": 1.00,

@@ -442,7 +442,7 @@ def learning(plan: Plan, seconds: float) -> dict[str, Any]:
     with tempfile.TemporaryDirectory(prefix="mjgym-gpu-") as folder:
         run = Path(folder) / "run"
         command = [
-            *(sys.executable, "-c", "from mjgym.cli import main; main()", "train", "td3"),
+            *(sys.executable, "-c", "from mjgym.cli.app import main; main()", "train", "td3"),
             *("walker-walk", "env.backend=warp", f"env.device={plan.device}"),
             *(f"num_envs={plan.learners}", f"updates_per_step={min(1.0, 64 / plan.learners)}"),
             *("--minutes", f"{0.8 * seconds / 60:.3f}", "--out", str(run)),

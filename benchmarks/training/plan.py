@@ -91,7 +91,7 @@ QUICK = (
 """Settings of a look at whether it runs."""
 QUICK_STEPS = 400
 
-MJGYM = (sys.executable, "-c", "from mjgym.cli import main; main()")
+MJGYM = (sys.executable, "-c", "from mjgym.cli.app import main; main()")
 
 
 @dataclasses.dataclass(frozen=True)

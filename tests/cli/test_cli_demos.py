@@ -101,7 +101,7 @@ def test_mistakes_are_named_and_nothing_is_written(tmp_path: Path) -> None:
 
 def test_interrupted_it_keeps_what_is_whole(tmp_path: Path) -> None:
     file = tmp_path / "many.hdf5"
-    program = [sys.executable, "-c", "from mjgym.cli import main; main()"]
+    program = [sys.executable, "-c", "from mjgym.cli.app import main; main()"]
     words = ["demos", LIFT, "--out", str(file), "--count", "1000", "--num-envs", "4"]
     running = subprocess.Popen(
         [*program, *words],

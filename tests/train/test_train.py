@@ -423,7 +423,7 @@ class TestCommands:
         )
         words = ("--out", tmp_path / "run", "--steps", 80)
         mjgym_("train", "td3", f"{file}:own/cartpole-mine-v0", *SMALL, *words)
-        program = "import sys; from mjgym.cli import main; main()"
+        program = "import sys; from mjgym.cli.app import main; main()"
         done = subprocess.run(
             [sys.executable, "-c", program, "evaluate", str(tmp_path / "run"), "--trust"],
             env={**os.environ, "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)},
@@ -460,7 +460,7 @@ class TestCommands:
 def test_a_killed_run_goes_on(tmp_path):
     """SIGKILL, which leaves no time to save anything."""
     words = ["train", "td3", ID, *SMALL, "checkpoint_minutes=0.001", "--out", str(tmp_path / "run")]
-    program = [sys.executable, "-c", "from mjgym.cli import main; main()", *words]
+    program = [sys.executable, "-c", "from mjgym.cli.app import main; main()", *words]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)}
     run = Run(tmp_path / "run")
     process = subprocess.Popen([*program, "--steps", "1000000"], env=environment)

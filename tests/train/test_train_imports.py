@@ -117,3 +117,15 @@ def test_scores_without_pytorch_in_a_fresh_interpreter():
         [sys.executable, "-c", program], capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stderr
+
+
+def test_commands_of_training_can_be_imported_first():
+    """As another process does that unpickles one of their functions."""
+    program = (
+        "import mjgym_train.cli.train; from mjgym.cli.app import app;"
+        "assert 'train' in {command.name for command in app.registered_commands}"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr

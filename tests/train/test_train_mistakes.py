@@ -392,7 +392,7 @@ def test_a_full_disk(tmp_path):
     """Files cannot grow beyond some kB; the run ends with a sentence, and the checkpoint before."""
     program = (
         "import resource, sys\n"
-        "from mjgym.cli import main\n"
+        "from mjgym.cli.app import main\n"
         "resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000))\n"
         "main()\n"
     )

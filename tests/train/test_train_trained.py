@@ -282,7 +282,7 @@ class TestPlaying:
             sys.modules.update(dict.fromkeys(("torch", "yaml", "matplotlib", "tensorboard")))
             from mjgym.policies import trained
             trained.FOLDER = Path({str(tmp_path / "policies")!r})
-            from mjgym.cli import main
+            from mjgym.cli.app import main
             sys.argv = ["mjgym", "record", {ID!r}, "--policy", "trained", "--steps", "3"]
             sys.argv += ["--out", {str(tmp_path / "film.gif")!r}]
             main()
