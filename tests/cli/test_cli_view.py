@@ -20,6 +20,7 @@ from pathlib import Path
 import commands
 import gymnasium
 import numpy as np
+import pages
 import pytest
 from commands import SCRIPT
 from PIL import Image
@@ -211,8 +212,12 @@ class TestCommandLine:
 
     def test_a_policy_that_fails_is_named(self, monkeypatch, tmp_path):
         (tmp_path / "mine.py").write_text("def act(observation):\n    return observation['x']\n")
-        message = refused(TASK, "--policy", f"{tmp_path / 'mine.py'}:act", code=1)
-        assert "mine.py:2" in message
+        with running(TASK, "--policy", f"{tmp_path / 'mine.py'}:act") as viewer:
+            with pages.visit(viewer.line("open").split()[1]):
+                _, complaints = viewer.process.communicate(timeout=START)
+        assert viewer.process.returncode == 1
+        assert "mine.py:2" in complaints
+        assert "Traceback" not in complaints
 
 
 @pytest.mark.usefixtures("home")
@@ -229,15 +234,16 @@ class TestRunning:
             address = viewer.line("open").split()[1]
             assert re.fullmatch(rf"http://127\.0\.0\.1:{port}/\?token=[\w-]{{24}}", address)
             assert f"ssh -L {port}:127.0.0.1:{port} " in viewer.line("from another machine")
-            viewer.line("seed 5, step")
-            assert any(self.in_real_time(viewer) for _ in range(10))  # a busy machine may be late
+            assert viewer.line("seed 5, step").endswith(", paused\n")  # until the page is open
+            with pages.visit(address):
+                assert any(self.in_real_time(viewer) for _ in range(10))  # if the machine is busy
             assert "upright=" in viewer.lines[-1]
             assert not can_listen(port)
             code, complaints = viewer.interrupt()
             assert code == 130
             assert complaints == ""
             assert can_listen(port)
-            said = ("open", "from another", "Ctrl-C", "seed ")
+            said = ("open", "from another", "paused", "seed ")
             assert all(line.startswith(said) for line in viewer.lines)
 
     def in_real_time(self, viewer):
@@ -303,6 +309,7 @@ class TestRunning:
 
         try:
             until("space: pause")
+            press(" ")
             press("n")
             until("seed 1, step")
             press(" ")

@@ -30,6 +30,7 @@ def _tempted(tmp_path, monkeypatch):
     hostile.tempt(tmp_path)
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.delitem(sys.modules, "evil", raising=False)  # of an earlier test
     monkeypatch.setenv("MINARI_DATASETS_PATH", str(tmp_path / "minari"))
     yield
     assert not Path("PWNED").exists()

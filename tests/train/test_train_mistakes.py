@@ -212,38 +212,38 @@ class TestCodeOfOthers:
         run.config_file.write_text("\n".join(lines))
 
     @pytest.fixture
-    def evil(self, tmp_path):
-        (tmp_path / "evil.py").write_text(
+    def module(self, tmp_path):
+        (tmp_path / "strangers.py").write_text(
             f"open({str(tmp_path / 'ran')!r}, 'w').close()\nclass C: pass\n"
         )
-        return tmp_path / "evil.py"
+        return tmp_path / "strangers.py"
 
     @pytest.mark.parametrize("how", ["module", "id", "env"])
-    def test_evaluate_asks(self, run, evil, tmp_path, how):
+    def test_evaluate_asks(self, run, module, tmp_path, how):
         changed = {
-            "module": {"module": str(evil)},
-            "id": {"id": f"{evil}:{ID}"},
-            "env": {"env": {"anything": [f"{evil}:C"]}},
+            "module": {"module": str(module)},
+            "id": {"id": f"{module}:{ID}"},
+            "env": {"env": {"anything": [f"{module}:C"]}},
         }[how]
         self.mine(run, **changed)
         said = refused(run, "evaluate", run)
-        assert "evil.py" in said.replace(" ", "")
+        assert "strangers.py" in said.replace(" ", "")
         assert "--trust" in said
         assert not (tmp_path / "ran").exists()
 
-    def test_evaluate_runs_it_when_told(self, run, evil, tmp_path):
-        self.mine(run, module=str(evil))
+    def test_evaluate_runs_it_when_told(self, run, module, tmp_path):
+        self.mine(run, module=str(module))
         mjgym_("evaluate", run, "--trust", "--episodes", 1)
         assert (tmp_path / "ran").exists()
 
-    def test_evaluate_takes_the_module_of_the_command_line(self, run, evil, tmp_path):
+    def test_evaluate_takes_the_module_of_the_command_line(self, run, module, tmp_path):
         other = tmp_path / "other.py"
         other.touch()
-        self.mine(run, module=str(evil))
+        self.mine(run, module=str(module))
         mjgym_("evaluate", run, "--module", other, "--episodes", 1)
         assert not (tmp_path / "ran").exists()
 
-    def test_resume_asks(self, run, evil, tmp_path):
+    def test_resume_asks(self, run, module, tmp_path):
         self.mine(run, critic="evil:C")
         said = refused(run, "train", "td3", ID, "--out", run, "--resume", "--steps", 160)
         assert "evil:C" in said

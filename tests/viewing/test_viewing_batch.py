@@ -1,14 +1,13 @@
 """The page of a batch draws each sub-environment with its own sizes, places and colours."""
 
 import contextlib
-import http.client
 import importlib.util
 import io
 import time
-import urllib.parse
 
 import gymnasium
 import numpy as np
+import pages
 import pytest
 
 import mjgym  # noqa: F401  (registers the ids)
@@ -165,23 +164,12 @@ def test_cameras_follow_what_walks_away(viewer_of):
 
 def test_a_slow_page_gets_the_newest_state_and_few_others(viewer_of):
     import viser
-    from websockets.sync.client import connect
 
     from mjgym.viewing.guard import UNDERWAY
 
     viewer, session = viewer_of("dmc/walker-walk-v0")
-    address = urllib.parse.urlsplit(viewer.url)
-    door = http.client.HTTPConnection(address.netloc)
-    door.request("GET", f"/?{address.query}")
-    cookie = door.getresponse().headers["Set-Cookie"].split(";")[0]
-    door.close()
-    with connect(
-        f"ws://{address.netloc}/",
-        additional_headers={"Cookie": cookie},
-        subprotocols=[f"viser-v{viser.__version__}"],
-        max_size=None,
-        max_queue=1,
-    ) as page:
+    subprotocol = f"viser-v{viser.__version__}"
+    with pages.visit(viewer.url, "/", subprotocols=[subprotocol]) as page:
 
         def read_all():
             messages = []
