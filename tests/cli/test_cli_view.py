@@ -212,9 +212,11 @@ class TestCommandLine:
 
     def test_a_policy_that_fails_is_named(self, monkeypatch, tmp_path):
         (tmp_path / "mine.py").write_text("def act(observation):\n    return observation['x']\n")
-        with running(TASK, "--policy", f"{tmp_path / 'mine.py'}:act") as viewer:
-            with pages.visit(viewer.line("open").split()[1]):
-                _, complaints = viewer.process.communicate(timeout=START)
+        with (
+            running(TASK, "--policy", f"{tmp_path / 'mine.py'}:act") as viewer,
+            pages.visit(viewer.line("open").split()[1]),
+        ):
+            _, complaints = viewer.process.communicate(timeout=START)
         assert viewer.process.returncode == 1
         assert "mine.py:2" in complaints
         assert "Traceback" not in complaints
