@@ -98,7 +98,10 @@ class NamedField(np.lib.mixins.NDArrayOperatorsMixin):
         return next(c for end, c in _COLUMNS.items() if self._name.endswith(end))
 
     def _index(self, key: Any) -> Any:
-        rows, *columns = key if isinstance(key, tuple) else (key,)
+        parts = key if isinstance(key, tuple) else (key,)
+        # `np.ix_` makes grids of lists.
+        flat = [np.ravel(part).tolist() if np.ndim(part) == 2 else part for part in parts]
+        rows, *columns = flat
         index = [self._rows(rows), *(self._column(column) for column in columns)]
         if all(isinstance(part, list | np.ndarray) for part in index) and len(index) > 1:
             return np.ix_(*index)  # rows and columns select a block
