@@ -118,28 +118,35 @@ class NameScope:
         names = self._names.get(namespace, {})
         if identifier in names:
             return names[identifier]
-        if UNNAMED in identifier and PREFIX_SEPARATOR not in identifier.strip(PREFIX_SEPARATOR):
-            for member in self._members.get(namespace, {}).values():
-                if member.prefixed_identifier(self).strip("/") == identifier.strip("/"):
-                    return member
-            raise KeyError(identifier)
-        scope_name, _, rest = identifier.partition(PREFIX_SEPARATOR)
         if namespace == "default" and identifier == PREFIX_SEPARATOR:
             return self._model.default
+        if UNNAMED in identifier and PREFIX_SEPARATOR not in identifier.strip(PREFIX_SEPARATOR):
+            return self._unnamed(namespace, identifier)
+        scope_name, _, rest = identifier.partition(PREFIX_SEPARATOR)
         if scope_name not in self._inner:
             raise KeyError(identifier)
         scope = self._inner[scope_name]
-        frame = scope.mjcf_model.parent_frame
-        if not rest:
-            if namespace in (FRAME, "body"):
-                return frame
-            if namespace == "default":
-                return scope.mjcf_model.default
-        if namespace == "joint" and (not rest or rest.endswith(PREFIX_SEPARATOR)):
-            for joint in frame.find_all("joint", immediate_children_only=True):
-                if joint.prefixed_identifier(self) == identifier:
-                    return joint
-        return scope.get(namespace, rest)
+        element = scope.outside(namespace, identifier, rest, self)
+        return scope.get(namespace, rest) if element is None else element
+
+    def outside(self, namespace: str, identifier: str, rest: str, outer: "NameScope") -> Any:
+        """What bears this model's name alone: its frame, default class, and the frame's joints."""
+        frame = self._model.parent_frame
+        if not rest and namespace in (FRAME, "body"):
+            return frame
+        if not rest and namespace == "default":
+            return self._model.default
+        joints = frame.find_all("joint", immediate_children_only=True)
+        if namespace != "joint" or (rest and not rest.endswith(PREFIX_SEPARATOR)):
+            return None
+        return next((j for j in joints if j.prefixed_identifier(outer) == identifier), None)
+
+    def _unnamed(self, namespace: str, identifier: str) -> Any:
+        for member in self._members.get(namespace, {}).values():
+            name = member.prefixed_identifier(self)
+            if name.strip(PREFIX_SEPARATOR) == identifier.strip(PREFIX_SEPARATOR):
+                return member
+        raise KeyError(identifier)
 
     def has(self, namespace: str, identifier: str) -> bool:
         """Whether an element has this name."""
