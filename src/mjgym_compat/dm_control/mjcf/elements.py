@@ -24,6 +24,7 @@ _ORDERED = ("spatial", "fixed")  # whose children have an order
 _STATEFUL = ("intvelocity", "cylinder", "muscle")
 _MAXIMAL = ("nconmax", "njmax", "nstack", "nkey", "memory")
 _ORIENTATIONS = ("quat", "axisangle", "xyaxes", "zaxis", "euler")
+_SEPARATE = ("worldbody", "default", "asset")  # sections that models do not share
 _EITHER = ("visual", "statistic")  # sections where the values of the outer model stand
 
 
@@ -229,26 +230,23 @@ class Element:
             child = self._single[spec.name] = Element(spec, self, self._root)
         return child
 
-    def _merged(self) -> "list[Element]":
-        """The same section of other models that share this one's attributes."""
+    def _path(self) -> "tuple[ElementSpec, ...]":
+        """Kinds of the elements that hold this one, below the root, and its own."""
         path, element = [], self
         while element._parent is not None:
             path.append(element._spec)
             element = element._parent
-        if not path or path[-1].name in ("worldbody", "default", "asset"):
+        return tuple(reversed(path))
+
+    def _merged(self) -> "list[Element]":
+        """The same section of other models that share this one's attributes."""
+        path = self._path()
+        if not path or path[0].name in _SEPARATE:
             return []
         if any(spec.repeated or spec.on_demand for spec in path):
             return []
-        others = []
-        for root in self._root.root_model.all_models():
-            if root is not self._root:
-                other: Element = root
-                for spec in reversed(path):
-                    only = other._only(spec)
-                    assert only is not None
-                    other = only
-                others.append(other)
-        return others
+        models = self._root.root_model.all_models()
+        return [_at(model, path) for model in models if model is not self._root]
 
     def all_children(self) -> "list[Element]":
         """All children, those of attached models included."""
@@ -679,10 +677,10 @@ class RootElement(Element):
         assert body is not None
         scope = self.namescope
         if attachment.model == UNNAMED:
-            number = 0
+            number = len(self.attached_models)
             while scope.has_inner(attachment.model):
-                number += 1
                 attachment.model = f"{UNNAMED}_{number}"
+                number += 1
         scope.attach(attachment.namescope)
         frame = AttachmentFrame(body, place if place.tag == "site" else None, attachment)
         body._children.append(frame)
@@ -690,6 +688,9 @@ class RootElement(Element):
         attachment.__dict__["_frame"] = frame
         for section, name, value in values:
             section._write(name, value)
+        for section in _sections(self.root_model):
+            for model in attachment.all_models() if section._values else ():
+                _at(model, section._path())._values.update(section._values)
         return frame
 
     def detach(self) -> None:
@@ -804,10 +805,20 @@ def _outer_models(model: RootElement) -> Iterator[RootElement]:
         outer = outer.parent_model
 
 
+def _at(model: "RootElement", path: tuple[ElementSpec, ...]) -> Element:
+    """The section of a model at a path."""
+    element: Element = model
+    for spec in path:
+        only = element._only(spec)
+        assert only is not None
+        element = only
+    return element
+
+
 def _sections(model: Element) -> Iterator[Element]:
     """Sections with attributes that all models share."""
     for spec in model.spec.children.values():
-        if not spec.repeated and spec.name not in ("worldbody", "default", "asset"):
+        if not spec.repeated and spec.name not in _SEPARATE:
             section = model._single.get(spec.name)
             if section is not None:
                 yield section
@@ -822,34 +833,21 @@ def _reconciled(outer: RootElement, inner: RootElement) -> list[tuple[Element, s
     """
     values: list[tuple[Element, str, Any]] = []
     for section in _sections(inner):
-        path, element = [], section
-        while element._parent is not None:
-            path.append(element._spec)
-            element = element._parent
-        target: Element = outer
-        for spec in reversed(path):
-            only = target._only(spec)
-            if only is None:
-                break
-            target = only
+        path = section._path()
+        target = _at(outer, path)
         for name in section._values:
             a, b = target._value(name), section._value(name)
             if a is not None and not np.array_equal(a, b):
-                if name in _MAXIMAL or path[-1].name == "size":
+                if name in _MAXIMAL or path[0].name == "size":
                     b = _larger(a, b, name)
-                elif path[-1].name in _EITHER:
+                elif path[0].name in _EITHER:
                     b = a
                 else:
                     raise ValueError(
                         f"Conflicting values for attribute `{name}` of <{section.tag}>: {a} and {b}"
                     )
             values.append((target, name, b))
-    for section in _sections(outer):
-        values += [(section, name, value) for name, value in section._values.items()]
-    unique: dict[tuple[int, str], tuple[Element, str, Any]] = {}
-    for entry in values:
-        unique.setdefault((id(entry[0]), entry[1]), entry)
-    return list(unique.values())
+    return values
 
 
 def _larger(a: Any, b: Any, name: str) -> Any:

@@ -186,7 +186,7 @@ class ElementSpec:
     children: "dict[str, ElementSpec]" = field(default_factory=dict)
     required: tuple[str, ...] = ()
 
-    @property
+    @functools.cached_property
     def identifier(self) -> str | None:
         """The attribute that holds the name."""
         return next((n for n, v in self.attributes.items() if isinstance(v, Identifier)), None)
