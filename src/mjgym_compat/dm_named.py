@@ -10,7 +10,7 @@ from mjgym.sim.fields import VIEWED, owner
 from mjgym.util.suggestions import or_else
 
 _SEVERAL = ("joint", "sensor")
-_COLUMNS = {
+COLUMNS = {
     "quat": ("qw", "qx", "qy", "qz"),
     "rgba": ("r", "g", "b", "a"),
     "mat": tuple(row + column for row in "xyz" for column in "xyz"),
@@ -95,7 +95,7 @@ class NamedField(np.lib.mixins.NDArrayOperatorsMixin):
         return names
 
     def _known_columns(self) -> tuple[str, ...]:
-        return next(c for end, c in _COLUMNS.items() if self._name.endswith(end))
+        return next(c for end, c in COLUMNS.items() if self._name.endswith(end))
 
     def _index(self, key: Any) -> Any:
         parts = key if isinstance(key, tuple) else (key,)

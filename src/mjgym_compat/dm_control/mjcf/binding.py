@@ -9,7 +9,7 @@ from mjgym.sim import fields
 from mjgym.util.suggestions import or_else
 from mjgym_compat.dm_control.mjcf.elements import Element, RootElement
 from mjgym_compat.dm_control.mjcf.grammar import FRAME
-from mjgym_compat.dm_named import _COLUMNS as COLUMNS
+from mjgym_compat.dm_named import COLUMNS
 from mjgym_compat.dm_physics import Physics as PhysicsOfText
 
 _INPUTS = (

@@ -130,7 +130,7 @@ class NameScope:
         return scope.get(namespace, rest) if element is None else element
 
     def outside(self, namespace: str, identifier: str, rest: str, outer: "NameScope") -> Any:
-        """What bears this model's name alone: its frame, default class, and the frame's joints."""
+        """Elements named after this model: its frame, default class, and the frame's joints."""
         frame = self._model.parent_frame
         if not rest and namespace in (FRAME, "body"):
             return frame
