@@ -13,6 +13,7 @@ from mjgym.envs.infos import known
 from mjgym.envs.observations import copy_observation, rows_of
 from mjgym.envs.spaces import check_action
 from mjgym.envs.vector import VectorEnv
+from mjgym.loop.bound_task import BoundTask
 from mjgym.observables import Image
 from mjgym.sim import Single
 from mjgym.sim.warp import Buffers, Device, Pictures, Starts, Worlds, measured
@@ -146,8 +147,8 @@ class TensorVectorEnv(VectorEnv):
             deterministic=self._deterministic,
         )
 
-    def _open_cameras(self) -> "DeviceCameras":
-        cameras = DeviceCameras(self._episodes, self._options)
+    def _open_cameras(self, bound: BoundTask) -> "DeviceCameras":
+        cameras = DeviceCameras(bound, self._options)
         for image in self._options.pictures(self.model).values():
             cameras.check(image)
         return cameras
@@ -253,16 +254,15 @@ class DeviceCameras(Cameras):
     """Renders episodes on the device for observations, and by OpenGL for people.
 
     Args:
-        episodes: the episodes.
+        bound: the task and its simulation.
         options: defaults for a call's arguments.
     """
 
     @functools.cached_property
     def _pictures(self) -> Pictures:
-        episodes = self._episodes
-        simulation: Any = episodes.simulation
+        simulation: Any = self._simulation
         shadows = self._options.render_quality == "reference"
-        pictures: Pictures = simulation.pictures(episodes.task.model().compile(), shadows=shadows)
+        pictures: Pictures = simulation.pictures(self._task.model().compile(), shadows=shadows)
         return pictures
 
     def check(self, image: Image) -> None:
@@ -276,17 +276,17 @@ class DeviceCameras(Cameras):
             raise NotImplementedError(
                 "pixels: camera -1: the device has no free camera; name one of the model's"
             )
-        if self._episodes.task.colours(self._episodes.view):
-            name = type(self._episodes.task).__name__
+        if self._task.colours(self._simulation.view):
+            name = type(self._task).__name__
             raise NotImplementedError(
                 f"pixels: pictures on the device do not show the colours of {name};"
                 ' backend="mujoco" draws them'
             )
         _ = self._pictures
 
-    def show(self, image: Image, mask: Any = None) -> torch.Tensor:
+    def show(self, image: Image, rewards: np.ndarray | None, mask: Any = None) -> torch.Tensor:
         """Images of all sub-environments, whatever the mask: the device renders them at once."""
-        camera = self._episodes.simulation.model.camera(image.camera).id
+        camera = self._simulation.model.camera(image.camera).id
         hidden = image.hidden_groups
         return self._pictures.draw(camera, image.width, image.height, image.kind, hidden)
 

@@ -15,11 +15,13 @@ from gymnasium.vector.utils import batch_space
 from mjgym.arrays import Array, any_true, copied, zero_unless
 from mjgym.envs.camera import Cameras
 from mjgym.envs.infos import Infos, only
+from mjgym.envs.layouts import episodes_of
 from mjgym.envs.observations import Observations, copy_observation, rows_of, take
 from mjgym.envs.options import Options
 from mjgym.envs.spaces import action_space, check_action
 from mjgym.envs.sub_environments import Ids, SubEnvironments, seed_list
-from mjgym.loop.episode import Episodes, Step
+from mjgym.loop.bound_task import BoundTask
+from mjgym.loop.episode import Step
 from mjgym.loop.states import check_state, identity
 from mjgym.sim import Batched, View
 from mjgym.task import Arrays, Task
@@ -98,20 +100,15 @@ class VectorEnv(SubEnvironments):
         self.threads = min(threads or allowed_cores(), num_envs)
         simulations = self._simulate(varying)
         self._simulations = simulations
-        draws = self._options.draws(varying, num_envs)
-        self._episodes = Episodes(
-            task,
-            simulations,
-            self._rng,
-            draws,
-            max_steps=max_episode_steps,
-            raises=self._options.on_divergence == "raise",
+        bound = BoundTask(task, simulations)
+        self.cameras = self._open_cameras(bound)
+        self._episodes = episodes_of(
+            self._options, bound, self._rng, self.cameras.draw, varying, max_episode_steps
         )
         self._xp = self._episodes.view.xp
         self._infos = Infos(self._episodes)
         self.physics_timestep = float(self.model.opt.timestep)
         self.control_timestep = self.physics_timestep * self._episodes.substeps
-        self.cameras = self._open_cameras()
         self._observations = Observations(self._episodes, self._options, self.cameras)
         self.render_mode = self._options.render_mode
         self.metadata = {
@@ -142,8 +139,8 @@ class VectorEnv(SubEnvironments):
             apart=self.task.control_every_substep,
         )
 
-    def _open_cameras(self) -> Cameras:
-        return Cameras(self._episodes, self._options, self.threads)
+    def _open_cameras(self, bound: BoundTask) -> Cameras:
+        return Cameras(bound, self._options, self.threads)
 
     @property
     def uncompiled(self) -> str:
@@ -197,13 +194,14 @@ class VectorEnv(SubEnvironments):
                 if (value := seeds[i]) is not None:
                     self._seed(i, value)
             begun = ~self._empty_mask() if mask is None else self._episodes.view.from_numpy(mask)
-            self._begin(begun, by_reset=True)
+            self._observations.begin(begun if any_true(~begun) else None)
+            self._done = self._done & ~begun
             result = self._observation(), self._infos.of_variation(begun)
             observation, info = self.to_output(result)
         return observation, info
 
-    def _begin(self, mask: Array, *, by_reset: bool = False) -> None:
-        self._episodes.reset(mask if any_true(~mask) else None, by_reset=by_reset)
+    def _begin(self, mask: Array) -> None:
+        self._episodes.reset(mask if any_true(~mask) else None, by_reset=False)
         self._done = self._done & ~mask
 
     def _empty_mask(self) -> Array:
@@ -239,7 +237,9 @@ class VectorEnv(SubEnvironments):
             self._begin(begun)
         if ended == self.num_envs:
             return self._begin_all()
-        step = self._episodes.step(actions, None if begun is None else ~begun)
+        stepping = None if begun is None else ~begun
+        step = self._episodes.step(actions, stepping)
+        step = self._episodes.conclude(step, self._observations.show(), stepping)
         return self._finish(step, begun)
 
     def checked_actions(self, actions: Any, shape: tuple[int, ...]) -> Array:
@@ -410,7 +410,9 @@ class VectorEnv(SubEnvironments):
         """
         self._check_open()
         with self.enter():
-            return self.cameras.shots(self._rows(ids), name, **options)
+            rows = self._rows(ids)
+            rewards = self._episodes.shown_rewards(rows)
+            return self.cameras.shots(rows, name, rewards, **options)
 
     # Snapshots.
 

@@ -1,5 +1,6 @@
 """The live arrays of a simulation, under the engine's names, for one simulation or many."""
 
+import math
 from collections.abc import Callable, Iterable, Mapping
 from types import ModuleType
 from typing import NoReturn
@@ -98,6 +99,11 @@ class View:
     def from_numpy(self, array: np.ndarray) -> Array:
         """A NumPy array as one of the view's library."""
         return self.xp.asarray(array)
+
+    def by_row(self, array: Array) -> np.ndarray:
+        """An array of leading shape lead as NumPy, with a leading axis of simulations."""
+        whole = self.to_numpy(array)
+        return np.reshape(whole, (math.prod(self.lead), *whole.shape[len(self.lead) :]))
 
     def owned(self, entries: Mapping[str, Array]) -> dict[str, Array]:
         """Copies of a hook's results, which may be live arrays or plain numbers."""
