@@ -81,24 +81,24 @@ class BatchedView(View):
         self, batch: mujoco.batch.Batch, model: mujoco.MjModel, episode_fields: dict[str, Array]
     ) -> None:
         super().__init__((batch.nsim,))
-        self.__dict__.update(_batch=batch, _model=model, _episode_fields=episode_fields)
+        self.__dict__.update(_batch=batch, model=model, _episode_fields=episode_fields)
 
     def _field(self, name: str) -> Array:
         if name in self._episode_fields:
             return self._episode_fields[name]
         if name in mujoco.batch.DATA_FIELDS:
             return self._batch.bind(name)
-        value = getattr(self._model, name, None)
+        value = getattr(self.model, name, None)
         if isinstance(value, np.ndarray | int | float):
             return np.broadcast_to(value, (*self.lead, *np.shape(value)))
-        hint = did_you_mean(name, [*mujoco.batch.DATA_FIELDS, *dir(self._model)])
+        hint = did_you_mean(name, [*mujoco.batch.DATA_FIELDS, *dir(self.model)])
         raise AttributeError(
             f"neither MjData nor MjModel has a field {name!r} that a batch offers{hint}"
         )
 
     def _element(self, kind: str, name: str) -> Named:
         named = getattr(self._batch, kind)(name)
-        element = getattr(self._model, kind)(name)
+        element = getattr(self.model, kind)(name)
 
         def fetch(attribute: str) -> Array:
             # For a field that episodes vary, the engine would return the model's value.
