@@ -1,5 +1,6 @@
 """A vector environment on a device: a task on MuJoCo Warp, with torch tensors."""
 
+import dataclasses
 import functools
 import warnings
 from contextlib import AbstractContextManager
@@ -11,6 +12,7 @@ import torch
 from mjgym.envs.camera import Cameras
 from mjgym.envs.infos import known
 from mjgym.envs.observations import copy_observation, rows_of
+from mjgym.envs.options import WarpOptions
 from mjgym.envs.spaces import check_action
 from mjgym.envs.vector import VectorEnv
 from mjgym.loop.bound_task import BoundTask
@@ -20,10 +22,8 @@ from mjgym.sim.warp import Buffers, Device, Pictures, Starts, Worlds, measured
 from mjgym.task import Task
 from mjgym.task.timing import substeps
 from mjgym.util import generators
-from mjgym.util.numbers import whole_number
 from mjgym.variation.varying import Varying
 
-OUTPUTS = ("torch", "numpy")
 LOOK_EVERY = 64  # control steps between two checks for buffer overflow
 
 
@@ -49,16 +49,7 @@ class TensorVectorEnv(VectorEnv):
     Args:
         task: the task.
         num_envs: number of sub-environments.
-        device: "cpu", "cuda" or "cuda:<number>".
-        output: "torch", or "numpy" for clients that need arrays; actions may be either.
-        nconmax: contacts per world, averaged over all; None for twice the need of some episodes
-            with random actions.
-        njmax: constraint rows per world; None as for `nconmax`.
-        start_threads: threads that draw the next episodes' starts ahead; 0 to draw a start when an
-            episode begins. None for one on a GPU and zero on the CPU. Not used with `vary`.
-        deterministic: whether the engine gives the same numbers in every run, which takes longer:
-            the order of sums on a GPU is otherwise nondeterministic.
-        **options: options of `VectorEnv`, without `threads` and `copy`.
+        **arguments: the fields of `WarpOptions` and `Options` in `mjgym.envs.options`.
 
     Attributes:
         device: name of the device.
@@ -70,51 +61,23 @@ class TensorVectorEnv(VectorEnv):
         ValueError: the device is unknown, or another value is wrong.
     """
 
-    def __init__(
-        self,
-        task: Task,
-        num_envs: int = 1,
-        *,
-        device: str = "cuda",
-        output: str = "torch",
-        nconmax: int | None = None,
-        njmax: int | None = None,
-        start_threads: int | None = None,
-        deterministic: bool = False,
-        **options: Any,
-    ) -> None:
-        if output not in OUTPUTS:
-            raise ValueError(f"output: {output!r} is none of {', '.join(OUTPUTS)}")
-        for name, number, least in (
-            ("nconmax", nconmax, 1),
-            ("njmax", njmax, 1),
-            ("start_threads", start_threads, 0),
-        ):
-            if number is not None:
-                whole_number(name, number, least)
-        self._device = Device(device)
-        self._numpy = output == "numpy"
-        self._room = nconmax, njmax
-        self._start_threads, self._deterministic = start_threads, deterministic
+    own_options = WarpOptions
+
+    def __init__(self, task: Task, num_envs: int = 1, **arguments: Any) -> None:
+        self._device = Device(arguments.get("device", WarpOptions.device))
         self._steps_made = 0
         self._overflow_told = False
         with self.enter():
-            super().__init__(task, num_envs, **options)
+            super().__init__(task, num_envs, **arguments)
+        self._numpy = self._own_options.output == "numpy"
         self.device = self._device.name
         self.buffers = self._simulations.buffers
-        self._arguments.update(
-            device=device,
-            output=output,
-            nconmax=self.buffers.nconmax,
-            njmax=self.buffers.njmax,
-            start_threads=start_threads,
-            deterministic=deterministic,
-        )
-        for argument in ("threads", "copy"):
-            del self._arguments[argument]
+        room = {"nconmax": self.buffers.nconmax, "njmax": self.buffers.njmax}
+        self._own_options = dataclasses.replace(self._own_options, **room)
 
     def _simulate(self, varying: Varying | None) -> Worlds:
-        nconmax, njmax = self._room
+        options = self._own_options
+        nconmax, njmax = options.nconmax, options.njmax
         task, model = self.task, self.model
 
         def scratch() -> Single:
@@ -131,7 +94,7 @@ class TensorVectorEnv(VectorEnv):
             nconmax = sizes.nconmax if nconmax is None else nconmax
             njmax = sizes.njmax if njmax is None else njmax
         room = Buffers(nconmax, njmax)
-        threads = self._start_threads
+        threads = options.start_threads
         if threads is None:
             threads = 1 if self._device.is_cuda else 0
         # With variation, starts are not drawn ahead: a state holds the episode's drawn values.
@@ -144,7 +107,7 @@ class TensorVectorEnv(VectorEnv):
             starts,
             task.varies,
             varying,
-            deterministic=self._deterministic,
+            deterministic=options.deterministic,
         )
 
     def _open_cameras(self, bound: BoundTask) -> "DeviceCameras":

@@ -5,7 +5,7 @@ import functools
 import os
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
-from typing import Any, NoReturn
+from typing import Any, ClassVar, NoReturn
 
 import gymnasium
 import numpy as np
@@ -17,7 +17,7 @@ from mjgym.envs.camera import Cameras
 from mjgym.envs.infos import Infos, only
 from mjgym.envs.layouts import episodes_of
 from mjgym.envs.observations import Observations, copy_observation, rows_of, take
-from mjgym.envs.options import Options
+from mjgym.envs.options import BatchOptions, VectorOptions, divided
 from mjgym.envs.spaces import action_space, check_action
 from mjgym.envs.sub_environments import Ids, SubEnvironments, seed_list
 from mjgym.loop.bound_task import BoundTask
@@ -45,11 +45,7 @@ class VectorEnv(SubEnvironments):
     Args:
         task: the task.
         num_envs: number of sub-environments.
-        max_episode_steps: control steps after which an episode is truncated; None for no limit.
-        threads: number of threads; None for all cores that the process may use.
-        autoreset_mode: "NextStep", "SameStep" or "Disabled", as Gymnasium defines them.
-        copy: whether to return copies of the observations; else the next step overwrites them.
-        **options: the fields of `mjgym.envs.options.Options`.
+        **arguments: the fields of `VectorOptions` and `Options` in `mjgym.envs.options`.
 
     Attributes:
         task: the task.
@@ -61,49 +57,35 @@ class VectorEnv(SubEnvironments):
         cameras: renders the current states, see `mjgym.envs.camera.Cameras`.
     """
 
+    own_options: ClassVar[type[BatchOptions]] = VectorOptions
+    """Its keyword arguments, besides those that all environments share."""
+
     metadata = {  # noqa: RUF012  (as Gymnasium declares it)
         "render_modes": ["rgb_array"],
         "autoreset_mode": AutoresetMode.NEXT_STEP,
     }
 
-    def __init__(
-        self,
-        task: Task,
-        num_envs: int = 1,
-        *,
-        max_episode_steps: int | None = None,
-        threads: int | None = None,
-        autoreset_mode: str | AutoresetMode = AutoresetMode.NEXT_STEP,
-        copy: bool = True,
-        **options: Any,
-    ) -> None:
+    def __init__(self, task: Task, num_envs: int = 1, **arguments: Any) -> None:
         whole_number("num_envs", num_envs)
-        if threads is not None:
-            whole_number("threads", threads)
-        self._arguments: dict[str, Any] = {
-            "max_episode_steps": max_episode_steps,
-            "threads": threads,
-            "autoreset_mode": AutoresetMode(autoreset_mode),
-            "copy": copy,
-        }
-        self._options = Options(**options)
+        self._own_options: Any
+        self._own_options, self._options = divided(self.own_options, arguments)
         if self._options.render_mode == "human":
             raise ValueError('render_mode: "human" shows one environment; use "rgb_array"')
         super().__init__(num_envs)
         self.task = task
-        self.autoreset_mode = AutoresetMode(autoreset_mode)
-        self.max_episode_steps = max_episode_steps
-        self._copy = copy
+        self.autoreset_mode = self._own_options.autoreset_mode
+        self.max_episode_steps = self._own_options.max_episode_steps
+        self._copy = self._own_options.copy
 
         self.model = compile_model(task)
         varying = self._options.varying(self.model)
-        self.threads = min(threads or allowed_cores(), num_envs)
+        self.threads = min(self._own_options.threads or allowed_cores(), num_envs)
         simulations = self._simulate(varying)
         self._simulations = simulations
         bound = BoundTask(task, simulations)
         self.cameras = self._open_cameras(bound)
         self._episodes = episodes_of(
-            self._options, bound, self._rng, self.cameras.draw, varying, max_episode_steps
+            self._options, bound, self._rng, self.cameras.draw, varying, self.max_episode_steps
         )
         self._xp = self._episodes.view.xp
         self._infos = Infos(self._episodes)
@@ -483,7 +465,7 @@ class VectorEnv(SubEnvironments):
         return {
             "task": self.task,
             "num_envs": self.num_envs,
-            "arguments": {**self._arguments, **vars(self._options)},
+            "arguments": {**vars(self._own_options), **vars(self._options)},
             "state": self.get_state(),
             "started": self._episodes.started,
             "last": self._observations.present,
