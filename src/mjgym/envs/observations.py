@@ -33,6 +33,7 @@ class Observations:
 
     Attributes:
         layout: layout of the observation.
+        present: the last result of `observe`; the next but one overwrites it, so copy it for users.
     """
 
     def __init__(self, episodes: Episodes, options: Options, cameras: Cameras) -> None:
@@ -42,26 +43,24 @@ class Observations:
         # Two buffers take turns: allocating arrays takes as long as filling them.
         self._now, self._before = self._buffer(), self._buffer()
         self._lead = episodes.view.lead
+        self.present: Any = self._now.observation
         first = self.present
         self._is_vector = isinstance(first, np.ndarray) and first.dtype.kind == "f"
 
     def _buffer(self) -> "Buffer":
         return Buffer(self.layout, self._episodes.view.lead, self._episodes.view.xp)
 
-    @property
-    def present(self) -> Any:
-        """The last result of `observe`; the next but one overwrites it, so copy it for users."""
-        return self._now.observation
-
     def observe(self) -> Any:
         """Observe the current states."""
         self._now, self._before = self._before, self._now
+        self.present = self._now.observation
         if self._now.older:
             self._now.continue_from(self._before)
-        observation = self._now.write(self._entries(), self._draw)
+        entries = self._episodes.observe() if self.layout.needs_entries else {}
+        self._now.write(entries, self._draw)
         if self._now.older:
             self._now.repeat(self._episodes.steps == 0)
-        return observation
+        return self.present
 
     def resume(self, state: Mapping[str, np.ndarray], rows: Any = ...) -> Any:
         """Observe states that have just been written.
@@ -129,7 +128,8 @@ class Observations:
 
     def _observe_some(self, mask: Any) -> Any:
         """The observations of a mask; those of others are meaningless."""
-        some = self._some.write(self._entries(), lambda image: self._draw(image, mask))
+        entries = self._episodes.observe() if self.layout.needs_entries else {}
+        some = self._some.write(entries, lambda image: self._draw(image, mask))
         self._some.repeat()
         return some
 
@@ -152,9 +152,6 @@ class Observations:
     def restore(self, observation: Any) -> None:
         """Set the current observation."""
         replace(self.present, ..., observation)
-
-    def _entries(self) -> Arrays:
-        return self._episodes.observe() if self.layout.needs_entries else {}
 
     def _draw(self, image: Image, mask: Any = None) -> Any:
         return self._cameras.show(image, self._episodes.shown_rewards(), mask)

@@ -270,7 +270,7 @@ class Single:
         In the published suite's order: the second half of the step begun before, n - 1 whole steps,
         the first half of the next one. RK4 has no halves.
         """
-        if _left_out(where):
+        if where is not None and not where:
             return
         if self._written:
             with quiet():

@@ -312,7 +312,8 @@ class Tabletop(Task):
         return self._drive(v.model).control(v)
 
     def substep(self, v: View) -> Arrays:
-        return self._drive(v.model).substep(v)
+        drives = self._drive(v.model)
+        return drives.substep(v) if drives.remembers_substeps else {}
 
     def compiled_law(self, model: Model) -> CompiledLaw | str:
         methods = type(self).control, type(self).substep
