@@ -54,8 +54,8 @@ class Env(GoalMethods, gymnasium.Env[Any, np.ndarray]):
         self.frame_stack = self._options.frame_stack
         self.task = task
         self.model: mujoco.MjModel = compile_model(task)
-        varying = self._options.varying(self.model)
-        simulation = Single(self.model, task.varies, varying)
+        draws = self._options.draws(self.model, 1)
+        simulation = Single(self.model, task.varies, None if draws is None else draws.varying)
         self.data: mujoco.MjData = simulation.data
         bound = BoundTask(task, simulation)
         self.cameras = Cameras(bound, self._options, allowed_cores())
@@ -64,7 +64,7 @@ class Env(GoalMethods, gymnasium.Env[Any, np.ndarray]):
             bound,
             lambda i: self.np_random,
             self.cameras.draw,
-            varying,
+            draws,
             max_episode_steps,
         )
         self.physics_timestep = float(self.model.opt.timestep)

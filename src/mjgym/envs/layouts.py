@@ -14,7 +14,7 @@ from mjgym.loop.goals import Goals
 from mjgym.observables import Image, Observable, Sensing, merge
 from mjgym.task import GoalTask
 from mjgym.util.suggestions import or_else
-from mjgym.variation.varying import Varying
+from mjgym.variation.draws import Draws
 
 
 def episodes_of(
@@ -22,7 +22,7 @@ def episodes_of(
     bound: BoundTask,
     generator: Generator,
     draw: Draw,
-    varying: Varying | None,
+    draws: Draws | None,
     max_steps: int | None,
 ) -> Episodes:
     """The episodes of an environment.
@@ -33,7 +33,7 @@ def episodes_of(
     return Episodes(
         bound,
         generator,
-        options.draws(varying, bound.simulation.n),
+        draws,
         goals=_goals(options, bound),
         sensing=_sensing(options, bound),
         draw=draw,

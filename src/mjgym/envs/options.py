@@ -107,13 +107,9 @@ class Options:
         """The images of an observation, checked against the model's cameras."""
         return pixels.parse(self.pixels, model) if "pixels" in self.observation else {}
 
-    def varying(self, model: mujoco.MjModel) -> Varying | None:
-        """The user's variations of a model; None if there are none."""
-        return None if self.vary is None else Varying(self.vary, model)
-
-    def draws(self, varying: Varying | None, n: int) -> Draws | None:
-        """The varied values of n simulations; None if nothing varies."""
-        return None if varying is None else Draws(varying, self.vary_every, n)
+    def draws(self, model: mujoco.MjModel, n: int) -> Draws | None:
+        """The user's variations of a model in n simulations; None if nothing varies."""
+        return None if self.vary is None else Draws(Varying(self.vary, model), self.vary_every, n)
 
 
 @dataclass(frozen=True)

@@ -87,7 +87,11 @@ class TensorVectorEnv(VectorEnv):
 
             def start(i: int, simulation: Any) -> None:
                 rng = np.random.default_rng(i)
-                simulation.restore_defaults(None if varying is None else varying.draw(rng, 0))
+                if varying is None:
+                    simulation.restore_defaults()
+                else:
+                    values = varying.draw(rng, 0)
+                    simulation.restore_defaults(lambda model: varying.write(model, values))
                 task.initialize(simulation.view, rng)
 
             sizes = measured(scratch(), start, substeps(task, model))

@@ -78,14 +78,14 @@ class VectorEnv(SubEnvironments):
         self._copy = self._own_options.copy
 
         self.model = compile_model(task)
-        varying = self._options.varying(self.model)
+        draws = self._options.draws(self.model, num_envs)
         self.threads = min(self._own_options.threads or allowed_cores(), num_envs)
-        simulations = self._simulate(varying)
+        simulations = self._simulate(None if draws is None else draws.varying)
         self._simulations = simulations
         bound = BoundTask(task, simulations)
         self.cameras = self._open_cameras(bound)
         self._episodes = episodes_of(
-            self._options, bound, self._rng, self.cameras.draw, varying, self.max_episode_steps
+            self._options, bound, self._rng, self.cameras.draw, draws, self.max_episode_steps
         )
         self._xp = self._episodes.view.xp
         self._infos = Infos(self._episodes)

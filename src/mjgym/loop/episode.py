@@ -189,11 +189,13 @@ class Episodes:
 
         def start(i: int, scratch: Scratch) -> None:
             self._seed_streams(i)
-            values = None if self._draws is None else self._draws.next(i, by_reset=by_reset)
-            scratch.restore_defaults(values)
+            if self._draws is None:
+                scratch.restore_defaults()
+            else:
+                self._draws.begin(i, scratch, by_reset=by_reset)
             self.task.initialize(scratch.view, self._generator(i))
             if self._draws is not None:  # physics in `initialize` runs without these forces
-                self._draws.apply({f: getattr(scratch.view, f) for f in self._draws.forces}, i)
+                self._draws.push(i, scratch)
 
         self.end(where)  # if a start raises, there is no half-begun episode to step
         self.simulation.reset(start, where)
@@ -294,31 +296,11 @@ class Episodes:
     def _write_before_step(self, action: Array, where: Array | None) -> None:
         """Write forces that are due, then the task's fields and memory."""
         if self._draws is not None and self._draws.redraws:
-            self._redraw_forces(self._draws, where)
+            time = self.view.by_row(self.steps) * self.task.control_timestep
+            going = np.ones(len(time), dtype=bool) if where is None else self.view.by_row(where)
+            self._draws.redraw(self.simulation, time, going)
         if "before_step" in self._defined:
             self._take_over(self.task.before_step(self.view, action), where)
-
-    def _redraw_forces(self, draws: Draws, where: Array | None) -> None:
-        n = self.simulation.n
-        going = np.ones(n, dtype=bool) if where is None else self.view.by_row(where)
-        rows = draws.redraw(self.view.by_row(self.steps) * self.task.control_timestep, going)
-        if not rows.size:
-            return
-        fields = {
-            name: np.array(self.view.by_row(getattr(self.view, name))) for name in draws.forces
-        }
-        for i in rows.tolist():
-            draws.apply({name: values[i] for name, values in fields.items()}, i)
-        changed = np.zeros(n, dtype=bool)
-        changed[rows] = True
-        shapes = {name: shape(getattr(self.view, name)) for name in fields}
-        self.simulation.write(
-            {
-                name: self.view.from_numpy(np.reshape(values, shapes[name]))
-                for name, values in fields.items()
-            },
-            self.view.from_numpy(np.reshape(changed, self.view.lead)),
-        )
 
     def refuse(self, diverged: Array) -> None:
         """End episodes that are no longer finite, and raise if `raises` is set.

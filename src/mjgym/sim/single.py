@@ -232,12 +232,12 @@ class Single:
         self.view = self.sample = SingleView(model, self.data)
         self._ctrl = self.view.ctrl
 
-    def restore_defaults(self, values: Mapping[str, np.ndarray] | None = None) -> None:
-        """Restore the model's defaults with values of the user's variations; computes nothing."""
+    def restore_defaults(self, vary: Callable[[mujoco.MjModel], None] | None = None) -> None:
+        """Restore the model's defaults, changed by a function of the model; computes nothing."""
         for name, value in self._defaults.items():
             set_field(self.model, name, value)
-        if values and self.varying is not None:
-            self.varying.write(self.model, values)
+        if vary is not None:
+            vary(self.model)
         mujoco.mj_resetData(self.model, self.data)  # reads mocap poses from the model
 
     def forward(self, *, contacts: bool = True) -> None:
