@@ -60,12 +60,7 @@ class Env(GoalMethods, gymnasium.Env[Any, np.ndarray]):
         bound = BoundTask(task, simulation)
         self.cameras = Cameras(bound, self._options, allowed_cores())
         self._episodes = episodes_of(
-            self._options,
-            bound,
-            lambda i: self.np_random,
-            self.cameras.draw,
-            draws,
-            max_episode_steps,
+            self._options, bound, draws, lambda i: self.np_random, self.cameras, max_episode_steps
         )
         self.physics_timestep = float(self.model.opt.timestep)
         self.control_timestep = self.physics_timestep * self._episodes.substeps

@@ -6,10 +6,11 @@ import numpy as np
 
 from mjgym.arrays import shape
 from mjgym.envs import pixels
+from mjgym.envs.camera import Cameras
 from mjgym.envs.options import Options
 from mjgym.envs.spaces import Layout
 from mjgym.loop.bound_task import BoundTask
-from mjgym.loop.episode import Draw, Episodes, Generator
+from mjgym.loop.episode import Episodes, Generator
 from mjgym.loop.goals import Goals
 from mjgym.observables import Image, Observable, Sensing, merge
 from mjgym.task import GoalTask
@@ -20,23 +21,19 @@ from mjgym.variation.draws import Draws
 def episodes_of(
     options: Options,
     bound: BoundTask,
-    generator: Generator,
-    draw: Draw,
     draws: Draws | None,
+    generator: Generator,
+    cameras: Cameras,
     max_steps: int | None,
 ) -> Episodes:
-    """The episodes of an environment.
-
-    Raises:
-        ValueError: an option does not fit the task; the message names it.
-    """
+    """The episodes of an environment; a ValueError names an option that does not fit the task."""
     return Episodes(
         bound,
         generator,
         draws,
         goals=_goals(options, bound),
         sensing=_sensing(options, bound),
-        draw=draw,
+        draw=cameras.draw,
         shows_reward=options.visualize_reward,
         max_steps=max_steps,
         raises=options.on_divergence == "raise",
@@ -44,11 +41,7 @@ def episodes_of(
 
 
 def _goals(options: Options, bound: BoundTask) -> Goals | None:
-    """The goals that an observation shows, or None.
-
-    Raises:
-        ValueError: the task has no goals, or hides an entry that does not exist.
-    """
+    """The goals that an observation shows, or None."""
     task = bound.task
     if options.observation != "goal":
         return None
@@ -68,11 +61,7 @@ def _goals(options: Options, bound: BoundTask) -> Goals | None:
 
 
 def _sensing(options: Options, bound: BoundTask) -> Sensing | None:
-    """Readings of the entries that have observables; None if there are none.
-
-    Raises:
-        ValueError: an observable does not fit; the message names the entry.
-    """
+    """Readings of the entries that have observables; None if there are none."""
     simulation, entries = bound.simulation, bound.sample_entries()
     observables = merge(entries, bound.task.observables, options.observables)
     for name, observable in observables.items():  # errors name the entry

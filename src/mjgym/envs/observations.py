@@ -89,15 +89,9 @@ class Observations:
         return {name: to_numpy(x)[rows].copy() for name, x in self._now.older.items()}
 
     def begin(self, where: Any = None) -> None:
-        """Begin episodes by the user's `reset`, and observe them.
+        """Begin the episodes of a mask, or all, by the user's `reset`, and observe them.
 
-        Starts with an observation that is not finite are drawn again a few times.
-
-        Args:
-            where: mask of the simulations; None for all.
-
-        Raises:
-            DivergenceError: an observation is still not finite.
+        Starts with an observation that is not finite are drawn again, before `refuse_starts`.
         """
         for _ in range(1 + self._episodes.redraws):
             self._episodes.reset(where)

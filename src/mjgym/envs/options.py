@@ -3,7 +3,7 @@
 import dataclasses
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar
 
 import mujoco
 from gymnasium.vector import AutoresetMode
@@ -119,9 +119,6 @@ class BatchOptions:
     Args:
         max_episode_steps: control steps after which an episode is truncated; None for no limit.
         autoreset_mode: "NextStep", "SameStep" or "Disabled", as Gymnasium defines them.
-
-    Raises:
-        ValueError: a value is unknown or out of range; the message names the argument.
     """
 
     max_episode_steps: int | None = None
@@ -192,10 +189,7 @@ def names(options: type[Options] | type[BatchOptions]) -> tuple[str, ...]:
     return tuple(field.name for field in dataclasses.fields(options))
 
 
-Batch = TypeVar("Batch", bound=BatchOptions)
-
-
-def divided(batch: type[Batch], arguments: Mapping[str, Any]) -> tuple[Batch, Options]:
+def divided(batch: type[BatchOptions], arguments: Mapping[str, Any]) -> tuple[Any, Options]:
     """The keyword arguments of a vector environment: those of its kind, and the shared ones."""
     own = names(batch)
     return (

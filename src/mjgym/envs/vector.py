@@ -67,7 +67,6 @@ class VectorEnv(SubEnvironments):
 
     def __init__(self, task: Task, num_envs: int = 1, **arguments: Any) -> None:
         whole_number("num_envs", num_envs)
-        self._own_options: Any
         self._own_options, self._options = divided(self.own_options, arguments)
         if self._options.render_mode == "human":
             raise ValueError('render_mode: "human" shows one environment; use "rgb_array"')
@@ -85,7 +84,7 @@ class VectorEnv(SubEnvironments):
         bound = BoundTask(task, simulations)
         self.cameras = self._open_cameras(bound)
         self._episodes = episodes_of(
-            self._options, bound, self._rng, self.cameras.draw, draws, self.max_episode_steps
+            self._options, bound, draws, self._rng, self.cameras, self.max_episode_steps
         )
         self._xp = self._episodes.view.xp
         self._infos = Infos(self._episodes)
@@ -365,23 +364,10 @@ class VectorEnv(SubEnvironments):
             return None
         return tuple(self.camera())
 
-    def camera(
-        self,
-        name: Any = None,
-        *,
-        ids: Ids = None,
-        **options: Any,
-    ) -> np.ndarray:
+    def camera(self, name: Any = None, *, ids: Ids = None, **options: Any) -> np.ndarray:
         """Images of the current states of some sub-environments, (len(ids), ...), at any time.
 
-        Args:
-            name: as in `Env.camera`.
-            ids: numbers of sub-environments; None for all.
-            **options: as in `Env.camera`.
-
-        Raises:
-            ValueError: the camera, kind or sub-environment is unknown, or a size is not positive.
-            RenderingError: OpenGL does not work; the message says what to install.
+        Other arguments, and errors, are those of `Env.camera`.
         """
         return np.stack(self.cameras.render(self.shots(name, ids=ids, **options)))
 

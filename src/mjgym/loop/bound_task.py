@@ -27,7 +27,7 @@ class BoundTask:
         defined: names of the hooks that the task overrides.
         has_goal: whether the task has a goal.
         reward_shape: shape lead, with a trailing axis of players if there are several.
-        forces_always: whether forces are computed with the physics of every control step.
+        forces_always: whether forces are computed in every control step.
         forces_sometimes: whether `current_forces` decides that by the state.
         law: the compiled law of control, or the reason why control runs on arrays.
 

@@ -91,9 +91,6 @@ class Episodes:
         raises: whether a divergence raises instead of truncating the episode.
 
     Attributes:
-        task: the task.
-        simulation: its simulation.
-        view: the simulation's arrays.
         substeps: physics steps per control step.
         steps: control steps of the current episodes, shape lead.
         started: whether there is an episode, shape lead.
@@ -206,7 +203,7 @@ class Episodes:
         self.success_once = self._where(where, False, self.success_once)
         self.rewards = self._where(where, self.view.xp.nan, self.rewards)
         if self.sensing is not None:
-            self._sense_anew(self._rows(where))
+            self._sense_anew(self.sensing, self._rows(where))
 
     def refuse_starts(self, bad: Array) -> NoReturn:
         """End a mask of episodes that cannot begin, because the observation is not finite.
@@ -267,12 +264,12 @@ class Episodes:
         return _step_of((terms, reward, terminated, truncated, success, diverged))
 
     def conclude(self, step: Step, bad: Array | None = None, where: Array | None = None) -> Step:
-        """Complete a step's result: cut off what is not finite, and latch success.
+        """Complete the result of `step`: cut off what is not finite, and latch success.
 
         Args:
-            step: result of `step`.
-            bad: mask of the simulations with an observation that is not finite; None if all are.
-            where: mask of the simulations that stepped; None for all.
+            step: the result.
+            bad: mask of observations that are not finite; None if all are finite.
+            where: as in `step`.
 
         Raises:
             DivergenceError: a simulation has diverged, and `raises` is set.
@@ -413,10 +410,9 @@ class Episodes:
 
     def _where(self, where: Array | None, new: Any, old: Array) -> Array:
         """New values for some simulations, in an array of leading shape lead."""
-        xp = self.view.xp
-        if where is None:
-            return xp.full_like(old, new)
-        return where_rows(where, new, old)
+        if where is not None:
+            return where_rows(where, new, old)
+        return self.view.xp.full_like(old, new)
 
     def _each(self, values: Any) -> Array:
         xp = self.view.xp
@@ -441,10 +437,8 @@ class Episodes:
         """Physics steps of the episodes so far, (n,)."""
         return np.reshape(self.view.to_numpy(self.steps) * self.substeps, self.simulation.n)
 
-    def _sense_anew(self, rows: np.ndarray) -> None:
-        assert self.sensing is not None
-        time = self._time()[rows]
-        self.sensing.restart(rows, time, self.view, self.entries, self._draw_image)
+    def _sense_anew(self, sensing: Sensing, rows: np.ndarray) -> None:
+        sensing.restart(rows, self._time()[rows], self.view, self.entries, self._draw_image)
 
     def _rows(self, where: Array | None) -> np.ndarray:
         n = self.simulation.n
@@ -498,11 +492,8 @@ class Episodes:
             self._draws.restore(state, rows)
         self.started = self._written(self.started, True, rows)
         self.rewards = self._written(self.rewards, np.nan, rows)
-        if self.sensing is not None:
-            self._restore_readings(state, rows)
-
-    def _restore_readings(self, state: Mapping[str, np.ndarray], rows: np.ndarray) -> None:
-        assert self.sensing is not None
+        if self.sensing is None:
+            return
         readings = {
             name.removeprefix(READINGS): values
             for name, values in state.items()
@@ -511,7 +502,7 @@ class Episodes:
         if readings:
             self.sensing.restore(readings, rows)
         else:
-            self._sense_anew(rows)
+            self._sense_anew(self.sensing, rows)
 
     def _written(self, old: Array, value: Any, rows: np.ndarray) -> Array:
         """An array of leading shape lead, with other values in some rows."""

@@ -177,7 +177,7 @@ def _step(
 ) -> None:
     mute()  # `quiet` without its object
     try:
-        if splits:
+        if splits:  # the published suite's order: the half of a step that was begun before, ...
             mujoco.mj_step2(model, data)
             if n > 1:
                 mujoco.mj_step(model, data, n - 1)
@@ -241,11 +241,9 @@ class Single:
         mujoco.mj_resetData(self.model, self.data)  # reads mocap poses from the model
 
     def forward(self, *, contacts: bool = True) -> None:
-        """Compute everything that depends on the state, with the actuators switched off."""
         _forward(self.model, self.data, ACTUATION_OFF if contacts else ACTUATION_OFF | CONTACTS_OFF)
 
     def reset(self, start: Callable[[int, "Single"], None], where: Array | None = None) -> None:
-        """Begin an episode with `start`, and compute everything that depends on it."""
         if _left_out(where):
             return
         start(0, self)
@@ -253,7 +251,6 @@ class Single:
         self._written = True  # a start is computed without actuators, and lacks their velocities
 
     def write(self, fields: Mapping[str, Array], where: Array | None = None) -> None:
-        """Overwrite fields of MjData; derived fields follow with the next step, as in a batch."""
         if _left_out(where):
             return
         for name, value in fields.items():
@@ -265,11 +262,6 @@ class Single:
     def step(
         self, control: Array, n: int, where: Array | None = None, *, forces: bool = False
     ) -> None:
-        """Set the controls and advance by n physics steps.
-
-        In the published suite's order: the second half of the step begun before, n - 1 whole steps,
-        the first half of the next one. RK4 has no halves.
-        """
         if where is not None and not where:
             return
         if self._written:
@@ -308,32 +300,27 @@ class Single:
         self._compiled.advance(control, memory, n, forces=forces)
 
     def for_each_shard(self, work: Callable[["Single", EllipsisType], None]) -> None:
-        """Apply a function that steps repeatedly to the one simulation."""
         work(self, ...)
 
     def update_forces(self, where: Array | None = None) -> None:
-        """Compute forces and accelerations of the current state."""
         if _left_out(where):
             return
         with quiet():
             mujoco.mj_forwardSkip(self.model, self.data, _VELOCITIES_DONE, False)
 
     def diverged(self) -> Array | None:
-        """True if the engine has met a state that is not finite and has reset itself, else None."""
         warnings = self._warnings
         if warnings.tobytes() == self._no_warnings or not warnings[DIVERGED].any():
             return None
         return np.True_
 
     def get_state(self, rows: np.ndarray = ONLY) -> dict[str, np.ndarray]:
-        """Copies of everything that the future and the current sensors depend on, (1, ...) each."""
         state = {name: np.array(getattr(self.data, name))[None] for name in self.state_fields}
         state["sensordata"] = self.data.sensordata[None].copy()
         state.update({n: np.array(episode_field(self.model, n))[None] for n in self.varies})
         return state
 
     def set_state(self, state: Mapping[str, np.ndarray], rows: np.ndarray = ONLY) -> None:
-        """Write entries of `get_state`, and compute everything that depends on them."""
         for name, (value,) in state.items():
             if name == "time":
                 self.data.time = float(value)
@@ -351,5 +338,4 @@ class Single:
             self.data.sensordata[...] = state["sensordata"][0]
 
     def rendered_state(self, rows: np.ndarray = ONLY) -> dict[str, np.ndarray]:
-        """The state and model fields that an image depends on."""
         return self.get_state()

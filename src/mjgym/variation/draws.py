@@ -50,10 +50,7 @@ class Draws:
     def begin(self, i: int, scratch: Scratch, *, by_reset: bool) -> None:
         """Draw the values of a simulation's next episode, and write them over the defaults.
 
-        Args:
-            i: index of the simulation.
-            scratch: in which the episode's start is written.
-            by_reset: whether `reset` starts the episode, rather than an autoreset.
+        `by_reset` is whether `reset` starts the episode, rather than an autoreset.
         """
         count = int(self._count[i])
         if count == 0 or self._every == "episode" or (self._every == "reset" and by_reset):
@@ -74,12 +71,12 @@ class Draws:
         return {key: values[i] for key, values in self.values.items()}
 
     def redraw(self, simulation: Simulation, time: np.ndarray, where: np.ndarray) -> None:
-        """Redraw the forces that are due, and write them into their simulations.
+        """Redraw and write the forces that are due.
 
         Args:
-            simulation: the simulations.
-            time: of the episodes, s, (n,).
-            where: simulations whose episode continues, bool (n,).
+            simulation: all simulations.
+            time: of their episodes, s, (n,).
+            where: those whose episode continues, bool (n,).
         """
         changed = np.zeros(len(time), dtype=bool)
         for key, every in self.varying.intervals.items():
