@@ -11,6 +11,7 @@ from registered import registered_task
 
 from mjgym import registry, rotations
 from mjgym.checks.array_libraries import CLOSE, failures
+from mjgym.loop.bound_task import BoundTask
 from mjgym.loop.episode import Episodes
 from mjgym.rewards import SIGMOIDS, tolerance
 from mjgym.sim import Batched, Single
@@ -40,7 +41,7 @@ def begun(task, n):
     model = compile_model(task)
     simulation = Single(model, task.varies) if n is None else Batched(model, n, 1, task.varies)
     rng = np.random.default_rng(0)
-    episodes = Episodes(task, simulation, lambda i: rng)
+    episodes = Episodes(BoundTask(task, simulation), lambda i: rng)
     episodes.reset()
     shape = (*simulation.view.lead, len(task.actions(model)))
     for _ in range(STEPS):
