@@ -53,7 +53,7 @@ class Env(GoalMethods, gymnasium.Env[Any, np.ndarray]):
         self.frame_stack = self._options.frame_stack
         self.task = task
         self.model: mujoco.MjModel = compile_model(task)
-        varying = self._options.varying(self.model)
+        varying = self._options.varying(self.model, task)
         simulation = Single(self.model, task.varies, varying)
         self.data: mujoco.MjData = simulation.data
         self._episodes = Episodes(

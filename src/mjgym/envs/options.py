@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import mujoco
 
@@ -11,6 +11,7 @@ from mjgym.envs.overlays import Overlay
 from mjgym.envs.spaces import DTYPES, MODES
 from mjgym.observables import Image
 from mjgym.observables.sensing import Given
+from mjgym.task import Task
 from mjgym.util.numbers import whole_number
 from mjgym.util.suggestions import or_else
 from mjgym.variation.draws import Draws
@@ -52,7 +53,8 @@ class Options:
         observables: how entries of the observation are read (`mjgym.Observable`), and additional
             entries (`mjgym.observe`), by name.
         vary: model fields that vary (distributions of `mjgym.variation`), by field and name, e.g.
-            "body_mass[torso]"; see `mjgym.variation.varying.Varying`.
+            "body_mass[torso]"; see `mjgym.variation.varying.Varying`. "published" for those of the
+            task's definition, `Task.published_variations`.
         vary_every: "episode" draws them for each episode, "reset" only for those that the user's
             `reset` starts, "never" once, for the first episode.
 
@@ -74,7 +76,7 @@ class Options:
     groups: Mapping[str, Any] | None = None
     visualize_reward: bool = False
     observables: Mapping[str, Given] | None = None
-    vary: Mapping[str, Any] | None = None
+    vary: Mapping[str, Any] | Literal["published"] | None = None
     vary_every: str = "episode"
 
     def __post_init__(self) -> None:
@@ -104,8 +106,16 @@ class Options:
         """The images of an observation, checked against the model's cameras."""
         return pixels.parse(self.pixels, model) if "pixels" in self.observation else {}
 
-    def varying(self, model: mujoco.MjModel) -> Varying | None:
-        """The user's variations of a model; None if there are none."""
+    def varying(self, model: mujoco.MjModel, task: Task) -> Varying | None:
+        """The user's variations of a task's model; None if there are none.
+
+        Raises:
+            ValueError: "published" is asked of a task that publishes none.
+        """
+        if self.vary == "published":
+            if not task.published_variations:
+                raise ValueError(f'vary: {type(task).__name__} has no "published" variations')
+            return Varying(task.published_variations, model)
         return None if self.vary is None else Varying(self.vary, model)
 
     def draws(self, varying: Varying | None, n: int) -> Draws | None:

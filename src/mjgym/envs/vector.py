@@ -94,7 +94,7 @@ class VectorEnv(SubEnvironments):
         self._copy = copy
 
         self.model = compile_model(task)
-        varying = self._options.varying(self.model)
+        varying = self._options.varying(self.model, task)
         self.threads = min(threads or allowed_cores(), num_envs)
         simulations = self._simulate(varying)
         self._simulations = simulations

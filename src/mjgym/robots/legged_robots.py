@@ -26,6 +26,7 @@ class LeggedRobot(Part):
         ankles: a site at the centre of each foot, or of its joint.
         soles: per foot, the geom or the body that treads on the ground.
         sole_kind: "geom", or "xbody" for bodies.
+        sole_geoms: pattern of the names of the geoms that tread on the ground.
         height: of the root in the usual pose, m.
         pose: the usual position of each joint, rad.
         standing, walking, running: tolerated deviations of each joint from the pose, rad.
@@ -38,6 +39,7 @@ class LeggedRobot(Part):
     ankles: tuple[str, ...] = ()
     soles: tuple[str, ...] = ()
     sole_kind: str = "geom"
+    sole_geoms: str = "*_foot*"
     height: float = 0.0
     pose: tuple[float, ...] = ()
     standing: tuple[float, ...] = ()

@@ -438,3 +438,49 @@ def test_starts_are_drawn_as_published(replayed):
     else:
         assert np.array_equal(bent, np.ones_like(bent))
     envs.close()
+
+
+# Randomization, which is off by default.
+
+
+def test_published_variations_are_drawn(replayed):
+    task, model = replayed.task, replayed.model
+    envs = VectorEnv(task, num_envs=200, vary="published")
+    _, info = envs.reset(seed=0)
+    low, high = {"go1": (0.9, 1.1), "g1": (0.5, 2.0)}[task.robot]
+    factors = {
+        "dof_frictionloss": (model.dof_frictionloss[6:], low, high),
+        "dof_armature": (model.dof_armature[6:], 1.0, 1.05),
+    }
+    for name, (nominal, low, high) in factors.items():
+        drawn = info[f"variation/{name}"][:, 6:] / nominal
+        margin = 0.01 * (high - low)
+        assert low <= drawn.min() < low + margin
+        assert high - margin < drawn.max() <= high + 1e-12
+    mass = info[f"variation/body_mass[{task.body.trunk}]"] / model.body(task.body.trunk).mass
+    assert 0.9 - 1 / 5 < mass.min() < mass.max() < 1.1 + 1 / 5
+    assert np.ptp(mass) > 0.2
+    friction = info[
+        {"go1": "variation/geom_friction[floor, 0]",
+         "g1": "variation/pair_friction[*_foot_floor, :2]"}[task.robot]
+    ]  # fmt: skip
+    assert 0.4 <= friction.min() < 0.42
+    assert 0.98 < friction.max() <= 1.0
+    envs.close()
+
+
+def test_noise_is_the_published_one(replayed):
+    made = TASKS[replayed.task.robot]
+    noisy = VectorEnv(made(noise=True), num_envs=200, observation="dict")
+    plain = VectorEnv(made(), num_envs=200, observation="dict")
+    seen, true = noisy.reset(seed=0)[0], plain.reset(seed=0)[0]
+    scales = replayed.record.meta["config"]["noise_config"]["scales"]
+    largest = {("local_linvel" if name == "linvel" else name): x for name, x in scales.items()}
+    for name, values in true.items():
+        error = np.abs(seen[name] - values).max()
+        if name in largest:
+            assert 0.95 * largest[name] < error <= 1.001 * largest[name], name
+        else:
+            assert error == 0, name
+    noisy.close()
+    plain.close()

@@ -11,6 +11,7 @@ from legged_records import Errors, Placed, model_facts, record
 from mjgym.envs.env import Env
 from mjgym.envs.vector import VectorEnv
 from mjgym.task import registrations
+from mjgym.tasks.dmc.pendulum import Pendulum
 from mjgym.tasks.legged import velocity
 from mjgym.tasks.legged.velocity import COLUMNS, COMMANDS, HELD, TERMS, Velocity
 
@@ -407,3 +408,96 @@ def test_a_command_needs_three_numbers():
 def test_an_unknown_robot_names_the_nearest():
     with pytest.raises(ValueError, match=r"robot: no 'g2'.*g1"):
         Env(Velocity(robot="g2"))
+
+
+# Events, which are off by default.
+
+
+def test_pushes_change_the_velocity_of_the_root_in_world_axes():
+    env = Env(published("go1", pushes=True), observation="dict", dtype="float64")
+    env.reset(seed=0)
+    state = env.get_state()
+    first = COMMANDS * COLUMNS
+    shove = np.array([0.4, -0.3, 0.2, 0.1, -0.2, 0.5])
+    state["userdata"][first : first + 14] = [0.5, *shove, 1.5, *shove]
+    turned = np.array([np.cos(np.pi / 4), 0.0, 0.0, np.sin(np.pi / 4)])  # a quarter to the left
+    state["qpos"][3:7] = turned
+    env.set_state({**state, "memory.push_left": np.array(0.0)})
+    before = env.data.qvel[:6].copy()
+    entries = env.task.before_step(env.view, np.zeros(12))
+    change = entries["qvel"][:6] - before
+    assert np.allclose(change[:3], shove[:3])
+    assert np.allclose(change[3:], [shove[4], -shove[3], shove[5]])  # in the root's axes
+    assert np.array_equal(entries["qvel"][6:], env.data.qvel[6:])
+    assert entries["push_number"] == 1
+    assert entries["push_left"] == 1.5 - 0.02
+    env.set_state({**state, "memory.push_left": np.array(0.1)})
+    entries = env.task.before_step(env.view, np.zeros(12))
+    assert np.array_equal(entries["qvel"], env.data.qvel)
+    assert entries["push_number"] == 0
+
+
+def test_pushes_are_drawn_as_published():
+    envs = VectorEnv(published("g1", pushes=True), num_envs=100)
+    envs.reset(seed=0)
+    rows = envs.get_state()["userdata"][:, COMMANDS * COLUMNS :].reshape(-1, 7)
+    assert len(rows) == 2000
+    assert 1 <= rows[:, 0].min() < 1.02
+    assert 2.98 < rows[:, 0].max() <= 3
+    for column, largest in enumerate((0.5, 0.5, 0.4, 0.52, 0.52, 0.78), start=1):
+        assert 0.99 * largest < np.abs(rows[:, column]).max() <= largest
+        assert abs(rows[:, column].mean()) < 0.05 * largest
+    envs.close()
+
+
+def test_pushes_come_every_one_to_three_seconds():
+    env = Env(published("go1", pushes=True), observation="dict", dtype="float64")
+    env.reset(seed=0)
+    for _ in range(300):
+        env.step(np.zeros(12))
+    assert 2 <= env.get_state()["memory.push_number"] <= 6
+
+
+def test_published_variations_are_those_of_the_settings(replayed):
+    """Of the centre of mass and of friction; mjlab draws them once for each environment."""
+    task, model = replayed.task, replayed.model
+    envs = VectorEnv(task, num_envs=300, vary="published", vary_every="never")
+    _, info = envs.reset(seed=0)
+    trunk = model.body(task.body.trunk)
+    for axis, largest in enumerate((0.025, 0.025, 0.03)):
+        shift = info[f"variation/body_ipos[{task.body.trunk}, {axis}]"] - trunk.ipos[axis]
+        assert 0.98 * largest < np.abs(shift).max() <= largest
+    sliding = info["variation/geom_friction[*_foot*, 0]"]
+    assert sliding.shape == (300, 4 if task.robot == "go1" else 14)
+    assert not np.ptp(sliding, axis=1).any()  # the same for all feet
+    high = 1.5 if task.robot == "go1" else 1.2
+    assert 0.3 <= sliding.min() < 0.32
+    assert high - 0.02 < sliding.max() <= high
+    if task.robot == "go1":
+        for column, low, high in ((1, 1e-4, 2e-2), (2, 1e-5, 5e-3)):
+            drawn = info[f"variation/geom_friction[*_foot*, {column}]"]
+            assert low <= drawn.min() < 1.1 * low
+            assert 0.9 * high < drawn.max() <= high
+            assert np.median(drawn) == pytest.approx(np.sqrt(low * high), rel=0.5)
+    envs.close()
+
+
+def test_noise_is_the_published_one(replayed):
+    noisy = VectorEnv(published(replayed.task.robot, noise=True), num_envs=200, observation="dict")
+    plain = VectorEnv(published(replayed.task.robot), num_envs=200, observation="dict")
+    seen, true = noisy.reset(seed=0)[0], plain.reset(seed=0)[0]
+    largest = {"base_lin_vel": 0.5, "base_ang_vel": 0.2, "projected_gravity": 0.05,
+               "joint_pos": 0.01, "joint_vel": 1.5}  # fmt: skip
+    for name, values in true.items():
+        error = np.abs(seen[name] - values).max()
+        if name in largest:
+            assert 0.95 * largest[name] < error <= 1.001 * largest[name], name
+        else:
+            assert error == 0, name
+    noisy.close()
+    plain.close()
+
+
+def test_published_variations_are_refused_where_there_are_none():
+    with pytest.raises(ValueError, match=r'vary: Pendulum has no "published" variations'):
+        Env(Pendulum(), vary="published")

@@ -3,6 +3,7 @@
 Zakka et al., "MuJoCo Playground", 2025.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from math import pi
 from typing import Any, ClassVar
@@ -11,12 +12,14 @@ import numpy as np
 
 from mjgym.arrays import Array, columns, total
 from mjgym.mjcf import Spec, add
+from mjgym.robots.legged_robots import LeggedRobot
 from mjgym.rotations import norm, squared_norm
 from mjgym.sim.single import SingleView
 from mjgym.sim.views import View
 from mjgym.task import Arrays, Signal, register
 from mjgym.tasks.legged.joystick import Joystick
 from mjgym.tasks.legged.scene import FLOOR, ROOT, drawn_row, leave_contacts
+from mjgym.variation import Uniform, factor, shared
 
 # Servos: stiffness (N m/rad) and damping (N m s/rad) of all joints but those with these names.
 STIFFNESS, DAMPING, FRICTION_LOSS = 75.0, 2.0, 0.1
@@ -79,7 +82,7 @@ class HumanoidJoystick(Joystick):
     torques, contacts, and velocities and times in the air of the feet.
     """
 
-    robot: str = "g1"
+    robot: str | LeggedRobot = "g1"  # with the joints and links of G1
     physics_timestep: float = 0.002  # s
     tracking_lin_vel: float = 1.0  # weight, as all that follow
     tracking_ang_vel: float = 0.75
@@ -135,8 +138,8 @@ class HumanoidJoystick(Joystick):
                     conaffinity=0, condim=1, mass=0, group=3, **shape,
                 )  # fmt: skip
             add(
-                spec, "pair", geomname1=FLOOR, geomname2=f"{side}_foot", condim=3,
-                friction=SOLE_FRICTION,
+                spec, "pair", name=f"{side}_foot_floor", geomname1=FLOOR,
+                geomname2=f"{side}_foot", condim=3, friction=SOLE_FRICTION,
             )  # fmt: skip
             add(spec, "pair", geomname1=f"{side}_thigh", geomname2=f"{side}_hand", condim=1)
             self.watch_touch(spec, f"{side}_hand_thigh", f"{side}_hand", f"{side}_thigh")
@@ -153,6 +156,15 @@ class HumanoidJoystick(Joystick):
         for name in self.body.joints:
             gains = next((g for part, g in SOFTER.items() if part in name), (STIFFNESS, DAMPING))
             self.servo(spec, name, *gains, FRICTION_LOSS)
+
+    @property
+    def published_variations(self) -> Mapping[str, Any]:
+        """Friction, rotor inertias and masses."""
+        return {
+            **super().published_variations,
+            "dof_frictionloss": factor(Uniform(0.5, 2.0)),
+            "pair_friction[*_foot_floor, :2]": shared(Uniform(0.4, 1.0)),
+        }
 
     @property
     def vectors(self) -> tuple[tuple[str, str, str], ...]:

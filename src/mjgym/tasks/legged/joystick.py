@@ -4,7 +4,7 @@ Zakka et al., "MuJoCo Playground", 2025.
 """
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -19,6 +19,7 @@ from mjgym.sim.views import View
 from mjgym.task import Arrays, Signal
 from mjgym.task.signals import vector_names
 from mjgym.tasks.legged.scene import FLOOR, ROOT, LeggedTask, servo_actions
+from mjgym.variation import Uniform, factor
 
 SCALE = 0.5  # rad, offset of a target per unit of action
 LARGEST_ACTION = 1.0  # bound of the action space; nothing is clipped to it
@@ -26,6 +27,14 @@ START_SPEED = 0.5  # m/s and rad/s, largest of the root at the start, each way
 TRACKING = 0.25  # (m/s)^2 and (rad/s)^2, scale of tracking errors
 ASKED = 0.01  # length of a command above which the robot is asked to move
 EXPLICIT_DAMPING = 1 << 15  # the engine's flag mjDSBL_EULERDAMP
+NOISE = {
+    "local_linvel": 0.1,  # m/s, largest error, as all that follow
+    "gyro": 0.2,  # rad/s
+    "gravity": 0.05,
+    "joint_pos": 0.03,  # rad
+    "joint_vel": 1.5,  # rad/s
+}
+HEAVIER = 1.0  # kg, largest change of the trunk's mass
 TOUCH = (1, 1, 1)  # contact sensor: whether two geoms touch
 
 
@@ -39,6 +48,7 @@ class Joystick(LeggedTask):
 
     privileged: bool = False  # observes what only a simulation knows, for a critic
 
+    largest_noise: ClassVar[Mapping[str, float]] = NOISE
     solver_iterations: ClassVar[tuple[int, int]]  # of the solver and of its line search
     highest_step: ClassVar[float]  # m, wanted height of a swinging foot
     shortest_swing: ClassVar[float]  # s, from which swings are rewarded
@@ -71,6 +81,17 @@ class Joystick(LeggedTask):
         self._add_sensors(spec)
         spec.nuserdata = self.drawn
         return spec
+
+    @property
+    def published_variations(self) -> Mapping[str, Any]:
+        """Rotor inertias and masses."""
+        trunk = self.body.trunk
+        mass = float(self.body.model().body(trunk).mass)
+        return {
+            "dof_armature": factor(Uniform(1.0, 1.05)),
+            "body_mass": factor(Uniform(0.9, 1.1)),
+            f"body_mass[{trunk}]": mass * Uniform(0.9, 1.1) + Uniform(-HEAVIER, HEAVIER),
+        }
 
     def change_contacts(self, spec: Spec) -> None:
         """Replace the robot's contact shapes by those of the definition."""

@@ -3,6 +3,7 @@
 Zakka et al., "MuJoCo Playground", 2025.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -16,6 +17,7 @@ from mjgym.sim.views import View
 from mjgym.task import Arrays, register
 from mjgym.tasks.legged.joystick import Joystick
 from mjgym.tasks.legged.scene import FLOOR, ROOT, drawn_row, leave_contacts
+from mjgym.variation import Uniform, factor, offset
 
 STIFFNESS, DAMPING, ROTOR = 35.0, 0.5, 0.005  # N m/rad, N m s/rad, kg m^2
 FRICTION_LOSS = (0.3, 0.3, 1.0)  # N m, of a leg's joints
@@ -30,6 +32,8 @@ HOLD = 5.0  # s, mean time until commands change
 COMMANDS = 32  # drawn per episode; a longer one repeats them
 STEPS, DRAWN, WANTED, CHANGED = slice(1), slice(1, 4), slice(4, 7), slice(7, 10)  # of a change
 COLUMNS = 10
+
+SHIFT = 0.05  # m, largest of the trunk's centre of mass each way
 
 LIKENESS = (1.0, 1.0, 0.1)  # weight of the deviation of each joint of a leg
 SOFT_LIMIT = 0.95  # of each limit
@@ -95,6 +99,16 @@ class QuadrupedJoystick(Joystick):
             actuator = self.servo(spec, name, STIFFNESS, DAMPING, FRICTION_LOSS[i % 3])
             assign(actuator, forcelimited=True, forcerange=joint.actfrcrange)
             assign(joint, armature=ROTOR, actfrclimited=False)
+
+    @property
+    def published_variations(self) -> Mapping[str, Any]:
+        """Friction, rotor inertias, masses, and the trunk's centre of mass."""
+        return {
+            **super().published_variations,
+            "dof_frictionloss": factor(Uniform(0.9, 1.1)),
+            f"geom_friction[{FLOOR}, 0]": Uniform(0.4, 1.0),
+            f"body_ipos[{self.body.trunk}]": offset(Uniform(-SHIFT, SHIFT)),
+        }
 
     @property
     def vectors(self) -> tuple[tuple[str, str, str], ...]:

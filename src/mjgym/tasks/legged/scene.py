@@ -1,20 +1,22 @@
 """Base class of the family's tasks: a robot on a floor, its start and its servos."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from mjgym.actions import Action
 from mjgym.arrays import Array, reshaped
 from mjgym.mjcf import Spec, add, remove
+from mjgym.observables import Observable
 from mjgym.robots.legged_robots import LeggedRobot, legged_robots
 from mjgym.rotations import about_z
 from mjgym.sim.single import SingleView
 from mjgym.sim.views import View
 from mjgym.task import Signal, Task
 from mjgym.task.viewpoint import Viewpoint
+from mjgym.variation import Uniform, noises
 
 SPREAD = 0.5  # m, largest offset of the start each way
 YAW = 3.14  # rad, largest turn of the start each way
@@ -32,6 +34,9 @@ class LeggedTask(Task):
     time_limit: float = 20.0  # s
     control_timestep: float = 0.02  # s
     physics_timestep: float = 0.005  # s
+    noise: bool = False  # in the observation
+
+    largest_noise: ClassVar[Mapping[str, float]] = {}  # of entries, in their units
 
     @property
     def body(self) -> LeggedRobot:
@@ -41,7 +46,18 @@ class LeggedTask(Task):
     @property
     def viewpoint(self) -> Viewpoint:
         """From the front, at the side; the robot stays in view."""
-        return Viewpoint(azimuth=140.0, elevation=-15.0, distance=0.6, bodies=(self.body.root,))
+        distance = 0.6 + 1.8 * self.body.height
+        return Viewpoint(
+            azimuth=140.0, elevation=-15.0, distance=distance, bodies=(self.body.root,)
+        )
+
+    @property
+    def observables(self) -> Mapping[str, Observable]:
+        largest = self.largest_noise if self.noise else {}
+        return {
+            name: Observable(noise=noises.additive(Uniform(-size, size)))
+            for name, size in largest.items()
+        }
 
     @property
     def physics_steps(self) -> int:
@@ -52,6 +68,10 @@ class LeggedTask(Task):
         spec = self.body.model()
         spec.option.timestep = self.physics_timestep
         add_floor(spec)
+        add(
+            spec.body(self.body.root), "light", name="lamp", mode="track", pos=(0.8, -0.8, 3),
+            dir=(-0.25, 0.25, -1), diffuse=(0.7, 0.7, 0.7), castshadow=True,
+        )  # fmt: skip
         return spec
 
     def watch(self, spec: Spec, name: str, **attributes: Any) -> None:
@@ -88,7 +108,9 @@ class LeggedTask(Task):
 
 
 def add_floor(spec: Spec) -> None:
-    """Add an endless floor, a sky and a lamp."""
+    """Add an endless floor and a sky."""
+    spec.visual.headlight.ambient, spec.visual.headlight.diffuse = (0.3,) * 3, (0.5,) * 3
+    spec.visual.rgba.haze = (0.36, 0.47, 0.6, 1.0)
     add(
         spec, "texture", name="sky", type="skybox", builtin="gradient", width=256, height=1536,
         rgb1=(0.62, 0.74, 0.86), rgb2=(0.2, 0.3, 0.42),
@@ -104,10 +126,6 @@ def add_floor(spec: Spec) -> None:
     add(
         spec.worldbody, "geom", name=FLOOR, type="plane", size=(0, 0, 0.01), condim=3,
         material="tiles",
-    )  # fmt: skip
-    add(
-        spec.worldbody, "light", name="lamp", type="directional", pos=(0, 0, 4),
-        dir=(-0.3, 0.4, -1), diffuse=(0.6, 0.6, 0.6), castshadow=True,
     )  # fmt: skip
 
 

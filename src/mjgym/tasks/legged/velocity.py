@@ -5,10 +5,10 @@ Robot Learning", 2026, arXiv:2601.22074.
 """
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from math import cos, pi, radians
-from typing import Any, NamedTuple
+from math import cos, log10, pi, radians
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -16,12 +16,13 @@ from mjgym.actions import Action, Model
 from mjgym.arrays import Array, alongside, total
 from mjgym.mjcf import Spec, add, assign
 from mjgym.robots.legged_robots import LeggedRobot
-from mjgym.rotations import XX, YX, Z_ROW, norm, squared_norm
+from mjgym.rotations import XX, YX, Z_ROW, norm, squared_norm, to_local
 from mjgym.sim.single import SingleView
 from mjgym.sim.views import View
 from mjgym.task import Arrays, Signal, register
 from mjgym.task.signals import vector_names
 from mjgym.tasks.legged.scene import COUNT, FLOOR, FORCE, ROOT, LeggedTask, drawn_row, servo_actions
+from mjgym.variation import Uniform, offset, shared
 
 # Servos: critically damped twice over, at this frequency, for the rotor alone.
 FREQUENCY = 20 * pi  # rad/s
@@ -40,6 +41,24 @@ SLOWEST_FORWARD = 0.3  # m/s, of commands straight ahead
 STIFFNESS = 0.5  # 1/s, turning rate per error of the heading
 VX, VY, WZ, TARGET, HEADS, STANDS, HELD = range(7)  # columns of the drawn commands
 COLUMNS = 7
+
+# Events, all off by default: errors of encoders, pushes, noise, and what `vary` draws.
+PUSHES = 20  # drawn per episode; a longer one repeats them
+PUSH_HOLD = (1.0, 3.0)  # s, from one to the next
+SHOVES = (0.5, 0.5, 0.4, 0.52, 0.52, 0.78)  # m/s and rad/s, largest change of the root's velocity
+SHIFT = (0.025, 0.025, 0.03)  # m, largest of the trunk's centre of mass along x, y, z
+# Friction of the feet: sliding, and for soles of one geom torsional and rolling (m).
+FRICTIONS = {
+    "geom": (Uniform(0.3, 1.5), 10 ** Uniform(-4, log10(2e-2)), 10 ** Uniform(-5, log10(5e-3))),
+    "xbody": (Uniform(0.3, 1.2),),
+}
+NOISE = {
+    "base_lin_vel": 0.5,  # m/s, largest error, as all that follow
+    "base_ang_vel": 0.2,  # rad/s
+    "projected_gravity": 0.05,
+    "joint_pos": 0.01,  # rad
+    "joint_vel": 1.5,  # rad/s
+}
 
 # Rewards.
 LINEAR, ANGULAR = 0.25, 0.5  # (m/s)^2, (rad/s)^2, scales of tracking errors
@@ -134,7 +153,8 @@ class Velocity(LeggedTask):
     """
 
     privileged: bool = False  # observes what only a simulation knows, for a critic
-    encoder_bias: float = 0.0  # rad, largest error of the joints' encoders in an episode
+    encoder_bias: float = 0.0  # rad, largest error of the joints' encoders; 0.015 is published
+    pushes: bool = False  # changes of the root's velocity, every 1 to 3 s
     lin_vel_x: tuple[float, float] = (-1.0, 1.0)  # m/s, range of commands forward
     lin_vel_y: tuple[float, float] = (-1.0, 1.0)  # m/s, to the left
     ang_vel_z: tuple[float, float] = (-0.5, 0.5)  # rad/s, about the vertical
@@ -153,6 +173,8 @@ class Velocity(LeggedTask):
     soft_landing: float = -1e-5
     self_collisions: float = 0.0
 
+    largest_noise: ClassVar[Mapping[str, float]] = NOISE
+
     def model(self) -> Spec:
         spec, robot = super().model(), self.body
         assign(spec.option, integrator="implicitfast", iterations=10, ls_iterations=20)
@@ -167,7 +189,7 @@ class Velocity(LeggedTask):
                 forcerange=(-limit, limit),
             )  # fmt: skip
         self._add_sensors(spec)
-        spec.nuserdata = COMMANDS * COLUMNS + self._biased
+        spec.nuserdata = sum(self._drawn_sizes)
         return spec
 
     def _add_sensors(self, spec: Spec) -> None:
@@ -202,8 +224,24 @@ class Velocity(LeggedTask):
             )  # fmt: skip
 
     @property
-    def _biased(self) -> int:
-        return len(self.body.pose) if self.encoder_bias else 0
+    def _drawn_sizes(self) -> tuple[int, int, int]:
+        """Numbers that an episode draws for commands, pushes and encoders, in their order."""
+        pushes = PUSHES * (1 + len(SHOVES)) if self.pushes else 0
+        return COMMANDS * COLUMNS, pushes, len(self.body.pose) if self.encoder_bias else 0
+
+    @property
+    def published_variations(self) -> Mapping[str, Any]:
+        """The trunk's centre of mass and the friction of the feet, the same for all feet."""
+        robot = self.body
+        shifts = {
+            f"body_ipos[{robot.trunk}, {axis}]": offset(Uniform(-largest, largest))
+            for axis, largest in enumerate(SHIFT)
+        }
+        friction = {
+            f"geom_friction[{robot.sole_geoms}, {column}]": shared(drawn)
+            for column, drawn in enumerate(FRICTIONS[robot.sole_kind])
+        }
+        return {**shifts, **friction}
 
     # Actions.
 
@@ -215,23 +253,51 @@ class Velocity(LeggedTask):
         return self._rest(v) + scale * action - self._bias(v)
 
     def before_step(self, v: View, action: Array) -> Arrays:
-        return {"action": action, "last_action": v.memory["action"]}
+        acted = {"action": action, "last_action": v.memory["action"]}
+        return {**acted, **self._push(v)} if self.pushes else acted
+
+    def _push(self, v: View) -> Arrays:
+        """Push those robots that are due: world axes for both velocities."""
+        m, xp = v.memory, v.xp
+        due = m["push_left"] <= 0
+        row = self._drawn_push(v, m["push_number"])
+        shove = xp.where(due[..., None], row[..., 1:], 0.0)
+        turn = to_local(v.body(self.body.root).xmat, shove[..., 3:])  # as qvel has it
+        moved = v.qvel[..., : ROOT - 1] + xp.concat([shove[..., :3], turn], axis=-1)
+        number = xp.where(due, m["push_number"] + 1, m["push_number"])
+        left = xp.where(due, self._drawn_push(v, number)[..., 0], m["push_left"])
+        return {
+            "qvel": xp.concat([moved, v.qvel[..., ROOT - 1 :]], axis=-1),
+            "push_number": number,
+            "push_left": left - self.control_timestep,
+        }
+
+    def _drawn_push(self, v: View, number: Array) -> Array:
+        """Time until a push (s) and its change of velocity, (..., 7)."""
+        first, count, _ = self._drawn_sizes
+        return drawn_row(v, v.userdata[..., first : first + count], 1 + len(SHOVES), number)
 
     def _rest(self, v: View) -> Array:
         return v.from_numpy(np.array(self.body.pose))
 
     def _bias(self, v: View) -> Array:
-        return v.userdata[..., COMMANDS * COLUMNS :] if self.encoder_bias else 0.0
+        return v.userdata[..., -len(self.body.pose) :] if self.encoder_bias else 0.0
 
     # Start, commands.
 
     def initialize(self, v: SingleView, rng: Any) -> None:
         super().initialize(v, rng)
         v.qpos[2] += rng.uniform(*DROP)
-        v.userdata[: COMMANDS * COLUMNS] = self._draw_commands(rng).ravel()
-        if self.encoder_bias:
-            biases = rng.uniform(-self.encoder_bias, self.encoder_bias, self._biased)
-            v.userdata[COMMANDS * COLUMNS :] = biases
+        commands, pushes, biases = self._drawn_sizes
+        v.userdata[:commands] = self._draw_commands(rng).ravel()
+        if pushes:
+            waits, largest = rng.uniform(*PUSH_HOLD, (PUSHES, 1)), np.array(SHOVES)
+            shoves = rng.uniform(-largest, largest, (PUSHES, largest.size))
+            drawn = np.concatenate([waits, shoves], axis=1)
+            v.userdata[commands : commands + pushes] = drawn.ravel()
+        if biases:
+            largest_bias = self.encoder_bias
+            v.userdata[-biases:] = rng.uniform(-largest_bias, largest_bias, biases)
 
     def _draw_commands(self, rng: Any) -> np.ndarray:
         drawn = np.zeros((COMMANDS, COLUMNS))
@@ -269,7 +335,12 @@ class Velocity(LeggedTask):
         still = xp.zeros((*v.lead, joints), dtype=xp.float64)
         number = xp.zeros(v.lead, dtype=xp.float64)
         drawn = self._drawn(v, number)
+        pushes = {}
+        if self.pushes:
+            wait = self._drawn_push(v, number)[..., 0]
+            pushes = {"push_number": number, "push_left": wait}  # s, until the next one
         return {
+            **pushes,
             "action": still,
             "last_action": still,
             "number": number,  # of the command
