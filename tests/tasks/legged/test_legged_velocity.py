@@ -332,6 +332,44 @@ def test_a_control_step_leads_where_the_recorded_one_does(robot, close, velociti
     assert errors["qvel"] < velocities
 
 
+@pytest.mark.parametrize(("robot", "close"), [("go1", 1e-5), ("g1", 1e-4)])
+def test_an_environment_goes_through_the_recorded_steps(robot, close):
+    """All at once, single and batched: physics, readings, rewards, ends, memory."""
+    placed = Replayed(robot, encoder_bias=0.015)
+    env, z, errors = placed.env, placed.record, Errors()
+    envs = VectorEnv(placed.task, num_envs=2, observation="dict", dtype="float64")
+    envs.reset(seed=0)
+    for t, i in z.rows():
+        memory = {
+            "action": z["rew/prev_action"][t, i],
+            "heights": z["rew/heights"][t, i],
+            "peaks": z["rew/peak_heights"][t, i],
+            **{name: z[f"mem/{key(name)}"][t, i] for name in TIMES},
+            **placed.commanded(t, i),
+        }
+        userdata = placed.data.userdata.copy()
+        userdata[COMMANDS * COLUMNS :] = bias_of(z, i)
+        state = {name: z[f"pre/{name}"][t, i] for name in ("qpos", "qvel", "qacc_warmstart")}
+        state |= {f"memory.{name}": np.asarray(x, dtype=float) for name, x in memory.items()}
+        state["userdata"] = userdata
+        env.set_state(state)
+        observation, reward, terminated, _, info = env.step(z["action"][t, i])
+        envs.set_state({name: np.stack([x, x]) for name, x in state.items()})
+        observations, rewards, *_ = envs.step(np.stack([z["action"][t, i]] * 2))
+        assert rewards.tolist() == [reward, reward]
+        assert all(np.array_equal(observations[name][1], x) for name, x in observation.items())
+        assert terminated == z["terminated"][t, i]
+        errors.note("reward", reward, z["reward"][t, i])
+        for name in placed.task.terms(env.view):
+            ours = z.meta["weights"][name] * info[f"terms/{name}"]
+            errors.note(name, ours / 100, z[f"terms/{name}"][t, i] / 100)
+        if not ended(z, t, i):
+            ours = np.concatenate([np.ravel(x) for x in observation.values()])
+            errors.note("observation", ours / 100, z["obs/actor"][t + 1, i] / 100)
+    assert errors.beyond(close) == {}
+    envs.close()
+
+
 # Commands.
 
 

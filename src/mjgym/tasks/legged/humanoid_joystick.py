@@ -232,7 +232,7 @@ class HumanoidJoystick(Joystick):
 
     def terms(self, v: View) -> Arrays:
         xp, m, seen = v.xp, v.memory, self.readings(v)
-        away = v.qpos[..., ROOT:] - self._rest(v)
+        away = v.qpos[..., ROOT:] - self.at_rest(v)
         pelvis, command = seen["global_linvel"], m["command"]
         speed = norm(pelvis[..., :2])
         turning = abs(seen["global_angvel"][..., 2])
@@ -261,7 +261,7 @@ class HumanoidJoystick(Joystick):
             "joint_deviation_hip": total(abs(columns(away, self._numbers(HIPS)))) * times,
             "pose": total(away**2),
         }
-        return self.with_weight(terms)
+        return self.weighted(terms)
 
     def _numbers(self, joints: tuple[str, ...]) -> list[int]:
         return [self.body.joints.index(joint) for joint in joints]

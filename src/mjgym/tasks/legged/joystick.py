@@ -55,11 +55,6 @@ class Joystick(LeggedTask):
     drawn: ClassVar[int]  # numbers drawn per episode
 
     @property
-    def rest(self) -> tuple[float, ...]:
-        """The usual pose, rad."""
-        return self.body.pose
-
-    @property
     def height(self) -> float:
         """Height of the root at the start, m."""
         return self.body.height
@@ -161,16 +156,13 @@ class Joystick(LeggedTask):
         return servo_actions(self.body, scales, LARGEST_ACTION)
 
     def control(self, v: View, action: Array) -> Array:
-        return self._rest(v) + SCALE * action
-
-    def _rest(self, v: View) -> Array:
-        return v.from_numpy(np.array(self.rest))
+        return self.at_rest(v) + SCALE * action
 
     # Start and memory.
 
     def initialize(self, v: SingleView, rng: Any) -> None:
         super().initialize(v, rng)
-        v.qpos[2], v.qpos[ROOT:] = self.height, np.array(self.rest)
+        v.qpos[2] = self.height
         v.qvel[: ROOT - 1] = rng.uniform(-START_SPEED, START_SPEED, ROOT - 1)
 
     # An observation shows the command and the last action that its step was rewarded for: what
@@ -244,7 +236,7 @@ class Joystick(LeggedTask):
         drift = squared_norm(command[..., :2] - seen["local_linvel"][..., :2])
         turn = (command[..., 2] - seen["gyro"][..., 2]) ** 2
         asked = self.asked(v)
-        away = total(abs(position - self._rest(v)))
+        away = total(abs(position - self.at_rest(v)))
         feet = [seen[f"{foot}_velocity"][..., :2] for foot in self.body.feet]
         slip = xp.stack([squared_norm(foot) for foot in feet], axis=-1)
         low = abs(self.heights(v, seen) - self.highest_step)
@@ -282,14 +274,6 @@ class Joystick(LeggedTask):
         down = (self.touching(v) > 0) | (m["last_contact"] > 0)
         return v.xp.astype((m["air_time"] > 0) & down, v.xp.float64)
 
-    def reward(self, terms: Arrays) -> Array:
-        weighted = [getattr(self, name) * term for name, term in terms.items()]
-        return sum(weighted) * self.control_timestep
-
-    def with_weight(self, terms: Arrays) -> Arrays:
-        """The terms with a weight other than 0."""
-        return {name: term for name, term in terms.items() if getattr(self, name)}
-
     # Observation.
 
     def shown(self, v: View, name: str) -> Array:
@@ -299,7 +283,7 @@ class Joystick(LeggedTask):
     def joints(self, v: View) -> Arrays:
         """Positions relative to the usual pose, velocities, and the action before the last one."""
         return {
-            "joint_pos": v.take("qpos", self.body.joints) - self._rest(v),
+            "joint_pos": v.take("qpos", self.body.joints) - self.at_rest(v),
             "joint_vel": v.take("qvel", self.body.joints),
             "last_act": v.memory["last_act"],
         }

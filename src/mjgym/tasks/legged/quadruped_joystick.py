@@ -170,7 +170,7 @@ class QuadrupedJoystick(Joystick):
         xp, seen = v.xp, self.readings(v)
         terms, asked = self.common_terms(v, seen), self.asked(v)
         weights = v.from_numpy(np.array(LIKENESS * len(self.body.feet)))
-        away = (v.qpos[..., ROOT:] - self._rest(v)) ** 2
+        away = (v.qpos[..., ROOT:] - self.at_rest(v)) ** 2
         fallen = xp.astype(seen["upvector"][..., 2] < 0, xp.float64)
         terms |= {
             "lin_vel_z": seen["global_linvel"][..., 2] ** 2,
@@ -183,7 +183,7 @@ class QuadrupedJoystick(Joystick):
             "feet_slip": asked * terms["feet_slip"],
             "feet_air_time": asked * terms["feet_air_time"],
         }
-        return self.with_weight(terms)
+        return self.weighted(terms)
 
     def soft_limits(self) -> np.ndarray:
         return SOFT_LIMIT * self.body.ranges

@@ -14,7 +14,7 @@ from mjgym.robots.legged_robots import LeggedRobot, legged_robots
 from mjgym.rotations import about_z
 from mjgym.sim.single import SingleView
 from mjgym.sim.views import View
-from mjgym.task import Signal, Task
+from mjgym.task import Arrays, Signal, Task
 from mjgym.task.viewpoint import Viewpoint
 from mjgym.variation import Uniform, noises
 
@@ -86,12 +86,27 @@ class LeggedTask(Task):
         readings = v.past(names)[..., -1, :]
         return {name: readings[..., i, :] for i, name in enumerate(names)}
 
+    @property
+    def rest(self) -> tuple[float, ...]:
+        """The usual position of each joint, rad."""
+        return self.body.pose
+
+    def at_rest(self, v: View) -> Array:
+        """The usual position of each joint, (joints,) rad, in the view's library."""
+        return v.from_numpy(np.array(self.rest))
+
     def initialize(self, v: SingleView, rng: Any) -> None:
-        pose = np.array(self.body.pose)
         v.qpos[:2] = rng.uniform(-SPREAD, SPREAD, 2)
         v.qpos[2] = self.body.height
         v.qpos[3:ROOT] = about_z(rng.uniform(-YAW, YAW))
-        v.qpos[ROOT:] = pose
+        v.qpos[ROOT:] = np.array(self.rest)
+
+    def weighted(self, terms: Arrays) -> Arrays:
+        """Those terms that have a weight, a field of the same name, other than 0."""
+        return {name: term for name, term in terms.items() if getattr(self, name)}
+
+    def reward(self, terms: Arrays) -> Array:
+        return self.control_timestep * sum(getattr(self, name) * x for name, x in terms.items())
 
     def labels(self, v: View) -> dict[str, Signal]:
         shown = self.observation(v)

@@ -250,7 +250,7 @@ class Velocity(LeggedTask):
 
     def control(self, v: View, action: Array) -> Array:
         scale = alongside(servos_of(self.body).scale, action)
-        return self._rest(v) + scale * action - self._bias(v)
+        return self.at_rest(v) + scale * action - self._bias(v)
 
     def before_step(self, v: View, action: Array) -> Arrays:
         acted = {"action": action, "last_action": v.memory["action"]}
@@ -276,9 +276,6 @@ class Velocity(LeggedTask):
         """Time until a push (s) and its change of velocity, (..., 7)."""
         first, count, _ = self._drawn_sizes
         return drawn_row(v, v.userdata[..., first : first + count], 1 + len(SHOVES), number)
-
-    def _rest(self, v: View) -> Array:
-        return v.from_numpy(np.array(self.body.pose))
 
     def _bias(self, v: View) -> Array:
         return v.userdata[..., -len(self.body.pose) :] if self.encoder_bias else 0.0
@@ -456,7 +453,7 @@ class Velocity(LeggedTask):
         if self.self_collisions:
             hard = norm(v.past((ITSELF,))[..., 0, :, :]) > HARD
             terms["self_collisions"] = total(xp.astype(hard, xp.float64))
-        return {name: term for name, term in terms.items() if getattr(self, name)}
+        return self.weighted(terms)
 
     def _likeness(self, v: View, position: Array, speed: Array) -> Array:
         xp, robot = v.xp, self.body
@@ -466,12 +463,8 @@ class Velocity(LeggedTask):
         )
         fast = xp.where((speed < RUNNING)[..., None], walking, running)
         spread = xp.where((speed < STILL)[..., None], standing, fast)
-        away = ((position - self._rest(v)) / spread) ** 2
+        away = ((position - self.at_rest(v)) / spread) ** 2
         return xp.exp(-total(away) / len(robot.pose))
-
-    def reward(self, terms: Arrays) -> Array:
-        weighted = [getattr(self, name) * term for name, term in terms.items()]
-        return self.control_timestep * sum(weighted)
 
     def terminated(self, v: View) -> Array:
         return self.seen(v, (ROOT_UP,))[ROOT_UP][..., 2] < cos(FALLEN)
@@ -484,7 +477,7 @@ class Velocity(LeggedTask):
             "base_lin_vel": v.sensor("imu_lin_vel").data,
             "base_ang_vel": v.sensor("imu_ang_vel").data,
             "projected_gravity": -v.body(self.body.root).xmat[..., Z_ROW],
-            "joint_pos": v.take("qpos", self.body.joints) - self._rest(v) + self._bias(v),
+            "joint_pos": v.take("qpos", self.body.joints) - self.at_rest(v) + self._bias(v),
             "joint_vel": v.take("qvel", self.body.joints),
             "actions": m["action"],
             "command": m["command"],
