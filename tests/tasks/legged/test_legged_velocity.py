@@ -443,6 +443,13 @@ def test_a_command_needs_three_numbers():
         Env(dataclasses.replace(published("go1"), command=(1.0, 0.0)))
 
 
+def test_a_range_goes_from_low_to_high():
+    with pytest.raises(ValueError, match=r"lin_vel_y: a range from low to high, got \(1.0, -1.0\)"):
+        Velocity(lin_vel_y=(1.0, -1.0))
+    with pytest.raises(ValueError, match=r"encoder_bias: at least 0, got -0\.1"):
+        Velocity(encoder_bias=-0.1)
+
+
 def test_an_unknown_robot_names_the_nearest():
     with pytest.raises(ValueError, match=r"robot: no 'g2'.*g1"):
         Env(Velocity(robot="g2"))

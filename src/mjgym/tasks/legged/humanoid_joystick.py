@@ -114,6 +114,13 @@ class HumanoidJoystick(Joystick):
     shortest_swing: ClassVar[float] = 0.2
     drawn: ClassVar[int] = 1 + 3 * COMMANDS
 
+    def __post_init__(self) -> None:
+        needed = (*MIRRORED, LEAN[0], *HIPS, *KNEES)
+        if missing := [joint for joint in needed if joint not in self.body.joints]:
+            raise ValueError(
+                f"robot: {self.robot!r} has no {missing[0]!r}; this task needs the joints of G1"
+            )
+
     @property
     def rest(self) -> tuple[float, ...]:
         name, lean = LEAN

@@ -83,6 +83,14 @@ class QuadrupedJoystick(Joystick):
     shortest_swing: ClassVar[float] = 0.1
     drawn: ClassVar[int] = 3 + COMMANDS * COLUMNS
 
+    def __post_init__(self) -> None:
+        robot = self.body
+        if len(robot.joints) != len(LIKENESS) * len(robot.feet):
+            raise ValueError(
+                f"robot: {self.robot!r} has {len(robot.joints)} joints and {len(robot.feet)} feet;"
+                " this task needs legs of three joints each"
+            )
+
     def change_contacts(self, spec: Spec) -> None:
         leave_contacts(spec, (FLOOR, *self.soles))
         for sole in self.soles:

@@ -175,6 +175,14 @@ class Velocity(LeggedTask):
 
     largest_noise: ClassVar[Mapping[str, float]] = NOISE
 
+    def __post_init__(self) -> None:
+        for name in ("lin_vel_x", "lin_vel_y", "ang_vel_z"):
+            span = getattr(self, name)
+            if len(span) == 2 and not span[0] <= span[1]:  # other lengths are refused elsewhere
+                raise ValueError(f"{name}: a range from low to high, got {span}")
+        if self.encoder_bias < 0:
+            raise ValueError(f"encoder_bias: at least 0, got {self.encoder_bias}")
+
     def model(self) -> Spec:
         spec, robot = super().model(), self.body
         assign(spec.option, integrator="implicitfast", iterations=10, ls_iterations=20)
