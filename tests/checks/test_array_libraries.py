@@ -24,6 +24,12 @@ pytestmark = pytest.mark.torch
 LIBRARIES = {"strict": array_api_strict, "torch": array_api_compat.torch}
 N = 3
 CASES = [(id, {}) for id in registry.ids()] + [
+    (
+        "legged/go1-velocity-v0",
+        {"privileged": True, "pushes": True, "encoder_bias": 0.015, "air_time": 1.0},
+    ),
+    ("legged/go1-joystick-v0", {"privileged": True}),
+    ("legged/g1-joystick-v0", {"privileged": True, "dof_acc": -1e-7, "feet_height": -0.1}),
     ("locomotion/ant-maze_forage-v0", {"rangefinders": True}),
     ("locomotion/rodent-two_touch-v0", {"walker": "jumping_ball"}),
     ("locomotion/cmu_humanoid-tracking-v0", {"play": True, "ghost": True}),

@@ -54,7 +54,7 @@ class Env(GoalMethods, gymnasium.Env[Any, np.ndarray]):
         self.frame_stack = self._options.frame_stack
         self.task = task
         self.model: mujoco.MjModel = compile_model(task)
-        draws = self._options.draws(self.model, 1)
+        draws = self._options.draws(self.model, task, 1)
         simulation = Single(self.model, task.varies, None if draws is None else draws.varying)
         self.data: mujoco.MjData = simulation.data
         bound = BoundTask(task, simulation)

@@ -3,7 +3,7 @@
 import dataclasses
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import mujoco
 from gymnasium.vector import AutoresetMode
@@ -13,6 +13,7 @@ from mjgym.envs.overlays import Overlay
 from mjgym.envs.spaces import DTYPES, MODES
 from mjgym.observables import Image
 from mjgym.observables.sensing import Given
+from mjgym.task import Task
 from mjgym.util.numbers import whole_number
 from mjgym.util.suggestions import or_else
 from mjgym.variation.draws import Draws
@@ -55,7 +56,8 @@ class Options:
         observables: how entries of the observation are read (`mjgym.Observable`), and additional
             entries (`mjgym.observe`), by name.
         vary: model fields that vary (distributions of `mjgym.variation`), by field and name, e.g.
-            "body_mass[torso]"; see `mjgym.variation.varying.Varying`.
+            "body_mass[torso]"; see `mjgym.variation.varying.Varying`. "published" for those of the
+            task's definition, `Task.published_variations`.
         vary_every: "episode" draws them for each episode, "reset" only for those that the user's
             `reset` starts, "never" once, for the first episode.
 
@@ -77,7 +79,7 @@ class Options:
     groups: Mapping[str, Any] | None = None
     visualize_reward: bool = False
     observables: Mapping[str, Given] | None = None
-    vary: Mapping[str, Any] | None = None
+    vary: Mapping[str, Any] | Literal["published"] | None = None
     vary_every: str = "episode"
 
     def __post_init__(self) -> None:
@@ -107,9 +109,20 @@ class Options:
         """The images of an observation, checked against the model's cameras."""
         return pixels.parse(self.pixels, model) if "pixels" in self.observation else {}
 
-    def draws(self, model: mujoco.MjModel, n: int) -> Draws | None:
-        """The user's variations of a model in n simulations; None if nothing varies."""
-        return None if self.vary is None else Draws(Varying(self.vary, model), self.vary_every, n)
+    def draws(self, model: mujoco.MjModel, task: Task, n: int) -> Draws | None:
+        """The user's variations of a task's model in n simulations; None if nothing varies.
+
+        Raises:
+            ValueError: "published" is asked of a task that publishes none.
+        """
+        variations = self.vary
+        if variations == "published":
+            variations = task.published_variations
+            if not variations:
+                raise ValueError(f'vary: {type(task).__name__} has no "published" variations')
+        if variations is None:
+            return None
+        return Draws(Varying(variations, model), self.vary_every, n)
 
 
 @dataclass(frozen=True)

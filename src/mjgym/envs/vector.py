@@ -77,7 +77,7 @@ class VectorEnv(SubEnvironments):
         self._copy = self._own_options.copy
 
         self.model = compile_model(task)
-        draws = self._options.draws(self.model, num_envs)
+        draws = self._options.draws(self.model, task, num_envs)
         self.threads = min(self._own_options.threads or allowed_cores(), num_envs)
         simulations = self._simulate(None if draws is None else draws.varying)
         self._simulations = simulations
