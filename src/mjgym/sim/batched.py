@@ -8,14 +8,14 @@ import os
 import weakref
 from collections.abc import Callable, Mapping
 from types import EllipsisType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import mujoco
 import mujoco.batch
 import numpy as np
 
 from mjgym.arrays import Array
-from mjgym.sim.compiled import CompiledLaw
+from mjgym.sim.compiled import BatchLawStepper, CompiledLaw
 from mjgym.sim.contact_filter import FILTERS
 from mjgym.sim.engine import (
     ACTUATION_OFF,
@@ -36,9 +36,6 @@ from mjgym.sim.simulation import Start
 from mjgym.sim.single import Single, episode_fields
 from mjgym.sim.views import Named, View
 from mjgym.util.suggestions import did_you_mean
-
-if TYPE_CHECKING:
-    from mjgym.sim.compiled.stepping import CompiledBatch
 
 MIN_SHARDED = 64  # from this many simulations on, shards in threads are faster than one batch
 MAX_SHARDS = 2  # more would wait for the interpreter lock
@@ -233,7 +230,7 @@ class Batched:
         )
         self._shards: list[Shard] = []
         self._law: CompiledLaw | None = None
-        self._compiled: CompiledBatch | None = None
+        self._compiled: BatchLawStepper | None = None
         self._other: concurrent.futures.ThreadPoolExecutor | None = None
 
     def forward(self, *, contacts: bool = True) -> None:
@@ -293,14 +290,11 @@ class Batched:
         outputs = self.batch.outputs
         self._keep_watched()
         if self._compiled is None:
-            from mjgym.sim.compiled.stepping import CompiledBatch
-
             assert self._law is not None
             model, kept = self._stepped()
-            self._compiled = CompiledBatch(
-                model, kept, self.batch.state, outputs, self.episode_fields, self.batch.nthread,
-                self._law,
-            )  # fmt: skip
+            self._compiled = self._law.batch(
+                model, kept, self.batch.state, outputs, self.episode_fields, self.batch.nthread
+            )
         elif self._compiled.noted < len(outputs):
             self._compiled.note(outputs)
         self._compiled.advance(self._ids(where), control, memory, n, forces=forces)

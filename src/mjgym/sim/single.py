@@ -284,9 +284,7 @@ class Single:
     def takes(self, law: CompiledLaw) -> bool:
         """Whether half physics steps are possible: not with RK4."""
         if self._splits:
-            from mjgym.sim.compiled.stepping import CompiledSingle
-
-            self._compiled = CompiledSingle(self.model, self.data, law)
+            self._compiled = law.single(self.model, self.data)
         return self._splits
 
     def step_under(

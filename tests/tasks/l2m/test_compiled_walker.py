@@ -14,9 +14,12 @@ from mjgym.envs.env import Env
 from mjgym.envs.vector import VectorEnv
 from mjgym.registry import registration
 from mjgym.sim.compiled import OWN_LAW
-from mjgym.sim.compiled.foreign import blas
-from mjgym.sim.compiled.stepping import law_fields
+from mjgym.sim.single import Single
 from mjgym.tasks.l2m.musculoskeletal import ACTION_TO_MODEL, COORDINATES, Musculoskeletal
+from mjgym_fast import walker_kernel as kernel
+from mjgym_fast.agreement import agrees
+from mjgym_fast.foreign import blas
+from mjgym_fast.stepping import law_fields
 
 pytestmark = pytest.mark.numba
 
@@ -43,7 +46,7 @@ class Beside:
         self.walker, self.body = Walker(body), body
         self.law = body.compiled_law(self.walker.sim.model)
         self.call = ctypes.CFUNCTYPE(None, *[ctypes.c_int64] * 7)(self.law.address)
-        self.fields = np.array(law_fields(self.walker.sim.data), dtype=np.int64)
+        self.fields = np.array(law_fields(self.walker.sim.data, self.law.fields), dtype=np.int64)
         self.work = np.zeros(self.law.work)
 
     def distance(self, rng):
@@ -82,6 +85,17 @@ def test_the_law_is_that_in_numpy(body):
     for q, u in states:
         beside.walker.put(q, u)
         assert beside.distance(rng) < ROUNDING
+
+
+@pytest.mark.parametrize("name", ["timestep", "rise", "width", "stiffness", "contact_stiffness"])
+def test_a_law_that_gives_other_numbers_is_refused(name):
+    """It is compared with the hooks when it is made, where any such parameter shows."""
+    body = Musculoskeletal()
+    model = Walker(body).sim.model
+    law = body.compiled_law(model)
+    assert agrees(law, Single(model), body, ROUNDING)
+    law.numbers[kernel.CONSTANTS.index(name)] *= 1.001
+    assert not agrees(law, Single(model), body, ROUNDING)
 
 
 def play(envs, steps):

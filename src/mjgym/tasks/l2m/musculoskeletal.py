@@ -16,7 +16,7 @@ each physics step.
 import functools
 import math
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -32,8 +32,7 @@ from mjgym.muscles import (
     Thelen,
 )
 from mjgym.muscles.paths import cross_rows
-from mjgym.sim.compiled import CompiledLaw
-from mjgym.sim.compiled.available import loaded
+from mjgym.sim.compiled import CompiledLaw, law_maker
 from mjgym.sim.dynamics import inertia_index
 from mjgym.sim.single import SingleView
 from mjgym.sim.views import View
@@ -247,10 +246,6 @@ class Musculoskeletal:
 
         Returns a reason if it cannot be compiled.
         """
-        packed = loaded(_packed_walker)
-        if isinstance(packed, str):
-            return packed
-
         parts = self._parts
         coordinates, splines = parts.coordinates, skeleton.knee()
         paths, muscles = parts.paths.packed(), parts.law.packed()
@@ -315,8 +310,7 @@ class Musculoskeletal:
             len(MUSCLES),
         )
         memory = {**each, "joint_force": model.nv, "substeps": 1}
-        compiled: CompiledLaw = packed.PackedWalker(sizes, constants, arrays, memory)
-        return compiled
+        return law_maker("walker")(model, sizes, constants, arrays, memory, self)
 
     # Readings.
 
@@ -584,9 +578,3 @@ def _legs(values: Array) -> Array:
 def _flat(values: Array) -> Array:
     """(..., 2, n) to (..., 2 n)."""
     return reshaped(values, (*values.shape[:-2], values.shape[-2] * values.shape[-1]))
-
-
-def _packed_walker() -> Any:
-    from mjgym.muscles import packed_walker
-
-    return packed_walker

@@ -1,6 +1,5 @@
 """Robot control: goals once per control step, torques before each physics step."""
 
-import copy
 import dataclasses
 import functools
 from collections.abc import Iterable, Sequence
@@ -12,9 +11,7 @@ from mjgym.actions import Action, Model
 from mjgym.arrays import Array
 from mjgym.controllers import Chain, Composite, State
 from mjgym.controllers.gripper import GripperLaw
-from mjgym.sim import Single
-from mjgym.sim.compiled import CompiledLaw
-from mjgym.sim.compiled.available import loaded, warned
+from mjgym.sim.compiled import CompiledLaw, law_maker
 from mjgym.sim.views import View
 from mjgym.task import Arrays
 from mjgym.tasks.robosuite.team import Manipulator, Robot
@@ -149,34 +146,15 @@ class Drive:
     @functools.cached_property
     def compiled(self) -> CompiledLaw | str:
         """`control` and `substep` in one compiled function, or the reason why not."""
-        packed = loaded(_packed_laws)
-        if isinstance(packed, str):
-            return packed
-        from mjgym.sim.compiled.agreement import agrees
-
         arms = [
             (each.name, each.controller, self._chains[each.name]) for each in self._manipulators
         ]
-        for name, controller, chain in arms:
-            if not packed.fits(controller, chain):
-                return f"no compiled law has the controller of {name}"
         none = [np.zeros(len(each.joints)) for each in self._manipulators]
 
         def rest(v: View) -> Array:
             return self._controls(v, [np.broadcast_to(x, (*v.lead, x.size)) for x in none])
 
-        sample = Single(copy.copy(self._model))
-        sample.forward()
-        law: CompiledLaw = packed.PackedLaw(arms, rest, self.memory(sample.view))
-        if not agrees(law, sample, self):
-            return warned("the compiled law gives other numbers on this machine than NumPy")
-        return law
-
-
-def _packed_laws() -> Any:
-    from mjgym.controllers import packed_laws
-
-    return packed_laws
+        return law_maker("arms")(self._model, arms, rest, self)
 
 
 class _Gripper:

@@ -31,7 +31,7 @@ inlined = functools.partial(compiled, inline="always")
 law_function = cfunc(
     "int64(int64, int64, int64, int64, int64, int64, int64)", cache=True, error_model="numpy"
 )
-"""Compiles a law's function, see `mjgym.sim.compiled.CompiledLaw`."""
+"""Compiles a law's function, see `mjgym_fast.stepping.Law`."""
 
 
 @intrinsic

@@ -10,14 +10,14 @@ import math
 from numba import carray
 
 from mjgym.muscles.thelen import NEAR_LARGEST, TOE_FORCE, TOE_SHAPE
-from mjgym.sim.compiled import LAW_FIELDS
-from mjgym.sim.compiled.foreign import (
+from mjgym_fast.foreign import (
     compiled,
     floats_at,
     inlined,
     integers_at,
     law_function,
 )
+from mjgym_fast.stepping import LAW_FIELDS
 
 (QPOS, QVEL, BIAS, SUBTREE_COM, CDOF, CVEL, INERTIA, CTRL, XPOS, XMAT) = (
     LAW_FIELDS.index(name)
@@ -597,7 +597,7 @@ def _after_step(integers, numbers, fields, memory, work):
 
 @law_function
 def law(phase, fields_at, numbers_at, integers_at_, memory_at, work_at, blas_at):
-    """Forces of a simulation, see `mjgym.sim.compiled.CompiledLaw`."""
+    """Forces of a simulation, see `mjgym_fast.stepping.Law`."""
     fields, integers = (
         carray(integers_at(fields_at), len(LAW_FIELDS)),
         carray(integers_at(integers_at_), 1 << 20),

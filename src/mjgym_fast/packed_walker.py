@@ -6,12 +6,13 @@ from collections.abc import Mapping
 import numpy as np
 
 from mjgym.arrays import Array
-from mjgym.muscles import walker_kernel as kernel
 from mjgym.sim.views import View
+from mjgym_fast import walker_kernel as kernel
+from mjgym_fast.stepping import Law
 
 
-class PackedWalker:
-    """Packed forces of a musculoskeletal walker; see `mjgym.sim.compiled.CompiledLaw`.
+class PackedWalker(Law):
+    """Packed forces of a musculoskeletal walker; see `mjgym_fast.stepping.Law`.
 
     Args:
         sizes: counts, by the names in `walker_kernel.SIZES`.
@@ -25,7 +26,7 @@ class PackedWalker:
         ValueError: the walker exceeds a capacity.
     """
 
-    work = kernel.WORK
+    address, work = int(kernel.law.address), kernel.WORK
 
     def __init__(
         self,
@@ -55,11 +56,6 @@ class PackedWalker:
         ends = np.cumsum([0, *memory.values()]).tolist()
         self._places = dict(zip(memory, itertools.pairwise(ends), strict=True))
         self._single = [name for name, width in memory.items() if width == 1]
-
-    @property
-    def address(self) -> int:
-        """Address of the compiled function."""
-        return int(kernel.law.address)
 
     def begin(self, view: View) -> tuple[Array, np.ndarray]:
         """Controls, all set by the function, and its memory, (n, k)."""

@@ -2,7 +2,7 @@
 
 Sums follow NumPy's order and matrix products call NumPy's BLAS, so results equal those of
 `OperationalSpacePose.torque`, `JointVelocity.torque`, ... to the bit, as tests check. See there for
-the meaning of each number; `mjgym.controllers.packed_laws` packs them.
+the meaning of each number; `mjgym_fast.packed_arms` packs them.
 """
 
 import math
@@ -10,8 +10,7 @@ import math
 import numpy as np
 from numba import carray
 
-from mjgym.sim.compiled import LAW_FIELDS
-from mjgym.sim.compiled.foreign import (
+from mjgym_fast.foreign import (
     GEMM,
     GEMV,
     SOLVE,
@@ -22,8 +21,9 @@ from mjgym.sim.compiled.foreign import (
     integers_at,
     law_function,
 )
+from mjgym_fast.stepping import LAW_FIELDS
 
-QPOS, QVEL, BIAS, SITE_XPOS, SITE_XMAT, SUBTREE_COM, CDOF, CVEL, INERTIA, CTRL, _, _ = range(
+CTRL, QPOS, QVEL, BIAS, SITE_XPOS, SITE_XMAT, SUBTREE_COM, CDOF, CVEL, INERTIA, _, _ = range(
     len(LAW_FIELDS)
 )
 # Integers of the arms: per arm a head, then its indices.
@@ -396,7 +396,7 @@ def _joint_torque(integers, numbers, fields, memory, out):
 
 @law_function
 def law(phase, fields_at, numbers_at, integers_at_, memory_at, work_at, blas_at):
-    """Law of all arms of a simulation, see `mjgym.sim.compiled.CompiledLaw`."""
+    """Law of all arms of a simulation, see `mjgym_fast.stepping.Law`."""
     fields, blas = carray(integers_at(fields_at), len(LAW_FIELDS)), carray(integers_at(blas_at), 3)
     everything = carray(integers_at(integers_at_), 1 << 20)
     memory, work = carray(floats_at(memory_at), 1 << 20), carray(floats_at(work_at), WORK)

@@ -51,13 +51,13 @@ def _loaded(load: Callable[[], Any]) -> Any:
 
 
 def _foreign() -> Any:
-    from mjgym.sim.compiled import foreign
+    from mjgym_fast import foreign
 
     return foreign
 
 
 def _stepping() -> Any:
-    from mjgym.sim.compiled import stepping
+    from mjgym_fast import stepping
 
     return stepping
 

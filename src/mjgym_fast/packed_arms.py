@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 
 from mjgym.arrays import Array
-from mjgym.controllers import law_kernel as kernel
 from mjgym.controllers.chain import Chain
 from mjgym.controllers.controller import Arrays, Controller
 from mjgym.controllers.interpolation import ramp_steps
@@ -18,6 +17,8 @@ from mjgym.controllers.operational_space import OperationalSpacePose, Operationa
 from mjgym.controllers.parameters import constant
 from mjgym.sim.dynamics import Places
 from mjgym.sim.views import View
+from mjgym_fast import arm_kernel as kernel
+from mjgym_fast.stepping import Law
 
 MOST_JOINTS = 8  # limit of the compiled function
 _CHANGED = ("since", "error", "error_sum", "error_differences")  # changed by physics steps
@@ -43,8 +44,8 @@ _KINDS: dict[type[Controller], tuple[int, str]] = {
 """What each law is to the compiled function, and what its goal is called in the memory."""
 
 
-class PackedLaw:
-    """Packed arm laws; see `mjgym.sim.compiled.CompiledLaw`.
+class PackedArms(Law):
+    """Packed arm laws; see `mjgym_fast.stepping.Law`.
 
     Args:
         arms: name, law and joints of each.
@@ -52,7 +53,7 @@ class PackedLaw:
         memory: memory of an episode of one simulation, with the entries of the laws.
     """
 
-    work = kernel.WORK
+    address, work = int(kernel.law.address), kernel.WORK
 
     def __init__(
         self,
@@ -79,11 +80,6 @@ class PackedLaw:
             numbers.append(_numbers(_tracking(law), chain))
         self.integers = np.concatenate(integers).astype(np.int64)
         self.numbers = np.concatenate(numbers)
-
-    @property
-    def address(self) -> int:
-        """Address of the compiled function."""
-        return int(kernel.law.address)
 
     def _integers(self, name: str, law: Any, chain: Chain, first: int) -> np.ndarray:
         n = len(chain.joints)
@@ -151,7 +147,7 @@ def fits(law: Controller, chain: Chain) -> bool:
 def _tracking(law: Controller) -> Controller:
     """The law that tracks a goal; for inverse kinematics, its joint law."""
     if type(law) in (InverseKinematicsPose, InverseKinematicsWholeBody):
-        return law.joints  # type: ignore[attr-defined, no-any-return]
+        return law.joints  # type: ignore[attr-defined]
     return law
 
 
