@@ -1,4 +1,4 @@
-"""Compiled functions of the engine and of NumPy, called by address from numba code.
+"""Compiled functions of the engine and of NumPy, called by address.
 
 Addresses are passed as arguments, so compiled code can be cached on disk.
 """
@@ -12,7 +12,7 @@ from typing import Any
 import mujoco
 import numpy as np
 from llvmlite import ir
-from numba import cfunc, njit, types
+from numba import njit, types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
@@ -24,14 +24,8 @@ GEMV, GEMM, SOLVE = range(3)
 # Names in NumPy's wheels, with 64-bit integers.
 _BLAS = ("scipy_cblas_dgemv64_", "scipy_cblas_dgemm64_", "scipy_dgesv_64_")
 
-# Division by zero gives inf or NaN, as in NumPy, which is reported as a divergence; a callback
-# cannot raise.
 compiled = functools.partial(njit, error_model="numpy")
 inlined = functools.partial(compiled, inline="always")
-law_function = cfunc(
-    "int64(int64, int64, int64, int64, int64, int64, int64)", cache=True, error_model="numpy"
-)
-"""Compiles a law's function, see `mjgym_fast.stepping.Law`."""
 
 
 @intrinsic
@@ -62,28 +56,13 @@ def _call(builder: Any, result: Any, signature: Any, values: Any) -> Any:
 
 
 @intrinsic
-def floats_at(typing: Any, address: Any) -> Any:
-    """A pointer to float64 at an address, for `numba.carray`."""
-    return _pointer(types.float64)
-
-
-@intrinsic
-def integers_at(typing: Any, address: Any) -> Any:
-    """A pointer to int64 at an address, for `numba.carray`."""
-    return _pointer(types.int64)
-
-
-@intrinsic
 def counts_at(typing: Any, address: Any) -> Any:
     """A pointer to int32 at an address, for `numba.carray`."""
-    return _pointer(types.int32)
 
-
-def _pointer(kind: Any) -> Any:
     def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
         return builder.inttoptr(values[0], context.get_value_type(signature.return_type))
 
-    return types.CPointer(kind)(types.int64), generate
+    return types.CPointer(types.int32)(types.int64), generate
 
 
 @intrinsic

@@ -21,7 +21,6 @@ from mjgym_fast.foreign import (
     SET_STATE,
     STEP1,
     STEP2,
-    blas,
     call,
     compiled,
     copy_bytes,
@@ -30,12 +29,6 @@ from mjgym_fast.foreign import (
     inlined,
     succeeds,
 )
-
-LAW_FIELDS = (
-    *("ctrl", "qpos", "qvel", "qfrc_bias", "site_xpos", "site_xmat", "subtree_com", "cdof"),
-    *("cvel", "M", "xpos", "xmat"),
-)
-"""Fields of MjData whose addresses are passed to a law, in this order."""
 
 _INTEGRATION = int(mujoco.mjtState.mjSTATE_INTEGRATION)
 _VELOCITIES = int(mujoco.mjtStage.mjSTAGE_VEL)
@@ -98,7 +91,7 @@ def _step(rows, model, datas, law, memory, controls, n, forces, functions, kept)
         rows: their numbers.
         model: address of the model.
         datas: addresses of each MjData, of the fields that the law reads, and of warnings.
-        law: addresses of the law and of its arguments besides fields and memory.
+        law: addresses of the law and of its scratch space.
         memory: the law's memory, (n, k).
         controls: (n, nu).
         n: physics steps.
@@ -109,7 +102,7 @@ def _step(rows, model, datas, law, memory, controls, n, forces, functions, kept)
             fields, their targets in the model, and their sizes.
     """
     addresses, fields, warnings = datas
-    function, numbers, integers, work, blas_functions = law
+    function, work = law
     state, known, begun, outputs, diverged, varied, settings, widths = kept
     for i in rows:
         data = addresses[i]
@@ -121,14 +114,14 @@ def _step(rows, model, datas, law, memory, controls, n, forces, functions, kept)
         copy_bytes(fields[i, _CTRL], controls[i].ctypes.data, 8 * controls.shape[1])
         fine = True
         for step in range(n):
-            if not succeeds(function, (0, table, numbers, integers, entries, work, blas_functions)):
+            if not succeeds(function, (0, table, entries, work)):
                 fine = False
                 break
             call(functions[STEP2], (model, data))
             call(functions[STEP1], (model, data))
             if forces and step == n - 1:
                 call(functions[FORWARD_SKIP], (model, data, np.int32(_VELOCITIES), np.int32(0)))
-            if not succeeds(function, (1, table, numbers, integers, entries, work, blas_functions)):
+            if not succeeds(function, (1, table, entries, work)):
                 fine = False
                 break
         if not fine:  # a divergence, as with controls that are not finite
@@ -163,7 +156,7 @@ def _places(
 
 # Compile now, or read numba's cache, where a failure can be handled, and not within a step.
 _step(
-    _NONE, 0, (_NONE, _NO_ROWS, _NONE), (0, 0, 0, 0, 0), _NO_NUMBERS, _NO_NUMBERS, 0, False, _NONE,
+    _NONE, 0, (_NONE, _NO_ROWS, _NONE), (0, 0), _NO_NUMBERS, _NO_NUMBERS, 0, False, _NONE,
     _IN_PLACE,
 )  # fmt: skip
 
@@ -171,24 +164,19 @@ _step(
 class Law(abc.ABC):
     """A law as the address of a compiled function, see `mjgym.sim.compiled.CompiledLaw`.
 
-    The function takes seven integers and returns 1; a 0, which numba returns if it raises, ends the
-    episode as a divergence. The integers are the phase (0 before a physics step, when it writes
-    `ctrl`; 1 after it, when it updates its memory), then addresses: of a table of the addresses of
-    `fields`, of `numbers`, of `integers`, of the simulation's memory, of `work` scratch
-    numbers, and of the BLAS functions (`mjgym_fast.foreign.blas`).
+    The function takes four integers and returns 1; a 0 ends the episode as a divergence. The
+    integers are the phase (0 before a physics step, when it writes `ctrl`; 1 after it, when it
+    updates its memory), then addresses: of a table of the addresses of `fields`, of the
+    simulation's memory, and of `work` scratch numbers.
 
     Attributes:
         fields: names of the fields of MjData that it reads, "ctrl" first.
         address: address of the function.
-        numbers: its parameters, float64.
-        integers: its indices and switches, int64.
         work: size of its scratch space, in numbers.
     """
 
-    fields: tuple[str, ...] = LAW_FIELDS
+    fields: tuple[str, ...]
     address: int
-    numbers: np.ndarray
-    integers: np.ndarray
     work: int
 
     @abc.abstractmethod
@@ -208,12 +196,6 @@ class Law(abc.ABC):
         return CompiledBatch(self, *arguments)
 
 
-def _law_addresses(law: Law, work: np.ndarray) -> tuple[int, ...]:
-    """Addresses of a law and of its arguments besides fields and memory."""
-    arrays = law.numbers, law.integers, work, blas()
-    return (law.address, *(_address(x) for x in arrays if x is not None))
-
-
 class CompiledSingle:
     """One simulation, stepped in place.
 
@@ -228,7 +210,7 @@ class CompiledSingle:
         self._model = model._address
         self._data = _places([data], law.fields)
         self._work = np.zeros(law.work)
-        self._law = _law_addresses(law, self._work)
+        self._law = law.address, _address(self._work)
 
     def advance(self, control: np.ndarray, memory: np.ndarray, n: int, *, forces: bool) -> None:
         """Make n physics steps from computed positions and velocities, as `Simulation.step`.
@@ -315,7 +297,7 @@ class CompiledBatch:
 
         def work(k: int) -> None:
             outputs = self._sources, self._targets, self._sizes
-            law = _law_addresses(self._law, self._work[k])
+            law = self._law.address, _address(self._work[k])
             kept = (
                 self._state, self._known, self._begun, outputs, self.diverged, self._varied,
                 self._settings[k], self._widths,

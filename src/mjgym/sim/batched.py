@@ -266,16 +266,18 @@ class Batched:
             rows[ids] = control[ids]
         self.batch.advance(ids, n, forces=forces)
 
-    def takes(self, law: CompiledLaw) -> bool:
+    @property
+    def runs_laws(self) -> bool:
         """Whether models differ in arrays alone, and physics steps have halves (RK4's have not)."""
         arrays = all(
             isinstance(get_field(self.model, name), np.ndarray) for name in self.episode_fields
         )
         runge_kutta = int(self.model.opt.integrator) == int(mujoco.mjtIntegrator.mjINT_RK4)
-        if not self._divides() or not arrays or runge_kutta:
-            return False
+        return self._divides() and arrays and not runge_kutta
+
+    def run_under(self, law: CompiledLaw) -> None:
+        """Set the law of `step_under`."""
         self._law = law
-        return True
 
     def step_under(
         self,

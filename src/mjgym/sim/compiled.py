@@ -1,14 +1,13 @@
-"""Compiled control laws: what a simulation asks of one, and how packages offer them.
+"""Compiled control laws: their interface, and how to get one.
 
 A tabletop arm computes torques before each of the 25 physics steps of a control step. In NumPy
 that takes 25 engine calls, between which a simulation leaves the CPU cache. A compiled law makes
-all physics steps in one call instead, without Python in between. `mjgym_fast` has such laws; they
-are found through the entry points of `mjgym.laws`.
+all physics steps in one call instead, without Python in between. `mjgym_fast` compiles hooks to
+laws; it is found by its entry point.
 """
 
-import functools
 from collections.abc import Callable, Mapping
-from typing import Protocol
+from typing import Any, Protocol
 
 import mujoco
 import numpy as np
@@ -16,9 +15,6 @@ import numpy as np
 from mjgym.arrays import Array
 from mjgym.sim.views import View
 from mjgym.util import plugins
-
-OWN_LAW = "this class has a `control` or `substep` of its own"
-"""The reason why a parent class's compiled law does not apply."""
 
 
 class LawStepper(Protocol):
@@ -94,15 +90,10 @@ class CompiledLaw(Protocol):
         """
 
 
-@functools.cache
-def law_maker(name: str) -> Callable[..., CompiledLaw | str]:
-    """The function of a package that makes compiled laws of some kind, or says why it cannot.
-
-    Without such a package, the function returns that reason.
-    """
+def compile_hooks(task: Any) -> CompiledLaw | str:
+    """A task's hooks `control` and `substep` as a compiled law, or the reason why there is none."""
     try:
-        maker: Callable[..., CompiledLaw | str] = plugins.load(plugins.LAWS, name)
+        compiler: Callable[[Any], CompiledLaw | str] = plugins.load(plugins.LAWS, "hooks")
     except LookupError as error:
-        reason = str(error.args[0])
-        return lambda *_, **__: reason
-    return maker
+        return str(error.args[0])
+    return compiler(task)

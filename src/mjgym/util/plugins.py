@@ -3,7 +3,7 @@
     group             an entry point is
     mjgym.commands    a function that adds commands to the Typer app of `mjgym`
     mjgym.formats     a reader of datasets in another project's format
-    mjgym.laws        a function that makes compiled laws, or returns the reason why it cannot
+    mjgym.laws        "hooks": a function that compiles the hooks of a task, or says why it cannot
 
 A package declares them in its pyproject.toml. They are looked up when first needed, never by
 `import mjgym`.

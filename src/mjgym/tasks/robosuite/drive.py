@@ -1,9 +1,7 @@
 """Robot control: goals once per control step, torques before each physics step."""
 
 import dataclasses
-import functools
-from collections.abc import Iterable, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -11,7 +9,6 @@ from mjgym.actions import Action, Model
 from mjgym.arrays import Array
 from mjgym.controllers import Chain, Composite, State
 from mjgym.controllers.gripper import GripperLaw
-from mjgym.sim.compiled import CompiledLaw, law_maker
 from mjgym.sim.views import View
 from mjgym.task import Arrays
 from mjgym.tasks.robosuite.team import Manipulator, Robot
@@ -68,7 +65,6 @@ class Drive:
     """
 
     def __init__(self, model: Model, robots: Sequence[Robot]) -> None:
-        self._model = model
         self._manipulators = [each for robot in robots for each in robot.manipulators]
         self._chains = {
             each.name: Chain(model, each.joints, each.motors, each.tool, each.origin)
@@ -117,12 +113,8 @@ class Drive:
 
     def control(self, v: View) -> Array:
         """Controls of all actuators, (..., nu): torques and finger targets."""
-        return self._controls(v, self._arms.torque(self._states(v), v.memory).values())
-
-    def _controls(self, v: View, torques: Iterable[Array]) -> Array:
-        """Controls of all actuators, from the arms' torques."""
         xp, memory = v.xp, v.memory
-        parts = list(torques)
+        parts = list(self._arms.torque(self._states(v), memory).values())
         for each in self._grippers:
             ends = xp.asarray(each.centre), xp.asarray(each.reach)
             parts.append(each.law.control(memory[each.command], *ends))
@@ -138,23 +130,6 @@ class Drive:
         memory = v.memory
         changed = self._arms.substep(self._states(v), memory)
         return {name: value for name, value in changed.items() if value is not memory[name]}
-
-    def __getstate__(self) -> dict[str, Any]:
-        """Pickle without the compiled law, which each process builds."""
-        return {name: value for name, value in vars(self).items() if name != "compiled"}
-
-    @functools.cached_property
-    def compiled(self) -> CompiledLaw | str:
-        """`control` and `substep` in one compiled function, or the reason why not."""
-        arms = [
-            (each.name, each.controller, self._chains[each.name]) for each in self._manipulators
-        ]
-        none = [np.zeros(len(each.joints)) for each in self._manipulators]
-
-        def rest(v: View) -> Array:
-            return self._controls(v, [np.broadcast_to(x, (*v.lead, x.size)) for x in none])
-
-        return law_maker("arms")(self._model, arms, rest, self)
 
 
 class _Gripper:
