@@ -14,7 +14,7 @@ import llvmlite.binding as llvm
 import numpy as np
 
 from mjgym_fast.foreign import GEMM, GEMV, SOLVE, blas
-from mjgym_fast.symbols import COMPARISONS, Symbol, number
+from mjgym_fast.symbols import COMPARISONS, Symbol, UntraceableError, number
 
 BY_ROWS, BY_COLUMNS = 101, 102  # CBLAS
 PLAIN, TRANSPOSED = 111, 112
@@ -261,13 +261,27 @@ def _blas(which: int) -> str:
     return _pointer_to(int(addresses[which]))
 
 
+class _Ufunc(ctypes.Structure):
+    """The beginning of NumPy's PyUFuncObject, after the head of an object."""
+
+    _fields_ = (
+        *((name, ctypes.c_int) for name in ("nin", "nout", "nargs", "identity")),
+        *((name, ctypes.POINTER(ctypes.c_void_p)) for name in ("functions", "data")),
+        ("ntypes", ctypes.c_int),
+    )
+
+
 def ufunc_loop(ufunc: np.ufunc) -> tuple[int, int]:
-    """Addresses of a ufunc's loop over float64 and of its data, from NumPy's PyUFuncObject."""
-    # After the object's head: nin, nout, nargs, identity; functions, data.
-    start = id(ufunc) + object.__basicsize__ + 4 * ctypes.sizeof(ctypes.c_int)
-    which = SIZE * ufunc.types.index("d" * ufunc.nin + "->d")
-    loop, data = (ctypes.c_void_p.from_address(start + SIZE * i).value or 0 for i in range(2))
-    return tuple(ctypes.c_void_p.from_address(x + which).value or 0 for x in (loop, data))  # type: ignore[return-value]
+    """Addresses of a ufunc's loop over float64 and of its data.
+
+    Raises:
+        UntraceableError: this version of NumPy has them elsewhere.
+    """
+    head = _Ufunc.from_address(id(ufunc) + object.__basicsize__)
+    if (head.nin, head.nout, head.ntypes) != (ufunc.nin, ufunc.nout, ufunc.ntypes):
+        raise UntraceableError(f"calls {ufunc.__name__}, whose loops are elsewhere in this NumPy")
+    which = ufunc.types.index("d" * ufunc.nin + "->d")
+    return head.functions[which] or 0, head.data[which] or 0
 
 
 @functools.cache
