@@ -17,7 +17,7 @@ from typing import Any
 from mjgym.sim.compiled import CompiledLaw
 from mjgym.sim.single import Single
 from mjgym.task.models import CACHE_SIZE, compile_model
-from mjgym_fast.available import loaded, warned
+from mjgym_fast import available
 
 ROUNDING = 1e-12  # of long sums, relative to the largest number of an entry
 
@@ -27,9 +27,8 @@ def compile_hooks(task: Any) -> CompiledLaw | str:
 
     Equal tasks share a law.
     """
-    traced = loaded(_traced_law)
-    if isinstance(traced, str):
-        return traced
+    if reason := available.refusal():
+        return reason
     try:
         hash(task)
     except TypeError:  # a field is a list or a dict
@@ -52,14 +51,8 @@ def _compiled(task: Any) -> CompiledLaw | str:
         text = " ".join(f"{type(error).__name__}: {error}".split())
         return f"{type(task).__name__} cannot be compiled: {text}"
     if not agrees(law, task, sample, 0.0 if law.exact else ROUNDING):
-        return warned("the compiled law gives other numbers on this machine than NumPy")
+        return available.warned("the compiled law gives other numbers on this machine than NumPy")
     return law
 
 
 _cached = functools.lru_cache(maxsize=CACHE_SIZE)(_compiled)
-
-
-def _traced_law() -> Any:
-    from mjgym_fast import traced_law
-
-    return traced_law

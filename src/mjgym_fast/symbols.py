@@ -89,6 +89,10 @@ def _first(values: Sequence[Any]) -> Symbol | None:
     return next((x for x in values if isinstance(x, Symbol)), None)
 
 
+def _is_truth(value: Any) -> bool:
+    return value.truth if isinstance(value, Symbol) else isinstance(value, bool)
+
+
 def number(value: Any) -> Any:
     """A symbol or a constant as a float64."""
     if not isinstance(value, Symbol):
@@ -107,6 +111,8 @@ def _on_symbols(ufunc: np.ufunc) -> Callable[..., Any]:
             with np.errstate(all="ignore"):
                 return ufunc(*values).item()
         record = symbol.trace.symbol
+        if name in (*LOGIC, "logical_not", "invert") and not all(map(_is_truth, values)):
+            raise UntraceableError(f"calls {name} of numbers")
         if name in LOGIC:
             return record(LOGIC[name], *values, truth=True)
         if name in ("logical_not", "invert"):
@@ -124,7 +130,7 @@ def _on_symbols(ufunc: np.ufunc) -> Callable[..., Any]:
 def _choose(condition: Any, one: Any, other: Any) -> Any:
     if not isinstance(condition, Symbol):
         return one if condition else other
-    if all(isinstance(x, bool) or getattr(x, "truth", False) for x in (one, other)):
+    if _is_truth(one) and _is_truth(other):
         return condition.trace.symbol("select", condition, one, other, truth=True)
     return condition.trace.symbol("select", condition, number(one), number(other))
 
@@ -290,7 +296,8 @@ def _product(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     (m, n), p = a.shape, b.shape[1]
     symbol = _first((*a.reshape(-1).tolist(), *b.reshape(-1).tolist()))
     if symbol is None:
-        return np.matmul(a.astype(float), b.astype(float)).astype(object)
+        product: np.ndarray = np.matmul(a.astype(float), b.astype(float))
+        return product.astype(object)
     trace = symbol.trace
     if n > 1 and (m > 1) != (p > 1):
         matrix, vector = (b.T, a[0]) if m == 1 else (a, b[:, 0])

@@ -63,6 +63,9 @@ _CODE = 2.0**40  # numbers of field i of the coded simulation are from i times t
 class _TracedView(View):
     """A view whose arrays hold symbols of a simulation's numbers."""
 
+    _names: list[str]
+    _trace: Trace
+
     def __init__(self, model: mujoco.MjModel, trace: Trace, memory: Mapping[str, Array]) -> None:
         super().__init__(())
         data = mujoco.MjData(model)
@@ -86,7 +89,7 @@ class _TracedView(View):
         """Symbols of the numbers whose codes an array of the coded simulation holds."""
         codes = np.asarray(values)
         if codes.dtype != float or (codes < _CODE).any():
-            raise UntraceableError(f"reads {name}, which is not computed before each physics step")
+            raise UntraceableError(f"reads {name}, which is no position, velocity or state")
 
         def symbol(code: float) -> Symbol:
             field, index = divmod(code, _CODE)
@@ -136,6 +139,9 @@ class TracedLaw(Law):
             raise UntraceableError("reads its action, which `before_step` could remember")
         self.fields = ("ctrl", *sorted({name for kind, name in read if kind == "field"} - {"ctrl"}))
         packed = changed.keys() | {name for kind, name in read if kind == "memory"}
+        for name in packed:
+            if memory[name].dtype == np.float32:
+                raise UntraceableError(f"computes in single precision with the memory {name!r}")
         self._like = {name: memory[name] for name in memory if name in packed}
         ends = np.cumsum([0, *(x.size for x in self._like.values())]).tolist()
         self._places = dict(zip(self._like, itertools.pairwise(ends), strict=True))

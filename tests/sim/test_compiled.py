@@ -289,9 +289,12 @@ class TestALawOfTheUsersOwn:
                 "depends on an array's numbers other than by `where`",
             ),
             (lambda self, v, action: v.qpos * float(v.qvel[..., 0]), "other than by `where`"),
-            (lambda self, v, action: v.qpos * v.dof_damping, "reads dof_damping, which is not"),
+            (
+                lambda self, v, action: v.qpos * v.dof_damping,
+                "reads dof_damping, which",
+            ),
             (lambda self, v, action: v.joint("hinge").damping, "reads damping of joint 'hinge'"),
-            (lambda self, v, action: v.qacc + 0.0, "reads qacc, which is not computed before"),
+            (lambda self, v, action: v.qacc + 0.0, "reads qacc, which is no position"),
             (lambda self, v, action: v.xp.frexp(v.qpos)[0], "calls frexp"),
             (lambda self, v, action: v.qpos.__iadd__(1.0), "calls add with out"),
             (lambda self, v, action: _long(v.qpos), "takes more than 60000 operations"),
@@ -304,6 +307,14 @@ class TestALawOfTheUsersOwn:
         assert reason in env.uncompiled
         env.reset(seed=0)
         env.step(env.action_space.sample())
+
+    def test_in_single_precision_runs_in_numpy(self):
+        own = {"memory": lambda self, v: {"goal": v.xp.astype(v.qpos[..., 0], v.xp.float32)}}
+        own["substep"] = lambda self, v: {}
+        own["control"] = lambda self, v, action: v.memory["goal"][..., None] + v.qpos
+        own["observation"] = lambda self, v: {"qpos": v.qpos}
+        env = Env(dataclass(frozen=True)(type("Own", (Turned,), own))())
+        assert "computes in single precision with the memory 'goal'" in env.uncompiled
 
     def test_that_gives_other_numbers_is_found(self):
         task, other = task_of("Lift"), task_of("Lift", controller={"type": "OSC_POSE", "kp": 151.0})

@@ -133,6 +133,7 @@ def test_equal_operations_are_recorded_once():
         (lambda x: np.astype(x, np.int64), "converts an array to int64"),
         (lambda x: np.multiply.outer(x, x), "calls multiply with outer"),
         (np.frexp, "calls frexp"),
+        (np.logical_not, "calls logical_not of numbers"),
     ],
 )
 def test_what_cannot_be_recorded(function, reason):
