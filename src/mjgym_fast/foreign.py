@@ -28,31 +28,24 @@ compiled = functools.partial(njit, error_model="numpy")
 inlined = functools.partial(compiled, inline="always")
 
 
-@intrinsic
-def call(typing: Any, address: Any, arguments: Any) -> Any:
-    """Call a C function without a result, by address and a tuple of numbers."""
+def _caller(result: Any, value: ir.Type) -> Any:
+    """A function that calls a C function by address and a tuple of numbers."""
 
-    def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
-        _call(builder, ir.VoidType(), signature, values)
-        return context.get_dummy_value()
+    @intrinsic
+    def call(typing: Any, address: Any, arguments: Any) -> Any:
+        def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+            numbers = cgutils.unpack_tuple(builder, values[1], len(signature.args[1].types))
+            function = ir.FunctionType(value, [x.type for x in numbers]).as_pointer()
+            called = builder.call(builder.inttoptr(values[0], function), numbers)
+            return context.get_dummy_value() if result is types.void else called
 
-    return types.void(types.int64, arguments), generate
+        return result(types.int64, arguments), generate
 
-
-@intrinsic
-def succeeds(typing: Any, address: Any, arguments: Any) -> Any:
-    """Call a law by address and a tuple of numbers; the result is 0 if it raised."""
-
-    def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
-        return _call(builder, ir.IntType(64), signature, values)
-
-    return types.int64(types.int64, arguments), generate
+    return call
 
 
-def _call(builder: Any, result: Any, signature: Any, values: Any) -> Any:
-    arguments = cgutils.unpack_tuple(builder, values[1], len(signature.args[1].types))
-    function = ir.FunctionType(result, [x.type for x in arguments])
-    return builder.call(builder.inttoptr(values[0], function.as_pointer()), arguments)
+call = _caller(types.void, ir.VoidType())
+succeeds = _caller(types.int64, ir.IntType(64))  # of a law, which returns 0 if it fails
 
 
 @intrinsic

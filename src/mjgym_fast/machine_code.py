@@ -297,7 +297,7 @@ def _processor() -> Any:
 
 @functools.lru_cache(maxsize=64)
 def law_code(control: str, substep: str) -> tuple[int, Any]:
-    """The address of a law made of two functions, and what keeps it there."""
+    """The address of a law made of two functions, and the object that owns its memory."""
     declared = "".join(f"declare double @llvm.{x}.f64(double)\n" for x in _INTRINSICS)
     module = llvm.parse_assembly(f"{declared}{control}{substep}{_LAW}")
     code = llvm.create_mcjit_compiler(module, _processor())

@@ -1,4 +1,4 @@
-"""Symbolic arrays, which record what hooks compute.
+"""Symbolic arrays, which record the operations of hooks.
 
 A hook runs once on symbols instead of numbers. They are in NumPy's arrays of objects, so indexing,
 reshaping and broadcasting are NumPy's own, with the memory layouts of float64. Arithmetic is
@@ -377,4 +377,4 @@ _FUNCTIONS: dict[Any, Callable[..., Any]] = {
     np.max: _reduction(np.maximum),
     np.min: _reduction(np.minimum),
 }
-"""Functions of NumPy that look at numbers."""
+"""Functions of NumPy that compute; others only move numbers."""

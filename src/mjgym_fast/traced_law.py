@@ -56,7 +56,7 @@ READABLE = frozenset(
         "qfrc_passive",
     ]
 )
-"""The state, and what `mj_step1` computes of it; the rest is of another time after a reset."""
+"""The state, and fields that `mj_step1` computes; others are out of date after a reset."""
 _CODE = 2.0**40  # numbers of field i of the coded simulation are from i times this
 
 
@@ -109,7 +109,7 @@ def inputs(trace: Trace, kind: str, name: str, like: Array) -> Any:
 
 
 class TracedLaw(Law):
-    """`control` and `substep` of a task, compiled from what they do with symbols.
+    """`control` and `substep` of a task, recorded on symbols and compiled.
 
     Args:
         task: the task; `control` may not read its action.
@@ -119,7 +119,7 @@ class TracedLaw(Law):
         exact: whether it equals the hooks to the bit, as far as is known.
 
     Raises:
-        UntraceableError: a hook does what cannot be recorded.
+        UntraceableError: a hook does something that cannot be recorded.
     """
 
     def __init__(self, task: Any, sample: Single) -> None:

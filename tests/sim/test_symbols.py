@@ -1,4 +1,4 @@
-"""Functions of arrays, compiled from what they do with symbols, beside the same in NumPy."""
+"""Functions of arrays, recorded on symbols and compiled, beside the same functions in NumPy."""
 
 import ctypes
 
