@@ -232,9 +232,7 @@ class _Recording(Single):
         super().__init__(compile_model(task), task.varies)
         self.controls: list[np.ndarray] = []
 
-    def takes(self, law: Any) -> bool:
-        """Always False, so that every physics step passes through `step`."""
-        return False
+    runs_laws = False  # so that every physics step passes through `step`
 
     def step(self, control: Any, n: int, where: Any | None = None, *, forces: bool = False) -> None:
         """Record the controls, and advance."""
