@@ -61,7 +61,6 @@ def _report(found: Probe, timeout: float) -> dict[str, Any]:
 
 
 def _rate(backend: str, timeout: float) -> tuple[float | None, str]:
-    """Frames per second, and the error if it fails."""
     try:
         done = subprocess.run(
             [sys.executable, "-c", _TIMER, SAMPLE, str(FRAMES), str(SIZE)],

@@ -65,7 +65,6 @@ def _programs(folder: str) -> list[Path]:
 
 
 def _sentence(program: str) -> str:
-    """The first paragraph of a program's docstring."""
     text = ast.get_docstring(ast.parse(program)) or ""
     return text.split("\n\n")[0].replace("\n", " ")
 
@@ -115,14 +114,11 @@ def guide(
 
 
 def _rendered(text: str) -> Any:
-    """Markdown for a terminal, without comments and link targets."""
     from rich.markdown import CodeBlock, Heading, Markdown
     from rich.padding import Padding
     from rich.text import Text
 
     class Title(Heading):
-        """A left-aligned heading."""
-
         def __rich_console__(self, console: "Console", options: "ConsoleOptions") -> "RenderResult":
             text = self.text.copy()
             text.justify = "left"
@@ -130,8 +126,6 @@ def _rendered(text: str) -> Any:
             yield text
 
     class Code(CodeBlock):
-        """An indented code block."""
-
         def __rich_console__(self, console: "Console", options: "ConsoleOptions") -> "RenderResult":
             from rich.syntax import Syntax
 

@@ -12,6 +12,7 @@ from types import ModuleType
 
 import typer
 
+from mjgym.cli.output import refusing, require
 from mjgym.util.suggestions import close
 
 _ALIKE = 0.5  # lower than usual, as input is shorter than an id
@@ -54,16 +55,12 @@ def run_folder(value: str) -> bool:
 
 def _id_of_run(folder: Path) -> str:
     """The task of a run, from the registry alone: the folder is data and imports no module."""
-    from mjgym.cli.output import require
-
     require("yaml")
     from mjgym.policies.run_errors import RunError
     from mjgym.policies.run_folder import RunFolder
 
-    try:
+    with refusing(RunError):
         id = str(RunFolder(folder).settings().get("id", ""))
-    except RunError as error:
-        raise typer.BadParameter(f"{error}.") from None
     registered = find_id(id)
     if registered is None:
         raise typer.BadParameter(
@@ -74,10 +71,8 @@ def _id_of_run(folder: Path) -> str:
 
 
 def _only_id(file: str) -> str:
-    try:
+    with refusing(ModuleError):
         registered = ids_of(file)
-    except ModuleError as error:
-        raise typer.BadParameter(str(error)) from None
     if len(registered) > 1:
         raise typer.BadParameter(
             f"{file} registers {', '.join(registered)}: name one, {file}:{registered[0]}"
@@ -91,14 +86,11 @@ def import_named(module: str) -> None:
     Raises:
         typer.BadParameter: there is no such module, or it fails.
     """
-    try:
+    with refusing(ModuleError):
         load(module)
-    except ModuleError as error:
-        raise typer.BadParameter(str(error)) from None
 
 
 def _find_here(id: str) -> str | None:
-    """The id in a file of the working folder, if it is not registered yet."""
     registered = find_id(id)
     if registered is None and (file := _file_that_registers(id)):
         import_named(file)
@@ -107,7 +99,6 @@ def _find_here(id: str) -> str | None:
 
 
 def _file_that_registers(id: str) -> str | None:
-    """The only Python file of the working folder that registers an id, or None."""
     if not re.fullmatch(r"[\w.-]+/[\w.-]+", id):
         return None
     pattern = re.compile(rf"""register\(\s*["']{re.escape(id)}(-v\d+)?["']""")
@@ -125,7 +116,6 @@ def known_ids(values: list[str]) -> list[str]:
 
 
 def _own(module: str, id: str) -> str:
-    """A hint to name the module of an id outside the package."""
     from mjgym import registry
 
     space = id.partition("/")[0]
@@ -283,7 +273,6 @@ def _load_file(path: Path) -> ModuleType:
 
 
 def _failed(name: str, error: Exception) -> ModuleError:
-    """The error of an import, with the last line of the module that caused it."""
     where = ""
     if isinstance(error, SyntaxError):
         where = f" ({Path(error.filename or name).name}:{error.lineno})"

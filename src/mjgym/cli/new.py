@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from mjgym.cli.output import console
+from mjgym.cli.output import failing, say
 
 # A task that passes `mjgym check`; "@...@" is replaced by the user's names.
 TEMPLATE = '''\
@@ -113,21 +113,17 @@ def new(
 
     name = file.stem
     if file.suffix != ".py" or not name.isidentifier() or keyword.iskeyword(name):
-        raise typer.BadParameter(
-            f"{file.name}: name it as a Python module, as my_task.py.", param_hint="'FILE'"
-        )
-    if file.exists():
-        raise typer.BadParameter(f"{file} is there already.", param_hint="'FILE'")
+        complaint = f"{file.name}: name it as a Python module, as my_task.py."
+    else:
+        complaint = f"{file} is there already." if file.exists() else ""
+    if complaint:
+        raise typer.BadParameter(complaint, param_hint="'FILE'")
     id = f"my/{name}-reach-v0"
     parts = (part for part in name.split("_") if part)
     title = "".join(part[:1].upper() + part[1:] for part in parts) or "Reach"
     text = TEMPLATE.replace("@id@", id).replace("@Class@", f"{title}Reach")
-    try:
+    with failing(OSError, prefix="nothing is written: "):
         atomic.write_text(file, text)
-    except OSError as error:
-        console(stderr=True).print(f"nothing is written: {error}", soft_wrap=True)
-        raise typer.Exit(1) from None
-    out = console()
-    out.print(f"written: {file}, which registers {id}", soft_wrap=True)
+    say(f"written: {file}, which registers {id}")
     for command in (f"check {file}", f"view {file}:{id}", f"bench {file}:{id}"):
-        out.print(f"next: mjgym {command}", soft_wrap=True)
+        say(f"next: mjgym {command}")

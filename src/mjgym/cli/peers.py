@@ -150,7 +150,6 @@ def rate(peer: str, id: str, num_envs: int, seconds: float) -> float:
 
 
 def _dm_control(id: str, num_envs: int) -> "Subject":
-    """One environment of dm_control, whatever `num_envs`."""
     from mjgym.checks import benchmark
 
     env = make_dm_control(id)
@@ -163,7 +162,6 @@ def _dm_control(id: str, num_envs: int) -> "Subject":
 
 
 def _envpool(id: str, num_envs: int) -> "Subject":
-    """A batch of EnvPool, on all allowed cores."""
     from mjgym.checks import benchmark
     from mjgym.util.cores import allowed_cores
 

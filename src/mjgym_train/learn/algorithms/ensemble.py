@@ -110,7 +110,6 @@ class Ensemble(nn.Module):
         return torch.randint(len(self.members), (self.config.num_envs,))
 
     def _slots(self) -> list[tuple[slice, OffPolicyAgent]]:
-        """The sub-environments in which each agent acts or proposes."""
         if self.config.ensemble_acting != "slots":
             return [(slice(None), agent) for agent in self.members]
         count = len(self.members)

@@ -79,11 +79,6 @@ def of(config: OffPolicyConfig, algorithm: type[OffPolicyAgent]) -> list[Member]
 
 
 def _algorithm(name: Any, k: int) -> type[OffPolicyAgent]:
-    """The algorithm of an agent.
-
-    Raises:
-        ConfigError: there is no such algorithm, or it is not off-policy.
-    """
     try:
         algorithm = find(str(name))
     except ConfigError as error:
@@ -117,7 +112,6 @@ def _default(field: "dataclasses.Field[Any]") -> Any:
 
 
 def _names(settings: tuple[Mapping[str, Any], ...]) -> list[str]:
-    """Names of the agents by their settings, numbered if alike."""
     names = [
         ",".join(
             str(value) if name == "algorithm" else f"{name}={value}" for name, value in own.items()
