@@ -190,14 +190,12 @@ def known_name(name: str) -> str:
 
 
 def _plain(name: str) -> str:
-    """A task name without suite and version, with uniform separators."""
     short = re.sub(r"^(dm_control|dmc)[/_:-]|-v\d+$", "", name, flags=re.IGNORECASE)
     short = re.sub(r"^cup-", "ball_in_cup-", short)
     return re.sub(r"[_/ ]", "-", short)
 
 
 def _end(folder: Path, first: metrics.Metric) -> dict[tuple[str, str, int], metrics.Metric]:
-    """The final score of a run folder and its machine; None if it has not been scored."""
     about = _json(folder / "evaluation.json")
     if about is None:
         return {}
@@ -230,11 +228,6 @@ def machine_of(folder: Path) -> str:
 
 
 def _json(file: Path) -> Any:
-    """The content of a JSON file, or None if there is no file.
-
-    Raises:
-        RunError: it is damaged.
-    """
     try:
         return json.loads(file.read_text(encoding="utf-8"))
     except OSError:
@@ -262,7 +255,6 @@ def write(curves: Iterable[Curve], path: Path, metric: str = metrics.RETURN) -> 
 
 
 def _line(curve: Curve, k: int, metric: str, value: float) -> metrics.Metric:
-    """A number of a run at the time of an evaluation."""
     return metrics.Metric(
         curve.experiment,
         curve.id,
@@ -376,7 +368,6 @@ def scaled(id: str) -> bool:
 
 
 def _table(curves: Sequence[Curve]) -> dict[str, list[np.ndarray]]:
-    """Normalised last returns of each experiment on the tasks that all of them have."""
     ids: dict[str, dict[str, list[float]]] = {}
     for curve in curves:
         if not scaled(curve.id):
@@ -456,7 +447,6 @@ def panel(axis: Any, curves: Sequence[Curve], id: str, by: str) -> None:
 def _outside(
     curve: Curve, by: str, first: float, last: float
 ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """The parts of a curve before and after the range that all runs of its experiment share."""
     places = getattr(curve, by)
     for edge, outside in ((first, places < first), (last, places > last)):
         if outside.any():
@@ -466,7 +456,6 @@ def _outside(
 
 
 def _joined(curves: Sequence[Curve], by: str) -> tuple[np.ndarray, np.ndarray]:
-    """Common positions along an axis, as far as all curves reach, and the returns there."""
     first = max(getattr(curve, by)[0] for curve in curves)
     last = min(getattr(curve, by)[-1] for curve in curves)
     x = np.linspace(first, max(first, last), POINTS)

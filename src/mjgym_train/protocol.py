@@ -178,7 +178,6 @@ def _metrics(run: Run, settings: Mapping[str, Any], method: str) -> list[metrics
 def _score(
     run: Run, settings: Mapping[str, Any], protocol: Protocol, lines: list[metrics.Metric]
 ) -> dict[str, Any]:
-    """The final score, which must belong to the last policy of a finished run."""
     evaluated = [line for line in lines if line.metric == metrics.RETURN]
     last = max((line.env_step for line in evaluated), default=0)
     if last < protocol.steps:

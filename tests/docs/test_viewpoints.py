@@ -14,8 +14,8 @@ from places import SCRIPTS
 from typer.testing import CliRunner
 
 import mjgym
-from mjgym.cli.app import app
 from mjgym.cli import fields, viewers
+from mjgym.cli.app import app
 from mjgym.envs.pixels import viewpoint
 from mjgym.tasks.dmc.pendulum import Pendulum
 

@@ -123,7 +123,6 @@ class Studio:
         return np.ascontiguousarray(picture) if kind == "rgb" else self._objects(picture)
 
     def _upload(self, width: int, height: int) -> None:
-        """Upload changed resources of the model to the driver."""
         model = self._twin.model
         planes = model.geom_size[model.geom_type == mujoco.mjtGeom.mjGEOM_PLANE]
         if self._uploaded is None or not np.array_equal(planes, self._uploaded[0]):

@@ -112,7 +112,6 @@ class Twin:
         mujoco.mj_makeConstraint(model, data)  # a tendon at its limit is drawn in another colour
 
     def _aim(self, viewpoint: Viewpoint, view: mujoco.MjvCamera) -> None:
-        """Place a camera at a viewpoint, far enough to have its bodies in view."""
         known_bodies("camera", viewpoint, self.model)
         middle, radius = np.zeros(3), 0.0
         if viewpoint.bodies:

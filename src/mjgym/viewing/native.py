@@ -114,7 +114,6 @@ class Native:
         return True
 
     def _go_along(self, session: Session) -> None:
-        """Move with the viewpoint's bodies, from wherever the mouse has taken the camera."""
         camera = self._viewer.cam
         if self._followed is None or camera.type != mujoco.mjtCamera.mjCAMERA_FREE:
             return
@@ -124,7 +123,6 @@ class Native:
         self._aimed = view
 
     def _push(self, session: Session) -> None:
-        """Let the mouse act on the simulation, as it would in the window's own."""
         model, data, perturb = session.twin.model, session.twin.data, self._viewer.perturb
         if session.paused and perturb.active and perturb.select > 0:
             mujoco.mjv_applyPerturbPose(model, data, perturb, 1)
@@ -140,7 +138,6 @@ class Native:
         session.push(data.xfrc_applied)
 
     def _tell(self, session: Session) -> None:
-        """Write into the window what the terminal shows."""
         progress, told = session.progress, self._told
         fresh = told is not None and (
             (told.seed, told.paused) == (progress.seed, progress.paused)

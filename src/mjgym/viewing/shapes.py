@@ -153,7 +153,6 @@ def sky(model: mujoco.MjModel) -> np.ndarray | None:
 
 
 def _texels(model: mujoco.MjModel, texture: int) -> np.ndarray:
-    """The colours of a texture, (height, width, 3)."""
     height, width = model.tex_height[texture], model.tex_width[texture]
     channels, start = model.tex_nchannel[texture], model.tex_adr[texture]
     data = model.tex_data[start : start + height * width * channels]
@@ -162,7 +161,6 @@ def _texels(model: mujoco.MjModel, texture: int) -> np.ndarray:
 
 
 def _quad(model: mujoco.MjModel, geom: int) -> trimesh.Trimesh:
-    """A plane, which is there from one side only."""
     half = model.geom_size[geom, :2]
     corners = np.array([[-1, -1, 0], [1, -1, 0], [1, 1, 0], [-1, 1, 0]]) * [*half, 0.0]
     colours = np.tile((255 * colour(model, geom)).astype(np.uint8), (4, 1))

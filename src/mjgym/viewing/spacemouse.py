@@ -65,7 +65,6 @@ class SpaceMouse(PolledDevice):
         self._down = 0  # a bit for each button
 
     def _axes(self) -> np.ndarray:
-        """The deflections after all reports so far, (6,); presses are noted."""
         try:
             while report := self._stream.read(LONGEST):
                 self._hear(bytes(report))
@@ -126,11 +125,6 @@ def is_spacemouse(about: dict[str, Any]) -> bool:
 
 
 def _hidapi() -> Any:
-    """The package hidapi; on Linux, its module that leaves the kernel its drivers.
-
-    Raises:
-        DeviceError: it is missing.
-    """
     try:
         if sys.platform == "linux":
             import hidraw as hid

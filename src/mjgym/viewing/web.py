@@ -114,7 +114,6 @@ class Web:
             raise
 
     def _wait(self, taken: threading.Event) -> None:
-        """Until the server is up, on the socket that it was given."""
         end = time.monotonic() + START
         try:
             while not self._panel.ready.wait(0.05):
@@ -152,7 +151,6 @@ class Web:
         return True
 
     def _begin(self, session: Session) -> None:
-        """Send the model, if this episode has another one than that before."""
         session.follow()
         model = session.twin.model
         content = np.empty(mujoco.mj_sizeModel(model), np.uint8)
@@ -173,14 +171,7 @@ class Web:
 
 
 class _Inner:
-    """A socket that no browser can reach, in a folder that only this user can enter.
-
-    Attributes:
-        pair: the socket, bound, and its path.
-
-    Raises:
-        ViewerError: there are no such sockets on this system.
-    """
+    """A socket that no browser can reach, in a folder that only this user can enter."""
 
     def __init__(self) -> None:
         if not hasattr(socket, "AF_UNIX"):
@@ -192,7 +183,6 @@ class _Inner:
         self.pair = inner, path
 
     def close(self) -> None:
-        """Remove both."""
         self.pair[0].close()
         self._folder.cleanup()
 
@@ -205,15 +195,7 @@ def _dial(path: str) -> Iterator[socket.socket]:
 
 
 class _Viewer(web_viewer.WebViewer):  # type: ignore[misc]  # mujoco has no types
-    """MuJoCo's, which listens where it is told to and not on all interfaces.
-
-    Args:
-        config: see `mujoco.studio.web_viewer.WebViewer`.
-        endpoint: likewise.
-        listener: where to listen.
-        taken: set once it is used.
-        plugins: as `config`.
-    """
+    """MuJoCo's, which listens where it is told to and not on all interfaces."""
 
     _http_sock: socket.socket
 
@@ -256,7 +238,6 @@ class _Link(plugin.SimPlugin):  # type: ignore[misc]  # mujoco has no types
 
     @messages.handler  # type: ignore[untyped-decorator]
     def receive(self, message: messages.Message) -> bool:
-        """Take a message, unless it is one of the viewer's own."""
         take = self._take.get(type(message))
         if take is not None:
             take(message)
@@ -312,7 +293,6 @@ class _Panel(plugin.ViewerPlugin):  # type: ignore[misc]  # mujoco has no types
 
     @messages.handler  # type: ignore[untyped-decorator]
     def receive(self, message: messages.Message) -> None:
-        """Draw, when it is time to."""
         if isinstance(message, messages.BuildGuiEvent):
             if self._session.keys is not None:
                 self._drive(self._session, imgui.IsKeyDown)
@@ -323,7 +303,6 @@ class _Panel(plugin.ViewerPlugin):  # type: ignore[misc]  # mujoco has no types
             self.ready.set()
 
     def _begin(self) -> None:
-        """Take the camera to the viewpoint, once the page has the model."""
         aim, viewer = self._aim, self.viewer
         if aim is not None and viewer.model.nbody == self._session.twin.model.nbody:
             for name in ("type", "trackbodyid", "lookat", "distance", "azimuth", "elevation"):

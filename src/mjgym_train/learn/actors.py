@@ -384,7 +384,6 @@ class TrainerActor:
         return self._fragments.get()
 
     def _publish(self) -> None:
-        """Copy the policy between two updates."""
         self._weights = weights(self._learner.agent)
         self._progress = self._learner.progress()
 
@@ -405,5 +404,4 @@ class TrainerActor:
 
 
 def _tensors(arrays: Arrays) -> dict[str, Tensor]:
-    """Copies as tensors: Ray's arrays are read-only."""
     return {name: torch.from_numpy(np.array(array)) for name, array in arrays.items()}

@@ -185,7 +185,6 @@ class ReplayBuffer:
         return time, torch.randint(self.num_envs, (count,), generator=generator)
 
     def _batch(self, time: Tensor, env: Tensor) -> Batch:
-        """The transitions that start at some indices."""
         oldest = self._added - min(self._added, self._length)
         observation = self._past(time, env, oldest, self._history)
         action = self._arrays["action"][self._rows(time, env)]

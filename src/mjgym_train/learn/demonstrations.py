@@ -173,7 +173,6 @@ def check(about: datasets.About, config: Config, collector: Collector) -> None:
 
 
 def _defaults(task: Any) -> dict[str, Any]:
-    """Default values of a task's fields."""
     found = {}
     for field in dataclasses.fields(task):
         if field.default_factory is not dataclasses.MISSING:
@@ -184,7 +183,6 @@ def _defaults(task: Any) -> dict[str, Any]:
 
 
 def _plain(value: Any) -> Any:
-    """Values as after a JSON round trip, with lists for tuples."""
     if isinstance(value, Mapping):
         return {str(name): _plain(item) for name, item in value.items()}
     if isinstance(value, list | tuple):

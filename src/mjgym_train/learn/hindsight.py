@@ -88,7 +88,6 @@ class HindsightBuffer(ReplayBuffer):
             self._note_ends()
 
     def _note_ends(self) -> None:
-        """Record the end time of the episodes that end with the newest step."""
         now = self._added - 1
         newest = self._rows(torch.tensor(now), torch.arange(self.num_envs))
         for env in self._arrays["ended"][newest].nonzero().flatten().tolist():
@@ -108,13 +107,7 @@ class HindsightBuffer(ReplayBuffer):
         return replace(longest, shorter=tuple(shorter))
 
     def _later(self, time: Tensor, env: Tensor, share: Tensor) -> Tensor:
-        """Goals that episodes achieve at some steps or later, (B, k).
-
-        Args:
-            time: of the steps.
-            env: their sub-environments.
-            share: of the way from there to the end of the episode or of its stored part.
-        """
+        """Goals that episodes achieve at some steps or later, (B, k)."""
         last = self._arrays["last"][self._rows(time, env)]
         last = torch.where(last == _GOING, self._added - 1, last)
         rows = self._rows(time + (share * (last - time + 1)).long(), env)

@@ -87,7 +87,6 @@ class Encoder(nn.Module):
         made.encoder = self.arrays()
 
     def _convolved(self, pictures: Tensor) -> Tensor:
-        """Flat outputs of the convolutions, (B, numbers)."""
         stacked = pictures.movedim(-1, 2).flatten(1, 2).float()  # (B, history * channels, ...)
         scaled = stacked.sub_(policy.GREY).div_(policy.WHITE)
         convolved: Tensor = self.convolutions(scaled)

@@ -209,11 +209,6 @@ class Trainer:
         self._all_diverge = all(bool((count >= MOST_DIVERGED).all()) for count in counts)
 
     def _require_finite_episodes(self) -> None:
-        """See that not all episodes diverge.
-
-        Raises:
-            DivergedError: the last ones of every sub-environment have.
-        """
         if self._all_diverge:
             raise DivergedError(
                 f"the last {MOST_DIVERGED} episodes of every sub-environment diverged: the state,"
@@ -309,11 +304,9 @@ class Trainer:
         )
 
     def _spent(self) -> tuple[int, float, float]:
-        """Steps, seconds and CPU seconds so far."""
         return self.env_step, self._seconds, self._cpu_seconds
 
     def _fraction(self, spent: tuple[int, float, float] | None = None) -> float:
-        """The spent share of the budget, now or at another time."""
         config = self.config
         steps, seconds, cpu_seconds = spent or self._spent()
         if config.steps is not None:
@@ -323,7 +316,6 @@ class Trainer:
         return seconds / 60 / (config.minutes or 1)
 
     def _evaluation_is_due(self) -> bool:
-        """Whether another part of the budget has been spent."""
         parts = self.config.evaluations
         return int(self._fraction() * parts) > int(self._fraction(self._evaluated) * parts)
 
@@ -362,7 +354,6 @@ class Trainer:
         self._warn(values)
 
     def _speeds(self) -> dict[str, float]:
-        """CPU time so far, and rates since the last line of metrics."""
         now = self.env_step, self.updates, self._seconds
         steps, updates, seconds = (b - a for a, b in zip(self._logged, now, strict=True))
         self._logged = now
@@ -373,7 +364,6 @@ class Trainer:
         }
 
     def _warn(self, values: Mapping[str, float]) -> None:
-        """Warn, once each, of diverging episodes and of returns that do not fit the support."""
         diverged = values.get(metrics.DIVERGED, 0.0)
         if diverged and not self._told:
             self._told = True
