@@ -21,29 +21,17 @@ POLICIES = (RANDOM, ZERO)
 
 @dataclass(frozen=True)
 class Baseline:
-    """Returns of an untrained policy on a task as registered.
+    """Returns of an untrained policy on a task as registered."""
 
-    Args:
-        id: of the task.
-        policy: "random" (uniform within the action bounds) or "zero".
-        episodes: number of episodes, on the first seeds of `mjgym_train.evaluation.SEEDS`.
-        steps: length of the longest episode.
-        mean: mean return.
-        std: standard deviation of the returns.
-        lowest: lowest return.
-        highest: highest return.
-        mujoco: MuJoCo version.
-    """
-
-    id: str
-    policy: str
-    episodes: int
-    steps: int
-    mean: float
-    std: float
-    lowest: float
-    highest: float
-    mujoco: str
+    id: str  # of the task
+    policy: str  # "random" (uniform within the action bounds) or "zero"
+    episodes: int  # number of episodes, on the first seeds of `mjgym_train.evaluation.SEEDS`
+    steps: int  # length of the longest episode
+    mean: float  # mean return
+    std: float  # standard deviation of the returns
+    lowest: float  # lowest return
+    highest: float  # highest return
+    mujoco: str  # MuJoCo version
 
 
 COLUMNS = tuple(field.name for field in fields(Baseline))

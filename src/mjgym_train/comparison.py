@@ -25,31 +25,19 @@ KEPT = 40  # evaluations of a run in a file of several runs
 
 @dataclass(frozen=True)
 class Curve:
-    """The evaluations of one run.
+    """The evaluations of one run."""
 
-    Args:
-        experiment: its name.
-        id: of the task.
-        seed: of the run.
-        steps: environment steps of each evaluation, ascending.
-        seconds: training time until each evaluation.
-        returns: mean return of each evaluation.
-        updates: updates of the networks until each evaluation.
-        final: mean return of the 100 episodes of `mjgym evaluate`, if it has scored the run.
-        machine: processor and cores; empty if unknown.
-        cpu_seconds: CPU time of training, or None if unknown.
-    """
-
-    experiment: str
-    id: str
-    seed: int
-    steps: np.ndarray
-    seconds: np.ndarray
-    returns: np.ndarray
-    updates: np.ndarray
+    experiment: str  # its name
+    id: str  # of the task
+    seed: int  # of the run
+    steps: np.ndarray  # environment steps of each evaluation, ascending
+    seconds: np.ndarray  # training time until each evaluation
+    returns: np.ndarray  # mean return of each evaluation
+    updates: np.ndarray  # updates of the networks until each evaluation
+    # Mean return of the 100 episodes of `mjgym evaluate`, if it has scored the run.
     final: float | None = None
-    machine: str = ""
-    cpu_seconds: float | None = None
+    machine: str = ""  # processor and cores; empty if unknown
+    cpu_seconds: float | None = None  # CPU time of training, or None if unknown
 
 
 def read(paths: Iterable[str | Path], metric: str = metrics.RETURN) -> list[Curve]:
@@ -269,29 +257,18 @@ def _line(curve: Curve, k: int, metric: str, value: float) -> metrics.Metric:
 
 @dataclass(frozen=True)
 class Score:
-    """Score of one experiment on one task.
+    """Score of one experiment on one task."""
 
-    Args:
-        experiment: its name.
-        id: of the task.
-        runs: seeds, one run each.
-        last: mean of the last evaluations, over runs.
-        interval: 95 % interval of `last` by Student's t; None below three runs.
-        last_three: mean of the last three evaluations, over runs.
-        steps: mean number of environment steps.
-        minutes: mean training time.
-        final: mean over the runs that `mjgym evaluate` has scored, or None.
-    """
-
-    experiment: str
-    id: str
-    runs: int
-    last: float
+    experiment: str  # its name
+    id: str  # of the task
+    runs: int  # seeds, one run each
+    last: float  # mean of the last evaluations, over runs
+    # 95 % interval of `last` by Student's t; None below three runs.
     interval: statistics.Interval | None
-    last_three: float
-    steps: float
-    minutes: float
-    final: float | None
+    last_three: float  # mean of the last three evaluations, over runs
+    steps: float  # mean number of environment steps
+    minutes: float  # mean training time
+    final: float | None  # mean over the runs that `mjgym evaluate` has scored, or None
 
 
 def scores(curves: Sequence[Curve]) -> list[Score]:
@@ -319,22 +296,15 @@ def scores(curves: Sequence[Curve]) -> list[Score]:
 
 @dataclass(frozen=True)
 class Summary:
-    """Score of one experiment over the scaled tasks that every experiment has.
+    """Score of one experiment over the scaled tasks that every experiment has."""
 
-    Args:
-        experiment: its name.
-        tasks: number of those tasks.
-        runs: number of runs on them.
-        interquartile_mean: of the last evaluations, divided by 1000.
-        interval: of that mean, by stratified bootstrap; None if a task has fewer than three runs.
-        improvement: probability of improvement over the first experiment; None for that one.
-    """
-
-    experiment: str
-    tasks: int
-    runs: int
-    interquartile_mean: float
+    experiment: str  # its name
+    tasks: int  # number of those tasks
+    runs: int  # number of runs on them
+    interquartile_mean: float  # of the last evaluations, divided by 1000
+    # Of that mean, by stratified bootstrap; None if a task has fewer than three runs.
     interval: statistics.Interval | None
+    # Probability of improvement over the first experiment; None for that one.
     improvement: float | None
 
 

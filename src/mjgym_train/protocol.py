@@ -25,19 +25,12 @@ OF_A_MACHINE = (
 
 @dataclass(frozen=True)
 class Protocol:
-    """Rules for all runs of a table.
+    """Rules for all runs of a table."""
 
-    Args:
-        steps: control steps of training, over all sub-environments.
-        evaluations: during training, equally spaced in these steps.
-        evaluation_episodes: per evaluation.
-        seeds: of the episodes of the final score.
-    """
-
-    steps: int = 500_000
-    evaluations: int = 50
-    evaluation_episodes: int = 10
-    seeds: tuple[int, ...] = evaluation.SEEDS
+    steps: int = 500_000  # control steps of training, over all sub-environments
+    evaluations: int = 50  # during training, equally spaced in these steps
+    evaluation_episodes: int = 10  # per evaluation
+    seeds: tuple[int, ...] = evaluation.SEEDS  # of the episodes of the final score
     others: Mapping[str, Any] = field(
         default_factory=lambda: {
             "minutes": None,

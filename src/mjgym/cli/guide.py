@@ -25,17 +25,11 @@ WIDTH = 104  # columns, at most: an indented line of code
 
 @dataclass(frozen=True)
 class Guide:
-    """One guide.
+    """One guide."""
 
-    Attributes:
-        name: on the command line.
-        summary: its first sentence.
-        text: Markdown.
-    """
-
-    name: str
-    summary: str
-    text: str
+    name: str  # on the command line
+    summary: str  # its first sentence
+    text: str  # Markdown
 
 
 def guides() -> dict[str, Guide]:

@@ -50,23 +50,14 @@ class RenderingError(RuntimeError):
 
 @dataclass(frozen=True)
 class Probe:
-    """The result of rendering a small image with a backend in a separate process.
+    """The result of rendering a small image with a backend in a separate process."""
 
-    Attributes:
-        backend: "glfw", "egl", "osmesa" or "cgl".
-        works: whether it rendered.
-        reason: why it does not work, in one line; empty if it does.
-        vendor: as the driver reports it; empty if it does not work.
-        renderer: the same, of the device.
-        version: the same, of OpenGL.
-    """
-
-    backend: str
-    works: bool
-    reason: str = ""
-    vendor: str = ""
-    renderer: str = ""
-    version: str = ""
+    backend: str  # "glfw", "egl", "osmesa" or "cgl"
+    works: bool  # whether it rendered
+    reason: str = ""  # why it does not work, in one line; empty if it does
+    vendor: str = ""  # as the driver reports it; empty if it does not work
+    renderer: str = ""  # the same, of the device
+    version: str = ""  # the same, of OpenGL
 
 
 def candidates() -> tuple[str, ...]:

@@ -171,7 +171,6 @@ class BatchViewer:
         )
 
     def sync(self, session: Session) -> bool:
-        """See `Viewer`."""
         session.attend(self._guard.visited.is_set())
         now = time.monotonic()
         if now >= self._due:
@@ -233,7 +232,6 @@ class BatchViewer:
         )
 
     def close(self) -> None:
-        """See `Viewer`."""
         self._guard.close()
         with contextlib.redirect_stdout(io.StringIO()):
             self._server.stop()

@@ -21,15 +21,10 @@ class DeviceError(RuntimeError):
 
 @dataclass(frozen=True)
 class Motion:
-    """Deflection and presses of a device.
+    """Deflection and presses of a device."""
 
-    Attributes:
-        axes: (6,), -1 to 1, in the order of `AXES`.
-        presses: GRIP and OTHER since the last reading, in their order.
-    """
-
-    axes: np.ndarray
-    presses: tuple[str, ...] = ()
+    axes: np.ndarray  # (6,), -1 to 1, in the order of `AXES`
+    presses: tuple[str, ...] = ()  # GRIP and OTHER since the last reading, in their order
 
 
 class Device(Protocol):

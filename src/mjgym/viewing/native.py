@@ -94,7 +94,6 @@ class Native:
         self._told: Progress | None = None
 
     def sync(self, session: Session) -> bool:
-        """See `Viewer`."""
         viewer, twin = self._viewer, session.twin
         if not viewer.is_running():
             return False
@@ -170,7 +169,6 @@ class Native:
         self._viewer.set_texts(texts)
 
     def close(self) -> None:
-        """See `Viewer`."""
         atexit.unregister(self.close)
         self._viewer.close()
         for thread in self._threads:  # it crashes if the process ends before it has

@@ -28,7 +28,6 @@ class Driven(Session):
         super().__init__(recorder, act, seed, keys)
 
     def next(self, ended: str = "") -> None:
-        """Keep the episode, and begin one from the next seed."""
         self.recorder.keep()
         super().next(ended)
 

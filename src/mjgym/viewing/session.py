@@ -57,30 +57,20 @@ class Steering(Protocol):
 
 @dataclass(frozen=True)
 class Progress:
-    """Progress of an episode.
+    """Progress of an episode."""
 
-    Attributes:
-        seed: of its start; of the first sub-environment's in a batch.
-        steps: control steps so far; in a batch, since all were reset.
-        time: those in seconds of the simulation.
-        reward: of the last step; in a batch, the mean of the sub-environments.
-        total: the sum of the rewards; in a batch, the mean of those of the present episodes.
-        terms: the reward's, of the last step, by name; in a batch, the means.
-        paused: nothing moves.
-        ended: how the episode before ended, or the last ones of a batch, if by themselves; empty
-            if not.
-        waiting: the episode begins once a device is used.
-    """
-
-    seed: int
-    steps: int = 0
-    time: float = 0.0
-    reward: float = 0.0
+    seed: int  # of its start; of the first sub-environment's in a batch
+    steps: int = 0  # control steps so far; in a batch, since all were reset
+    time: float = 0.0  # those in seconds of the simulation
+    reward: float = 0.0  # of the last step; in a batch, the mean of the sub-environments
+    # The sum of the rewards; in a batch, the mean of those of the present episodes.
     total: float = 0.0
+    # The reward's, of the last step, by name; in a batch, the means.
     terms: Mapping[str, float] = field(default_factory=dict)
-    paused: bool = False
+    paused: bool = False  # nothing moves
+    # How the episode before ended, or the last ones of a batch, if by themselves; empty if not.
     ended: str = ""
-    waiting: bool = False
+    waiting: bool = False  # the episode begins once a device is used
 
 
 class Session:

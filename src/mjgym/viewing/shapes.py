@@ -25,17 +25,11 @@ Look: TypeAlias = tuple[int, bytes]
 
 @dataclass
 class Shape:
-    """Meshes of a body in some sub-environments.
+    """Meshes of a body in some sub-environments."""
 
-    Attributes:
-        body: its index.
-        meshes: in the body's frame; one for each texture.
-        ids: of the sub-environments, ascending.
-    """
-
-    body: int
-    meshes: list[trimesh.Trimesh]
-    ids: list[int] = field(default_factory=list)
+    body: int  # its index
+    meshes: list[trimesh.Trimesh]  # in the body's frame; one for each texture
+    ids: list[int] = field(default_factory=list)  # of the sub-environments, ascending
 
 
 class Shapes:

@@ -128,7 +128,6 @@ class Web:
             )
 
     def sync(self, session: Session) -> bool:
-        """See `Viewer`."""
         handle = self._handle
         if not handle.is_running():
             return False
@@ -161,7 +160,6 @@ class Web:
             self._handle.set_model(model, data=session.twin.data)
 
     def close(self) -> None:
-        """See `Viewer`."""
         self._restore.close()
         # MuJoCo's user interface has global state: a page that is collected after the next one has
         # been opened takes that down.

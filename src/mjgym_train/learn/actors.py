@@ -37,34 +37,21 @@ Arrays = dict[str, np.ndarray]
 
 @dataclass(frozen=True)
 class Fragment:
-    """Steps of a sampler, for the trainer.
+    """Steps of a sampler, for the trainer."""
 
-    Args:
-        life: of the sampler; fragments of another life do not continue this one.
-        steps: entries of `Transition`, each with a leading axis of steps.
-        returns: of the episodes that ended in each step.
-        diverged: whose episodes each step has ended as a divergence, (steps, n) bool.
-    """
-
-    life: str
-    steps: Arrays
-    returns: list[list[float]]
-    diverged: np.ndarray
+    life: str  # of the sampler; fragments of another life do not continue this one
+    steps: Arrays  # entries of `Transition`, each with a leading axis of steps
+    returns: list[list[float]]  # of the episodes that ended in each step
+    diverged: np.ndarray  # whose episodes each step has ended as a divergence, (steps, n) bool
 
 
 @dataclass(frozen=True)
 class Report:
-    """Message of the trainer to the process that started the run.
+    """Message of the trainer to the process that started the run."""
 
-    Args:
-        progress: of the run.
-        files: new contents of the run folder, by path.
-        error: that ended the run.
-    """
-
-    progress: Progress
-    files: dict[str, bytes]
-    error: DivergedError | None = None
+    progress: Progress  # of the run
+    files: dict[str, bytes]  # new contents of the run folder, by path
+    error: DivergedError | None = None  # that ended the run
 
 
 def off_policy_algorithm(name: str) -> type[OffPolicyAgent]:
@@ -155,7 +142,6 @@ class Shards:
         self._chosen = 0  # the sampler that adds steps
 
     def __len__(self) -> int:
-        """Transitions that can be drawn."""
         return sum(map(len, self._buffers))
 
     def choose(self, sampler: int, *, begun: bool) -> None:
@@ -170,11 +156,9 @@ class Shards:
             self._buffers[sampler].cut()
 
     def add(self, **step: Tensor) -> None:
-        """Store a step of the selected sampler's sub-environments."""
         self._buffers[self._chosen].add(**step)
 
     def sample(self, count: int) -> Batch:
-        """Transitions drawn uniformly from all shards, in random order."""
         stored = torch.tensor([float(len(buffer)) for buffer in self._buffers])
         drawn = torch.multinomial(stored, count, replacement=True)
         counts = drawn.bincount(minlength=len(stored)).tolist()
@@ -182,7 +166,6 @@ class Shards:
         return functools.reduce(Batch.beside, parts).at(torch.randperm(count))
 
     def state_dict(self) -> dict[str, Any]:
-        """Contents, for a checkpoint."""
         return {"shards": [buffer.state_dict() for buffer in self._buffers]}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
@@ -286,16 +269,13 @@ class Learner(OffPolicyTrainer):
         super().__init__(run, config, off_policy_algorithm(config.algorithm), resume=resume)
 
     def make_collector(self) -> RemoteCollector:
-        """Take steps from the samplers."""
         return RemoteCollector(self.config, self._samplers, self._take)
 
     def make_buffer(self) -> Shards:
-        """Make a shard of the buffer for each sampler."""
         size = self.config.buffer_size // self._samplers
         return Shards([self.replay(size) for _ in range(self._samplers)])
 
     def about(self) -> dict[str, Any]:
-        """Fingerprint of the run, with the number of samplers."""
         return {**super().about(), "samplers": self._samplers}
 
     def action(self) -> Tensor:
@@ -303,7 +283,6 @@ class Learner(OffPolicyTrainer):
         return torch.empty(0)
 
     def interact(self, action: Tensor) -> Transition:
-        """Take the next step of a sampler and select its shard."""
         transition = super().interact(action)
         self.buffer.choose(self.collector.sampler, begun=self.collector.begun)
         return transition

@@ -77,7 +77,6 @@ class ClusterTrainer:
         self._stop = False
 
     def stop(self) -> None:
-        """End the run and keep its state."""
         self._stop = True
 
     def train(self) -> Progress:

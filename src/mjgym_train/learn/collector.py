@@ -28,25 +28,15 @@ Images of several cameras are stacked along their channels.
 
 @dataclass(frozen=True)
 class Transition:
-    """A decision in every sub-environment, with a leading axis of length n.
+    """A decision in every sub-environment, with a leading axis of length n."""
 
-    Args:
-        observation: before the decision, (n, size), or (n, height, width, channels) uint8.
-        action: (n, action size), within -1 and 1.
-        reward: (n,), the sum over the repeated control steps.
-        following: the observation after them, also at the end of the episode.
-        terminated: (n,) bool.
-        ended: (n,) bool, terminated or truncated.
-        age: (n,) int32, decisions of the episode before this one.
-    """
-
-    observation: Tensor
-    action: Tensor
-    reward: Tensor
-    following: Tensor
-    terminated: Tensor
-    ended: Tensor
-    age: Tensor
+    observation: Tensor  # before the decision, (n, size), or (n, height, width, channels) uint8
+    action: Tensor  # (n, action size), within -1 and 1
+    reward: Tensor  # (n,), the sum over the repeated control steps
+    following: Tensor  # the observation after them, also at the end of the episode
+    terminated: Tensor  # (n,) bool
+    ended: Tensor  # (n,) bool, terminated or truncated
+    age: Tensor  # (n,) int32, decisions of the episode before this one
 
 
 class Collector:

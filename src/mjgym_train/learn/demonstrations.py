@@ -24,43 +24,26 @@ _TO_LOOK_AT = {"observation", "dtype", "pixels", "observables"}  # compared by w
 
 @dataclass(frozen=True)
 class Chunks:
-    """Observations and the actions that followed them, with a leading batch axis.
+    """Observations and the actions that followed them, with a leading batch axis."""
 
-    Args:
-        observation: (B, history, ...), the current one last, padded with the first observation of
-            the episode.
-        action: (B, chunk, action size), within -1 and 1, from the current one on.
-        there: (B, chunk) bool, whether the episode extends so far.
-    """
-
+    # (B, history, ...), the current one last, padded with the first observation of the episode.
     observation: Tensor
-    action: Tensor
-    there: Tensor
+    action: Tensor  # (B, chunk, action size), within -1 and 1, from the current one on
+    there: Tensor  # (B, chunk) bool, whether the episode extends so far
 
 
 @dataclass(frozen=True)
 class Demonstrations:
-    """Recorded episodes, concatenated along a leading axis of steps.
+    """Recorded episodes, concatenated along a leading axis of steps."""
 
-    Args:
-        observation: before each step, (N, size), or (N, height, width, channels) uint8.
-        following: after each step, with the same shape.
-        action: (N, action size), within -1 and 1.
-        reward: (N,).
-        success: (N,) bool, of the state after the step.
-        terminated: (N,) bool.
-        ended: (N,) bool, whether it is the last step of its episode.
-        age: (N,) int32, step of the episode.
-    """
-
-    observation: Tensor
-    following: Tensor
-    action: Tensor
-    reward: Tensor
-    success: Tensor
-    terminated: Tensor
-    ended: Tensor
-    age: Tensor
+    observation: Tensor  # before each step, (N, size), or (N, height, width, channels) uint8
+    following: Tensor  # after each step, with the same shape
+    action: Tensor  # (N, action size), within -1 and 1
+    reward: Tensor  # (N,)
+    success: Tensor  # (N,) bool, of the state after the step
+    terminated: Tensor  # (N,) bool
+    ended: Tensor  # (N,) bool, whether it is the last step of its episode
+    age: Tensor  # (N,) int32, step of the episode
 
     def __len__(self) -> int:
         """The number of steps."""

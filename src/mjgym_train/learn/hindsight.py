@@ -21,17 +21,11 @@ _GOING = -1  # episode has not ended
 
 @dataclass(frozen=True)
 class Relabelling:
-    """Locations of the goals in an observation, and the reward for a goal.
+    """Locations of the goals in an observation, and the reward for a goal."""
 
-    Args:
-        achieved: location of the achieved goal.
-        desired: location of the desired goal.
-        compute_reward: of the environment.
-    """
-
-    achieved: slice
-    desired: slice
-    compute_reward: Callable[[Any, Any, Any], Any]
+    achieved: slice  # location of the achieved goal
+    desired: slice  # location of the desired goal
+    compute_reward: Callable[[Any, Any, Any], Any]  # of the environment
 
     @classmethod
     def of(cls, envs: Any) -> "Relabelling":
@@ -82,7 +76,6 @@ class HindsightBuffer(ReplayBuffer):
         self._note_ends()
 
     def cut(self) -> None:
-        """End the stored episodes."""
         super().cut()
         if self._added:
             self._note_ends()
@@ -97,7 +90,6 @@ class HindsightBuffer(ReplayBuffer):
             self._arrays["last"][episode] = now
 
     def sample(self, count: int, generator: torch.Generator | None = None) -> Batch:
-        """Transitions drawn uniformly, with replacement, most of them relabelled."""
         time, env = self._places(count, generator)
         relabelled = torch.rand(count, generator=generator) < K / (K + 1)
         goal = self._later(time, env, torch.rand(count, generator=generator, dtype=torch.float64))

@@ -34,22 +34,14 @@ MOST_CLIPPED = 0.01  # of a target's probability outside the support, before the
 
 @dataclass(frozen=True)
 class Progress:
-    """Progress of a run.
+    """Progress of a run."""
 
-    Args:
-        env_step: steps over all sub-environments.
-        updates: of the networks.
-        seconds: of training.
-        fraction: of the budget.
-        score: mean return of the last evaluation; None before the first.
-        training_return: mean return of the last training episodes; None before the first has ended.
-    """
-
-    env_step: int
-    updates: int
-    seconds: float
-    fraction: float
-    score: float | None
+    env_step: int  # steps over all sub-environments
+    updates: int  # of the networks
+    seconds: float  # of training
+    fraction: float  # of the budget
+    score: float | None  # mean return of the last evaluation; None before the first
+    # Mean return of the last training episodes; None before the first has ended.
     training_return: float | None
 
 

@@ -89,9 +89,7 @@ class WeightsAndBiases:
             raise RunError(f"Weights & Biases: {error}") from error
 
     def add_scalar(self, name: str, value: float, step: int) -> None:
-        """Record a number at an environment step."""
         self._run.log({name: value}, step=step)
 
     def close(self) -> None:
-        """Flush and finish."""
         self._run.finish()

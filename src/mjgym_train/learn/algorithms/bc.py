@@ -74,7 +74,6 @@ class BC(OfflineAgent):
         return self.body
 
     def learn_from(self, demonstrations: Demonstrations) -> None:
-        """Take the action range from this dataset, and draw batches from it."""
         super().learn_from(demonstrations)
         if self.config.normalize_actions:
             self.action_low, self.action_high = demonstrations.action.aminmax(dim=0)
@@ -110,7 +109,6 @@ class BC(OfflineAgent):
         return torch.tanh(means[:, 0])
 
     def update(self) -> Metrics:
-        """One gradient step on a batch of chunks."""
         config = self.config
         drawn = self.demonstrations.chunks(config.batch_size, config.history, config.chunk)
         observation = drawn.observation
@@ -138,7 +136,6 @@ class BC(OfflineAgent):
         return -density.logsumexp(1).sum() / numbers
 
     def policy(self, low: np.ndarray, high: np.ndarray) -> Policy:
-        """The policy, with its history, chunks and statistics."""
         made = super().policy(low, high)
         layers = made.layers[:-1]
         last = {k: v.detach().numpy().copy() for k, v in self.body[-1].named_parameters()}

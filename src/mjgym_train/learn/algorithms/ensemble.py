@@ -68,7 +68,6 @@ class Ensemble(nn.Module):
         self._registered = nn.ModuleList(self.members)  # for state_dict
 
     def act(self, observation: Tensor) -> Tensor:
-        """Exploratory actions according to `ensemble_acting`."""
         acting = self.config.ensemble_acting
         if acting == "slots":
             action = torch.empty(len(observation), self.members[0].action_size)
@@ -116,7 +115,6 @@ class Ensemble(nn.Module):
         return [(slice(k, None, count), agent) for k, agent in enumerate(self.members)]
 
     def preprocess(self, batch: Batch) -> Batch:
-        """Transitions unchanged: each agent prepares its batch itself."""
         return batch
 
     def update(self, batch: Batch) -> Metrics:
@@ -129,12 +127,10 @@ class Ensemble(nn.Module):
         return losses
 
     def scale_rates(self, share: float) -> None:
-        """Set all learning rates to a share of their settings."""
         for agent in self.members:
             agent.scale_rates(share)
 
     def fit_support(self, range_: ReturnRange, *, begun: bool) -> None:
-        """Move the agents' supports to the range of returns."""
         for agent in self.members:
             agent.fit_support(range_, begun=begun)
 
@@ -158,7 +154,6 @@ class Ensemble(nn.Module):
         return {"": self.policy(low, high), **dict(zip(self.names, alone, strict=True))}
 
     def checkpoint(self) -> dict[str, Any]:
-        """The agents' checkpoints."""
         found: dict[str, Any] = {
             "normalizer": self.normalizer.state_dict(),
             "agents": [agent.checkpoint() for agent in self.members],
@@ -168,7 +163,6 @@ class Ensemble(nn.Module):
         return found
 
     def restore(self, checkpoint: dict[str, Any]) -> None:
-        """Restore a checkpoint of an ensemble with the same settings."""
         self.normalizer.load_state_dict(checkpoint["normalizer"])
         for agent, own in zip(self.members, checkpoint["agents"], strict=True):
             agent.restore(own)

@@ -61,16 +61,13 @@ class IQL(OffPolicyAgent):
         self.value_optimizer = self.optimizer(self.value.parameters())
 
     def actor_body(self) -> nn.Sequential:
-        """The actor's perceptron."""
         return self.actor.body
 
     @torch.no_grad()
     def act(self, observation: Tensor) -> Tensor:
-        """Actions of the deterministic policy."""
         return self.mean_action(observation)
 
     def update(self, batch: Batch) -> Metrics:
-        """One update of value, policy, critics and targets."""
         config = self.config
         with torch.no_grad():
             outputs = self.target_critics(batch.observation, batch.action)

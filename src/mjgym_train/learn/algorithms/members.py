@@ -29,17 +29,11 @@ OF_RUN |= {"entry_weights", "data_share", "ensemble", "ensemble_acting", "ensemb
 
 @dataclass(frozen=True)
 class Member:
-    """One agent.
+    """One agent."""
 
-    Args:
-        name: its distinguishing settings; empty for a single agent.
-        algorithm: its class.
-        config: its settings; `num_envs` are the sub-environments in which it acts.
-    """
-
-    name: str
-    algorithm: type[OffPolicyAgent]
-    config: OffPolicyConfig
+    name: str  # its distinguishing settings; empty for a single agent
+    algorithm: type[OffPolicyAgent]  # its class
+    config: OffPolicyConfig  # its settings; `num_envs` are the sub-environments in which it acts
 
 
 def of(config: OffPolicyConfig, algorithm: type[OffPolicyAgent]) -> list[Member]:

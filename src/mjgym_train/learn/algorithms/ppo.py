@@ -42,7 +42,6 @@ class PPO(OnPolicyAgent):
         self.optimizer = torch.optim.Adam(self.parameters(), config.learning_rate, eps=1e-5)
 
     def update(self, rollout: Rollout) -> Iterator[Metrics]:
-        """Several epochs over a rollout."""
         config = self.config
         with torch.no_grad():
             value = self.value(rollout.observation)

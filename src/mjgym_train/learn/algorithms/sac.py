@@ -65,11 +65,9 @@ class SAC(OffPolicyAgent):
 
     @torch.no_grad()
     def act(self, observation: Tensor) -> Tensor:
-        """Actions sampled from the policy."""
         return self.sample(self.encode(observation))[0]
 
     def update(self, batch: Batch) -> Metrics:
-        """One update of critics, actor, temperature and targets."""
         critic_loss = self.critic_loss(batch, self.target(batch))
         self.step(self.critic_optimizer, critic_loss)
 
