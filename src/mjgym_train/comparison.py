@@ -105,10 +105,6 @@ def read(paths: Iterable[str | Path], metric: str = metrics.RETURN) -> list[Curv
 def unfinished(paths: Iterable[str | Path], metric: str = metrics.RETURN) -> dict[Path, str]:
     """Folders that have nothing to compare yet, each with the reason.
 
-    Args:
-        paths: as of `read`.
-        metric: what is compared.
-
     Raises:
         RunError: metrics are there, but cannot be read.
     """

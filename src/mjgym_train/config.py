@@ -358,18 +358,7 @@ def read_run(
     settings: Iterable[str] = (),
     **given: Any,
 ) -> C:
-    """Settings of an earlier run with overrides; see `read`.
-
-    Args:
-        cls: type of the settings.
-        file: `config.yaml` in the run folder.
-        files: YAML files that override it.
-        settings: as in `read`.
-        **given: as in `read`.
-
-    Raises:
-        ConfigError: as in `read`.
-    """
+    """Settings of an earlier run with overrides; see `read`."""
     known = {name for name, _, _ in entries(file)}
     added = {
         f.name: f.metadata[BEFORE]
@@ -381,12 +370,6 @@ def read_run(
 
 def changed(cls: type[C], values: Mapping[str, Any], given: Mapping[str, Any], where: str) -> C:
     """Settings with overrides.
-
-    Args:
-        cls: type of the settings.
-        values: by name; all others have their defaults.
-        given: overrides, as parsed from YAML.
-        where: source of the overrides, for messages.
 
     Raises:
         ConfigError: a name is unknown, or a value is refused.
@@ -410,12 +393,7 @@ def differences(config: Config, before: Config) -> list[str]:
 
 
 def marked(cls: type[Settings], metadata: Mapping[str, Any]) -> list[str]:
-    """Settings with this metadata, which subclasses that override a default lose.
-
-    Args:
-        cls: type of the settings.
-        metadata: `FIXED` or `SHARED_OUT`.
-    """
+    """Settings with this metadata, which subclasses that override a default lose."""
     groups = [base for base in cls.__mro__ if dataclasses.is_dataclass(base)]
     wanted = metadata.items()
     found = {

@@ -67,11 +67,6 @@ def evaluate(
     """Run one episode per seed, `envs.num_envs` at a time.
 
     An episode depends on its seed alone, not on the number of sub-environments or threads.
-
-    Args:
-        policy: from observations, with a leading axis, to actions.
-        envs: made by `make`.
-        seeds: of the episodes.
     """
     parts = [
         _episodes(policy, envs, list(seeds[first : first + envs.num_envs]))

@@ -86,12 +86,6 @@ class Card:
 def write(folder: Path, policy: AnyPolicy, card: Card, settings: str = "") -> list[Path]:
     """Write the folder; returns the paths written.
 
-    Args:
-        folder: new or empty.
-        policy: to export.
-        card: of the policy.
-        settings: of its run, as YAML; empty if unknown.
-
     Raises:
         FileExistsError: the folder is not empty.
         OSError: it cannot be written.

@@ -53,10 +53,6 @@ TABLE = Protocol()
 def entry_of(run: Run, protocol: Protocol = TABLE) -> Entry:
     """The table entry of a run folder.
 
-    Args:
-        run: the folder; it is only read, and none of its code is run.
-        protocol: the rules.
-
     Raises:
         RunError: it breaks a rule, has not ended, or is damaged; the message says what differs.
     """

@@ -104,12 +104,6 @@ def make_dm_control(id: str, *, seed: int = 0) -> Any:
 def make_envpool(id: str, num_envs: int, threads: int, *, seed: int = 0) -> Any:
     """The same task in EnvPool's Gymnasium interface, synchronous.
 
-    Args:
-        id: of the task.
-        num_envs: number of sub-environments.
-        threads: to step them with.
-        seed: of the first sub-environment.
-
     Raises:
         ValueError: not an id of the published suite.
         LookupError: EnvPool has no such task.

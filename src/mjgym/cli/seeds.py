@@ -35,10 +35,6 @@ def seeds_of(text: str, hint: str) -> tuple[int, ...]:
 def run_each(commands: Mapping[int, Sequence[str]], jobs: int) -> bool:
     """Run `mjgym` once per seed, in processes; prefix their output with the seed.
 
-    Args:
-        commands: arguments of `mjgym`, by seed.
-        jobs: number of parallel processes.
-
     Returns:
         Whether all of them succeeded.
     """

@@ -192,9 +192,6 @@ def open_context(backend: str) -> Any:
 
     The caller must call its `free` in the same thread: it does not free itself.
 
-    Args:
-        backend: from `choose`.
-
     Raises:
         RenderingError: no context can be made; the message says what to install.
     """

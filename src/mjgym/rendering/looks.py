@@ -51,10 +51,6 @@ def colour_by_reward(model: mujoco.MjModel, reward: float) -> None:
     w * highlight + (1 - w) * default with w = clip(reward, 0, 1)^4, where `<name>_highlight` and
     `<name>_default` are materials of the model (the published suite's rule). A material without
     one of the two keeps its colour.
-
-    Args:
-        model: its `mat_rgba` is written.
-        reward: of the last step.
     """
     weight = float(np.clip(reward, 0.0, 1.0)) ** SHARPNESS
     for name in REWARDED:

@@ -63,11 +63,6 @@ def check_known(name: str, value: str, known: tuple[str, ...]) -> str:
 class Studio:
     """Draws a simulation. All methods, including `free`, must run in one thread.
 
-    Args:
-        twin: of the simulation.
-        look: how to draw it.
-        backend: from `backends.choose`.
-
     Raises:
         RenderingError: the driver fails.
     """

@@ -57,13 +57,7 @@ class Twin:
     def of_model(
         cls, model: mujoco.MjModel, followed: Mapping[str, np.ndarray], look: Look
     ) -> "Twin":
-        """A twin with an existing textured model.
-
-        Args:
-            model: the textured model.
-            followed: arrays to read before each image, see `numbers`.
-            look: how to draw it.
-        """
+        """A twin with an existing textured model."""
         twin = cls.__new__(cls)
         twin._begin(model, followed, look)
         return twin

@@ -69,12 +69,7 @@ Send = Callable[[Any], Awaitable[None]]
 
 
 class Refused(Exception):
-    """A request that is not relayed.
-
-    Args:
-        status: of the response.
-        reason: its text.
-    """
+    """A request that is not relayed."""
 
     def __init__(self, status: http.HTTPStatus, reason: str) -> None:
         super().__init__(reason)

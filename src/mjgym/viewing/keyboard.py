@@ -46,11 +46,7 @@ _PRESSES = {GRIP: devices.GRIP, OTHER: devices.OTHER}
 
 
 class Keyboard:
-    """Keys as an input device; see `Device`.
-
-    Args:
-        clock: s.
-    """
+    """Keys as an input device; see `Device`."""
 
     help = HELP
 

@@ -279,11 +279,7 @@ class Session:
         self._observation = self.env.set_state(state)
 
     def follow(self, i: int | None = None) -> mujoco.MjData:
-        """Take the twin to the present state.
-
-        Args:
-            i: of the sub-environment, in a batch.
-        """
+        """Take the twin to the present state."""
         state = self.env.get_state() if i is None else self.env.get_state([i])
         shown = {
             name: value if i is None else value[0]

@@ -57,12 +57,7 @@ class Shapes:
         self._meshes: dict[Look, list[trimesh.Trimesh]] = {}
 
     def see(self, i: int, model: mujoco.MjModel) -> bool:
-        """Take over how a sub-environment looks; whether that is different from before.
-
-        Args:
-            i: the sub-environment.
-            model: with the numbers of its present episode.
-        """
+        """Take over how a sub-environment looks; whether that is different from before."""
         seen = b"".join(getattr(model, name).tobytes() for name in (*_GEOM, *_SITE, *_SHARED))
         if self._seen.get(i) == seen:
             return False

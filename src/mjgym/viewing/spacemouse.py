@@ -43,12 +43,7 @@ class Stream(Protocol):
 
 
 class SpaceMouse(PolledDevice):
-    """A SpaceMouse; see `Device`.
-
-    Args:
-        stream: of its reports.
-        name: of the device.
-    """
+    """A SpaceMouse; see `Device`."""
 
     help = (
         ("push ahead, to the left, lift", "along x, y and z"),

@@ -93,12 +93,7 @@ class Keys:
 
 
 class Report:
-    """Shows the reward and its terms: in place on a terminal, as lines elsewhere.
-
-    Args:
-        console: where.
-        keys: whether to name them.
-    """
+    """Shows the reward and its terms: in place on a terminal, as lines elsewhere."""
 
     def __init__(self, console: "Console", keys: bool) -> None:
         self._console = console

@@ -91,10 +91,6 @@ class Sampler:
     def collect(self, policy: Arrays, env_step: int) -> tuple[Fragment, None]:
         """Act for one fragment.
 
-        Args:
-            policy: its `weights`.
-            env_step: steps of all samplers so far.
-
         Returns:
             The fragment, and None, whose arrival signals the end without fetching the fragment.
         """
@@ -186,11 +182,6 @@ class Shards:
 class RemoteCollector(Collector):
     """Steps that samplers took elsewhere, one after the other.
 
-    Args:
-        config: settings of the run.
-        samplers: number of samplers.
-        take: waits for the next fragment and returns it with its sampler's index.
-
     Attributes:
         sampler: index of the sampler that took the last step.
         begun: whether that was the first step of its life.
@@ -242,16 +233,7 @@ def _steps(fragment: Fragment) -> Iterator[tuple[Transition, list[float], Tensor
 
 
 class Learner(OffPolicyTrainer):
-    """A run that learns from the steps of samplers.
-
-    Args:
-        run: its folder.
-        config: settings; `num_envs` are per sampler.
-        samplers: number of samplers.
-        take: waits for the next fragment and returns it with its sampler's index; the agent learns
-            between two calls.
-        resume: continue from the checkpoint, if there is one.
-    """
+    """A run that learns from the steps of samplers."""
 
     collector: RemoteCollector
     buffer: Shards
@@ -292,10 +274,6 @@ class TrainerActor:
     """The trainer as a Ray actor: one call learns while others deliver fragments.
 
     It has a separate folder; every call returns new files in it.
-
-    Args:
-        samplers: number of samplers.
-        setup: called first, e.g. to register tasks.
     """
 
     def __init__(self, samplers: int, setup: Callable[[], None] | None) -> None:
@@ -312,13 +290,7 @@ class TrainerActor:
         self._progress: Progress
 
     def train(self, config: OffPolicyConfig, files: dict[str, bytes], resume: bool) -> Report:
-        """Train until the budget is spent or `stop` is called.
-
-        Args:
-            config: settings of the run.
-            files: contents of the run folder so far.
-            resume: continue from the checkpoint, if there is one.
-        """
+        """Train until the budget is spent or `stop` is called."""
         folder = Path(self._folder.name)
         try:
             for name, content in files.items():
@@ -342,12 +314,7 @@ class TrainerActor:
                 self._folder.cleanup()
 
     def exchange(self, index: int, fragment: Fragment | None) -> tuple[Report, Arrays]:
-        """Take a fragment as soon as there is room, and return the newest policy.
-
-        Args:
-            index: of the sampler.
-            fragment: None for a sampler that has just started.
-        """
+        """Take a fragment as soon as there is room, and return the newest policy."""
         self._begun.wait()
         if fragment is not None:
             self._fragments.put((index, fragment))

@@ -162,10 +162,6 @@ class ReplayBuffer:
 
         A return ends with its episode and with the stored steps: the newest transitions have fewer
         than n rewards. A history is padded with the first observation of its episode.
-
-        Args:
-            count: number of transitions.
-            generator: random generator; None for PyTorch's global one.
         """
         return self._batch(*self._places(count, generator))
 

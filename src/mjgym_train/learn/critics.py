@@ -92,9 +92,6 @@ class Categorical:
     Bounds of the support that the settings leave open start at those of rewards within 0 and 1;
     `fit` moves them outwards for larger returns.
 
-    Args:
-        config: settings `atoms`, `value_min`, `value_max`, `discount`.
-
     Attributes:
         bounds: of the support.
         support: the returns, (atoms,).
@@ -188,11 +185,7 @@ class Categorical:
 
 
 class Quantile:
-    """Quantiles of the return at the middles of equal parts (QR-DQN, Dabney et al., 2018).
-
-    Args:
-        config: setting `atoms`.
-    """
+    """Quantiles of the return at the middles of equal parts (QR-DQN, Dabney et al., 2018)."""
 
     def __init__(self, config: OffPolicyConfig) -> None:
         self.size = config.atoms

@@ -109,10 +109,6 @@ class Demonstrations:
 def read(config: Config, collector: Collector) -> Demonstrations:
     """The demonstrations that the settings name, checked against the task of a run.
 
-    Args:
-        config: with the settings `data` and `demonstrations`.
-        collector: of the run; observations and actions have to match.
-
     Raises:
         ConfigError: there is no such dataset, it is damaged, has fewer episodes than asked for, or
             does not match; the message says what differs.

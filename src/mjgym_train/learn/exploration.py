@@ -120,11 +120,6 @@ class Exploration(nn.Module):
     many episodes; Catalyst.RL searches as here.) The noise is added to the current weights at each
     step, while the actor keeps learning.
 
-    Args:
-        config: settings.
-        n: sub-environments.
-        body: the actor's perceptron; only its shapes are used.
-
     Attributes:
         names: of the strategies: `STRATEGIES`, then custom ones.
         strategies: of each sub-environment's episode, (n,), indices into `names`.
@@ -180,12 +175,7 @@ class Exploration(nn.Module):
 
     @torch.no_grad()
     def forward(self, body: nn.Sequential, inputs: Tensor) -> Tensor:
-        """Actions within -1 and 1, (n, action size).
-
-        Args:
-            body: the actor's perceptron.
-            inputs: of the actor, (n, inputs).
-        """
+        """Actions within -1 and 1, (n, action size)."""
         if self._parametric:
             self._remember(inputs)
         if self._begun.any():

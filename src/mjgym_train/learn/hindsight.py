@@ -56,13 +56,7 @@ class Relabelling:
 
 
 class HindsightBuffer(ReplayBuffer):
-    """A replay buffer that relabels transitions with goals achieved later in their episodes.
-
-    Args:
-        *sizes: of `ReplayBuffer`.
-        relabelling: of the observations.
-        **drawn: of `ReplayBuffer`.
-    """
+    """A replay buffer that relabels transitions with goals achieved later in their episodes."""
 
     def __init__(self, *sizes: Any, relabelling: Relabelling, **drawn: Any) -> None:
         super().__init__(*sizes, **drawn)

@@ -44,12 +44,6 @@ def random_shift(pictures: Tensor, most: int) -> Tensor:
 class Encoder(nn.Module):
     """Features of a history of images: convolutions, a linear layer, layer norm and tanh.
 
-    Args:
-        size: height, width and channels of an image.
-        history: images in a history.
-        channels: of each convolution.
-        features: number of outputs.
-
     Raises:
         ConfigError: the images are too small for the convolutions.
     """

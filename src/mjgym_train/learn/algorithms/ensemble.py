@@ -31,12 +31,6 @@ class Ensemble(nn.Module):
 
     The joint policy, without noise, is that of "critics" if agents act separately.
 
-    Args:
-        algorithm: default of the agents.
-        config: settings of the run.
-        observation_size: numbers in an observation, or the shape of an image.
-        action_size: numbers in an action.
-
     Attributes:
         members: the agents of the setting `ensemble`.
         names: of the agents, by their settings.

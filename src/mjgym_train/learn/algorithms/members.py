@@ -42,10 +42,6 @@ def of(config: OffPolicyConfig, algorithm: type[OffPolicyAgent]) -> list[Member]
     An agent overrides the run's settings. If its algorithm differs from the run's, settings that
     the run leaves at the default take the default of the agent's algorithm.
 
-    Args:
-        config: settings of the run.
-        algorithm: of the run.
-
     Raises:
         ConfigError: an agent's setting is unknown or wrong, or belongs to the whole run.
     """

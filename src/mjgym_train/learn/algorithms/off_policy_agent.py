@@ -91,10 +91,6 @@ class OffPolicyAgent(Agent):
         """Move the support of a categorical critic to the range of returns.
 
         Learned values are kept: the last layers interpolate the logits.
-
-        Args:
-            range_: of rewards and returns so far.
-            begun: whether learning has started.
         """
         critic = self.critic
         if not isinstance(critic, Categorical):

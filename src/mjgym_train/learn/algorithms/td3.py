@@ -62,13 +62,7 @@ class TD3(DeterministicAgent):
         return metrics
 
     def actor_loss(self, batch: Batch, action: Tensor, value: Tensor) -> Tensor:
-        """The actor's loss.
-
-        Args:
-            batch: transitions.
-            action: of the actor, for their observations.
-            value: of these actions, (1, B).
-        """
+        """The loss of the actor, for its actions in a batch and their values, (1, B)."""
         return -value.mean()
 
     @torch.no_grad()
