@@ -8,6 +8,7 @@ import functools
 from collections.abc import Iterable
 from dataclasses import astuple, dataclass, fields
 from pathlib import Path
+from typing import Any
 
 import mjgym
 from mjgym.util import atomic
@@ -53,18 +54,9 @@ def read(path: Path = FILE) -> dict[tuple[str, str], Baseline]:
     if not path.exists():
         return {}
     with path.open(newline="") as file:
+        kinds: dict[str, Any] = {field.name: field.type for field in fields(Baseline)}
         rows = [
-            Baseline(
-                row["id"],
-                row["policy"],
-                int(row["episodes"]),
-                int(row["steps"]),
-                float(row["mean"]),
-                float(row["std"]),
-                float(row["lowest"]),
-                float(row["highest"]),
-                row["mujoco"],
-            )
+            Baseline(**{name: kind(row[name]) for name, kind in kinds.items()})
             for row in csv.DictReader(file)
         ]
     return {(row.id, row.policy): row for row in rows}
@@ -78,9 +70,7 @@ def write(baselines: Iterable[Baseline], path: Path = FILE) -> None:
         writer.writerows(sorted(map(astuple, baselines)))
 
 
-@functools.cache
-def _packaged() -> dict[tuple[str, str], Baseline]:
-    return read()
+_packaged = functools.cache(read)
 
 
 def of(id: str) -> dict[str, Baseline]:

@@ -75,16 +75,13 @@ class PolledDevice(ABC):
         """
 
     def begin(self) -> None:
-        """See `Device`."""
         self._axes()
         self._presses.clear()
 
     def touched(self) -> bool:
-        """See `Device`."""
         return bool(self._axes().any() or self._presses)
 
     def read(self) -> Motion:
-        """See `Device`."""
         axes = self._axes()
         presses, self._presses = self._presses, []
         return Motion(axes, tuple(presses))

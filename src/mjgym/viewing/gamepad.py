@@ -100,7 +100,6 @@ class Gamepad(PolledDevice):
         return np.array([x, y, z, rx, ry, rz])
 
     def close(self) -> None:
-        """See `Device`."""
         if self._pad is not None:
             self._sdl.SDL_GameControllerClose(self._pad)
             self._pad = None

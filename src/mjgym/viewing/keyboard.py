@@ -55,7 +55,6 @@ class Keyboard:
         self.begin()
 
     def begin(self) -> None:
-        """See `Device`."""
         self._heard: dict[str, float] = {}  # s on the clock
         self._unused: set[str] = set()  # heard of since the last reading
         self._presses: list[str] = []
@@ -70,11 +69,9 @@ class Keyboard:
             self._presses.append(_PRESSES[key])
 
     def touched(self) -> bool:
-        """See `Device`."""
         return bool(self._unused)
 
     def read(self) -> Motion:
-        """See `Device`."""
         axes = np.zeros(len(AXES))
         now = self._clock()
         unused, self._unused = self._unused, set()

@@ -84,7 +84,6 @@ class SpaceMouse(PolledDevice):
             self._raw[first : first + count] = np.clip(numbers, -1, 1)
 
     def close(self) -> None:
-        """See `Device`."""
         self._stream.close()
 
 

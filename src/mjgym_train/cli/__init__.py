@@ -15,4 +15,4 @@ def add_to(app: typer.Typer) -> None:
         submit.submit,
         compare.compare,
     ):
-        app.command(rich_help_panel="Training")(command)
+        app.command(command.__name__, rich_help_panel="Training")(command)

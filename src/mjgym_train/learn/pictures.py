@@ -11,6 +11,7 @@ from torch import Tensor, nn
 
 from mjgym.policies import network as policy
 from mjgym.policies.run_errors import ConfigError
+from mjgym_train.learn.networks import plain
 
 KERNEL = 3
 LEAST = 31  # pixels of a side, which the convolutions reduce to one
@@ -92,9 +93,4 @@ class Encoder(nn.Module):
 
     def arrays(self) -> list[dict[str, np.ndarray]]:
         """Weights and biases of all layers, in order."""
-        layers = [*self.convolutions, self.linear, self.norm]
-        return [
-            {name: value.detach().numpy().copy() for name, value in layer.named_parameters()}
-            for layer in layers
-            if not isinstance(layer, nn.ReLU)
-        ]
+        return plain([*self.convolutions, self.linear, self.norm])

@@ -26,7 +26,7 @@ from mjgym_train.learn.algorithms.agent import Metrics
 from mjgym_train.learn.algorithms.offline_agent import OfflineAgent
 from mjgym_train.learn.collector import Size
 from mjgym_train.learn.demonstrations import Chunks, Demonstrations
-from mjgym_train.learn.networks import perceptron
+from mjgym_train.learn.networks import arrays, perceptron
 from mjgym_train.learn.pictures import Encoder, random_shift
 
 NARROWEST = 0.01  # standard deviation; scripted actions repeat, and densities are unbounded
@@ -138,7 +138,7 @@ class BC(OfflineAgent):
     def policy(self, low: np.ndarray, high: np.ndarray) -> Policy:
         made = super().policy(low, high)
         layers = made.layers[:-1]
-        last = {k: v.detach().numpy().copy() for k, v in self.body[-1].named_parameters()}
+        last = arrays(self.body[-1])
         made.layers = [*layers, {k: v[: self.means + self.logits] for k, v in last.items()}]
         made.chunk, made.modes = self.config.chunk, self.modes
         made.ensembling = self.config.ensembling if made.chunk > 1 else 0.0
@@ -149,6 +149,5 @@ class BC(OfflineAgent):
         if self.encoder is not None:
             self.encoder.complete(made)
         if self.memory is not None:
-            named = self.memory.named_parameters()
-            made.memory = {name: value.detach().numpy().copy() for name, value in named}
+            made.memory = arrays(self.memory)
         return made
