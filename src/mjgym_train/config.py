@@ -383,6 +383,17 @@ def changed(cls: type[C], values: Mapping[str, Any], given: Mapping[str, Any], w
         raise ConfigError(f"{where}: {error}") from None
 
 
+def defaults(cls: Any) -> dict[str, Any]:
+    """Default values of a dataclass's fields, by name; without those that have none."""
+    values = {}
+    for f in dataclasses.fields(cls):
+        if f.default_factory is not dataclasses.MISSING:
+            values[f.name] = f.default_factory()
+        elif f.default is not dataclasses.MISSING:
+            values[f.name] = f.default
+    return values
+
+
 def differences(config: Config, before: Config) -> list[str]:
     """Sentences about the settings fixed by a checkpoint that differ from before."""
     return [

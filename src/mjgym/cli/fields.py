@@ -14,11 +14,7 @@ OPTIONS = {"render_quality": "quality", "opponent": "policy"}
 
 
 def pairs(settings: list[str] | None) -> dict[str, str]:
-    """Texts of the form "name=value" by name.
-
-    Raises:
-        typer.BadParameter: one has another form, or a name is repeated.
-    """
+    """Texts of the form "name=value" by name."""
     values: dict[str, str] = {}
     for setting in settings or ():
         name, equals, text = setting.partition("=")
@@ -31,11 +27,7 @@ def pairs(settings: list[str] | None) -> dict[str, str]:
 
 
 def arguments(id: str, settings: list[str] | None) -> dict[str, Any]:
-    """Keyword arguments of make from settings, converted to the types of the task's fields.
-
-    Raises:
-        typer.BadParameter: a setting has no "=", is repeated, or has a value of a wrong type.
-    """
+    """Keyword arguments of make from settings, converted to the types of the task's fields."""
     from mjgym import registry
 
     try:
@@ -78,9 +70,6 @@ def make(
         options: arguments that the command has options for, which settings cannot set; those that
             are None are left to make.
         **kwargs: further arguments, which settings override.
-
-    Raises:
-        typer.BadParameter: an argument is unknown (the message names the nearest) or refused.
     """
     import gymnasium
 

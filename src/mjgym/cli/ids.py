@@ -31,9 +31,6 @@ def known_id(value: str) -> str:
     "module:id" imports a module first, as in `gymnasium.make`; the module may be a file. A file
     that registers one id stands for it, and the folder of a run for its task. Other ids are
     searched for in the files of the working folder.
-
-    Raises:
-        typer.BadParameter: there is no such id; the message names the nearest ones.
     """
     if run_folder(value):
         return _id_of_run(Path(value))
@@ -81,11 +78,7 @@ def _only_id(file: str) -> str:
 
 
 def import_named(module: str) -> None:
-    """Import a module that an argument names, see `load`.
-
-    Raises:
-        typer.BadParameter: there is no such module, or it fails.
-    """
+    """Import a module that an argument names, see `load`."""
     with refusing(ModuleError):
         load(module)
 
@@ -190,7 +183,6 @@ def ids_of(value: str) -> list[str]:
     """The ids for an id, for "module:id", or registered by a module or file.
 
     Raises:
-        typer.BadParameter: there is neither such an id nor such a module, or it registers no id.
         ModuleError: the module fails.
     """
     from mjgym import registry
@@ -226,7 +218,6 @@ def load(name: str) -> ModuleType:
     Its output goes to stderr, as stdout may be JSON.
 
     Raises:
-        typer.BadParameter: there is no such module.
         ModuleError: it fails.
     """
     importlib.invalidate_caches()

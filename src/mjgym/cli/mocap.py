@@ -41,10 +41,6 @@ def mocap(
         typer.Option(help='The humanoid: "2020" is 1.2 times as large; the suite\'s is "2019".'),
     ] = "2020",
     timestep: Annotated[float, typer.Option(help="Seconds between the states.")] = 0.03,
-    interpolation: Annotated[
-        Literal["cubic", "linear"],
-        typer.Option(help='Between the frames: "cubic" is the published one, a spline.'),
-    ] = "cubic",
     rate: Annotated[float, typer.Option(help="Frames per second of the file.")] = 120.0,
     json: options.Json = False,
 ) -> None:
@@ -64,7 +60,7 @@ def mocap(
         for path, target in zip(paths, outs, strict=True):
             read = read_amc(path, rate)
             scale = SCALE_V2020 if body == "2020" else 1.0
-            trajectory = to_trajectory(read, timestep, scale, interpolation)
+            trajectory = to_trajectory(read, timestep, scale)
             data: dict[str, Any] = {
                 "clip": str(path),
                 "frames": len(read.times),

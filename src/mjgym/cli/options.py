@@ -132,11 +132,7 @@ def camera_of(option: str | None) -> str | int | None:
 
 
 def overlay_of(show: Sequence[str] | None, groups: Sequence[str] | None) -> dict[str, Any]:
-    """The values of --show and --groups as arguments of an environment, without those not given.
-
-    Raises:
-        typer.BadParameter: there is no such word, kind or group.
-    """
+    """The values of --show and --groups as arguments of an environment, without those not given."""
     from mjgym.envs.overlays import Overlay
 
     options: dict[str, Any] = {}

@@ -72,11 +72,7 @@ def refusing(*errors: type[Exception], prefix: str = "", hint: str | None = None
 
 
 def require_folder(*files: Path | None, hint: str | None = None) -> None:
-    """Check that the folders of output files exist.
-
-    Raises:
-        typer.BadParameter: one does not.
-    """
+    """Check that the folders of output files exist."""
     for file in files:
         if file is not None and not (folder := file.absolute().parent).is_dir():
             raise typer.BadParameter(f"there is no folder {folder}.", param_hint=hint)
@@ -204,11 +200,7 @@ def reserved(json: bool) -> Iterator[None]:
 
 
 def require(*packages: str, extra: str = "train") -> None:
-    """Check that packages of an extra are installed.
-
-    Raises:
-        typer.Exit: one is missing, which has been reported.
-    """
+    """Check that packages of an extra are installed."""
     missing = [name for name in packages if importlib.util.find_spec(name) is None]
     if missing:
         are = "is" if len(missing) == 1 else "are"

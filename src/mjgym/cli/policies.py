@@ -64,9 +64,6 @@ def load_policy(text: str, env: Any, *, seed: int | None = None) -> Policy:
     Returns:
         A function that raises PolicyError if a user's function fails, or returns another shape than
         an action's.
-
-    Raises:
-        typer.BadParameter: there is no such policy.
     """
     space = env.action_space
     if text == ZERO:

@@ -16,11 +16,7 @@ if TYPE_CHECKING:
 
 
 def place_of(camera: str | None, env: Any) -> "int | Viewpoint":
-    """The camera of an option, or the task's viewpoint; see `viewing.place_of`.
-
-    Raises:
-        typer.BadParameter: the model has no such camera.
-    """
+    """The camera of an option, or the task's viewpoint; see `viewing.place_of`."""
     from mjgym.viewing import opening
 
     with refusing(ValueError):
@@ -72,7 +68,6 @@ def watch(
     """Open a window or a page on a session, print where and the controls, and run it.
 
     Raises:
-        typer.BadParameter: the page cannot listen there.
         ViewerError: there is no suitable viewer; the message says why.
     """
     from mjgym import viewing

@@ -176,15 +176,11 @@ def _choose() -> str:
         if result.works:
             return candidate
         tried.append(result)
-    raise RenderingError(_nothing_works(tried))
-
-
-def _nothing_works(tried: list[Probe]) -> str:
     lines = ["no OpenGL works here, so there can be no pictures. Tried:"]
     lines += [f"  {result.backend}: {result.reason}" for result in tried]
     lines += ["Any one of these is enough (Debian, Ubuntu):"]
     lines += [f"  {result.backend}: {INSTALL[result.backend]}" for result in tried]
-    return "\n".join(lines)
+    raise RenderingError("\n".join(lines))
 
 
 def open_context(backend: str) -> Any:

@@ -138,12 +138,9 @@ class Twin:
                 raise ValueError(f"no camera {camera!r}{or_else(camera, [*names, '-1 (free)'])}")
             camera = names.index(camera)
         if not 0 <= camera < len(names):
-            fixed = "".join(f"{_label(i, name)}, " for i, name in enumerate(names))
+            labels = (f"{i}: {name!r}" if name else str(i) for i, name in enumerate(names))
+            fixed = "".join(f"{label}, " for label in labels)
             raise ValueError(f"no camera {camera}; the cameras are {fixed}-1: free")
         view.type = mujoco.mjtCamera.mjCAMERA_FIXED.value
         view.fixedcamid = camera
         return view
-
-
-def _label(i: int, name: str) -> str:
-    return f"{i}: {name!r}" if name else str(i)

@@ -3,9 +3,9 @@
 import enum
 import queue
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any
 
 import mujoco
 import numpy as np
@@ -16,6 +16,7 @@ from mjgym.loop.states import in_simulation
 from mjgym.policies.network import begin
 from mjgym.rendering.looks import QUALITIES
 from mjgym.rendering.twin import Twin
+from mjgym.viewing.driving import Driver
 
 BURST = 1 / 30  # s of computing, after which the viewer has its turn
 LAG = 0.1  # s, by which the simulation may be late before it gives up catching up
@@ -32,27 +33,6 @@ class Command(enum.StrEnum):
     RESET = "reset"
     NEXT = "next seed"
     QUIT = "quit"
-
-
-class Steering(Protocol):
-    """Devices that drive something; see `mjgym.viewing.driving`."""
-
-    @property
-    def help(self) -> Sequence[tuple[str, str]]:
-        """The controls, and their meanings."""
-        ...
-
-    def press(self, key: str) -> None:
-        """Hear of a key that is down, from any thread."""
-        ...
-
-    def begin(self) -> None:
-        """Forget all keys and buttons, at the start of an episode."""
-        ...
-
-    def touched(self) -> bool:
-        """Whether a device is in use, or something has been pressed since the last action."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -105,7 +85,7 @@ class Session:
         env: Any,
         act: Callable[[Any], np.ndarray],
         seed: int = 0,
-        keys: Steering | None = None,
+        keys: Driver | None = None,
     ) -> None:
         self._wrapped = env
         self._act = act

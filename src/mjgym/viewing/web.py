@@ -146,7 +146,8 @@ class Web:
             self._shown = (session.episode, -1)
         if session.paused != self._paused and self._link.paused is None:
             self._paused = session.paused
-            handle.send_to_viewer(messages.RequestPauseEvent(pause_state=_pause(session.paused)))
+            states = sim.PauseState.UNPAUSED, sim.PauseState.NORMAL_PAUSED
+            handle.send_to_viewer(messages.RequestPauseEvent(pause_state=states[session.paused]))
         return True
 
     def _begin(self, session: Session) -> None:
@@ -270,10 +271,6 @@ class _Link(plugin.SimPlugin):  # type: ignore[misc]  # mujoco has no types
         option = self._session.twin.model.opt
         if message.opt != option:
             self.handle.send_to_viewer(messages.MjOptionSnapshot(opt=copy.deepcopy(option)))
-
-
-def _pause(paused: bool) -> Any:
-    return sim.PauseState.NORMAL_PAUSED if paused else sim.PauseState.UNPAUSED
 
 
 class _Panel(plugin.ViewerPlugin):  # type: ignore[misc]  # mujoco has no types

@@ -36,11 +36,7 @@ class Subject:
 
 
 def subject_of(text: str, id: str | None, module: str | None, *, trust: bool) -> Subject:
-    """The policy that the text names.
-
-    Raises:
-        typer.BadParameter: there is none, or it cannot be read.
-    """
+    """The policy that the text names."""
     from mjgym.policies.network import PolicyError
     from mjgym.policies.network import load as load_file
 

@@ -276,11 +276,7 @@ def _require_trusted_settings(
 
 
 def require_trust(file: Path, code: list[str], trust: bool) -> None:
-    """Refuse to run code that a file names unless the user asked for it.
-
-    Raises:
-        typer.BadParameter: the file names code and the user does not trust it.
-    """
+    """Refuse to run code that a file names unless the user asked for it."""
     if code and not trust:
         raise typer.BadParameter(
             f"{file} names code outside this package: {', '.join(code)}. If you trust it, run it"

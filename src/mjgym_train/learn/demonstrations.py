@@ -14,7 +14,7 @@ from torch import Tensor
 from mjgym import datasets
 from mjgym.datasets import DemonstrationError, Episode
 from mjgym.policies.run_errors import ConfigError, RunError
-from mjgym_train.config import Config, DataSettings
+from mjgym_train.config import Config, DataSettings, defaults
 from mjgym_train.learn.buffer import ReplayBuffer
 from mjgym_train.learn.collector import Collector
 from mjgym_train.learn.critics import ReturnRange
@@ -144,21 +144,11 @@ def check(about: datasets.About, config: Config, collector: Collector) -> None:
         raise DemonstrationError(f"it is of {about.id}, not of {config.id}")
     task = collector.envs.unwrapped.task
     fields = {field.name for field in dataclasses.fields(task)} - _TO_LOOK_AT
-    recorded = _defaults(task) | gymnasium.spec(config.id).kwargs | dict(about.kwargs)
+    recorded = defaults(task) | gymnasium.spec(config.id).kwargs | dict(about.kwargs)
     for name in sorted(fields & ({*about.kwargs} | {*config.env})):
         there, here = recorded[name], getattr(task, name)
         if _plain(there) != _plain(here):
             raise DemonstrationError(f"it was recorded with {name}={there!r}, here it is {here!r}")
-
-
-def _defaults(task: Any) -> dict[str, Any]:
-    found = {}
-    for field in dataclasses.fields(task):
-        if field.default_factory is not dataclasses.MISSING:
-            found[field.name] = field.default_factory()
-        elif field.default is not dataclasses.MISSING:
-            found[field.name] = field.default
-    return found
 
 
 def _plain(value: Any) -> Any:

@@ -15,6 +15,7 @@ from mjgym_train.config import (
     ReplaySettings,
     RunSettings,
     changed,
+    defaults,
     marked,
 )
 from mjgym_train.learn.algorithms import find
@@ -86,19 +87,13 @@ def _inherited(config: OffPolicyConfig, cls: type[OffPolicyConfig]) -> dict[str,
     values = {field.name: getattr(config, field.name) for field in dataclasses.fields(config)}
     if cls is type(config):
         return values
-    usual = {field.name: _default(field) for field in dataclasses.fields(config)}
+    usual = defaults(config)
     known = {field.name for field in dataclasses.fields(cls)}
     return {
         name: value
         for name, value in values.items()
         if name in known and (name in OF_RUN or value != usual[name])
     }
-
-
-def _default(field: "dataclasses.Field[Any]") -> Any:
-    if field.default_factory is not dataclasses.MISSING:
-        return field.default_factory()
-    return field.default
 
 
 def _names(settings: tuple[Mapping[str, Any], ...]) -> list[str]:
