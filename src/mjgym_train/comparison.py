@@ -20,6 +20,7 @@ from mjgym_train.run import Run
 LAST = 3  # evaluations whose mean is a run's second score
 NORMALIZED = 1_000.0  # the highest return of an episode of the suite
 POINTS = 60  # of a curve
+METRICS = "metrics.csv"  # in a run's folder
 KEPT = 40  # evaluations of a run in a file of several runs
 
 
@@ -58,11 +59,7 @@ def read(paths: Iterable[str | Path], metric: str = metrics.RETURN) -> list[Curv
     names = _names(places)
     curves: dict[tuple[str, str, int], Curve] = {}
     for path in places:
-        file = path / "metrics.csv" if os.path.isdir(path) else path
-        try:
-            rows = published.read(file)
-        except (OSError, ValueError) as error:
-            raise RunError(f"{path}: no metrics can be read: {error}") from None
+        rows = _rows(path)
         if path in names:
             own_name, shown = names[path]
             rows = [
@@ -113,16 +110,19 @@ def unfinished(paths: Iterable[str | Path], metric: str = metrics.RETURN) -> dic
     for path in map(Path, paths):
         if not os.path.isdir(path):
             continue
-        file = path / "metrics.csv"
-        try:
-            rows = published.read(file) if file.exists() else []
-        except (OSError, ValueError) as error:
-            raise RunError(f"{path}: no metrics can be read: {error}") from None
+        rows = _rows(path) if (path / METRICS).exists() else []
         if not rows:
             reasons[path] = f"{path} has no metrics yet"
         elif all(row.metric != metric for row in rows):
             reasons[path] = f"{path} has no {metric} yet"
     return reasons
+
+
+def _rows(path: Path) -> list[metrics.Metric]:
+    try:
+        return published.read(path / METRICS if os.path.isdir(path) else path)
+    except (OSError, ValueError) as error:
+        raise RunError(f"{path}: no metrics can be read: {error}") from None
 
 
 def _run_of(row: metrics.Metric) -> tuple[str, str, int]:

@@ -338,11 +338,8 @@ class TrainerActor:
         found = {}
         with self._lock:
             for path in folder.rglob("[!.]*"):
-                about = path.stat()
-                name, state = (
-                    path.relative_to(folder).as_posix(),
-                    (about.st_mtime_ns, about.st_size),
-                )
+                about, name = path.stat(), path.relative_to(folder).as_posix()
+                state = about.st_mtime_ns, about.st_size
                 if path.is_file() and self._sent.get(name) != state:
                     self._sent[name] = state
                     found[name] = path.read_bytes()

@@ -31,9 +31,8 @@ class ExplorationSettings(Settings):
     exploration: dict[str, Any] = field(  # shares of the strategies, by name or "module:Class"
         default_factory=lambda: {"gaussian": 1.0}, metadata=FIXED
     )
-    noise_min: NotNegative = (
-        0.05  # on actions within -1 and 1; an episode draws its scale (FastTD3)
-    )
+    # On actions within -1 and 1; each episode draws its scale (FastTD3).
+    noise_min: NotNegative = 0.05
     noise_max: float = 0.4
     parameter_noise: float = 0.2  # distance of perturbed actions from unperturbed ones
     noise_schedule: Literal["constant", "linear", "exponential"] = "constant"

@@ -132,11 +132,7 @@ class Trainer:
         self._score: float | None = None
         self._best: float | None = None  # of all evaluations
         self._last_return: float | None = None
-        self._evaluated: tuple[int, float, float] = (
-            0,
-            0.0,
-            0.0,
-        )  # what was spent until the last evaluation
+        self._evaluated: tuple[int, float, float] = 0, 0.0, 0.0  # spent until the last evaluation
         self._ended: list[float] = []  # returns since the last line of metrics
         self._losses: dict[str, list[float]] = {}  # the same
         self._ends = [0, 0]  # episodes since the last line of metrics, and those that diverged
@@ -243,7 +239,9 @@ class Trainer:
             self._writers = writers(self.run_folder, self.config, self.env_step)
             with signalled(self.stop), self.collector.use():
                 while not self._stop and self._fraction() < 1:
-                    self._schedule()
+                    if self.config.learning_rate_left < 1:
+                        left = self.scheduled(1.0, self.config.learning_rate_left)
+                        self.agent.scale_rates(left)
                     self.step()
                     self._require_finite_episodes()
                     now = time.perf_counter()
@@ -275,25 +273,14 @@ class Trainer:
         """A value interpolated linearly over the budget."""
         return begin + (end - begin) * min(self._fraction(), 1.0)
 
-    def _schedule(self) -> None:
-        left = self.config.learning_rate_left
-        if left < 1:
-            self.agent.scale_rates(self.scheduled(1.0, left))
-
     def stop(self) -> None:
         """End the run after the current step."""
         self._stop = True
 
     def progress(self) -> Progress:
         """The progress so far."""
-        return Progress(
-            self.env_step,
-            self.updates,
-            self._seconds,
-            min(self._fraction(), 1.0),
-            self._score,
-            self._last_return,
-        )
+        spent = self.env_step, self.updates, self._seconds, min(self._fraction(), 1.0)
+        return Progress(*spent, self._score, self._last_return)
 
     def _spent(self) -> tuple[int, float, float]:
         return self.env_step, self._seconds, self._cpu_seconds
@@ -377,22 +364,12 @@ class Trainer:
         """Append metrics; each agent of an ensemble is a separate experiment."""
         config = self.config
         name = f"{config.name or config.algorithm} {agent}".strip()
-        metrics.append(
-            self.run_folder.metrics_file,
-            (
-                metrics.Metric(
-                    name,
-                    config.id,
-                    config.seed,
-                    metric,
-                    self.env_step,
-                    float(value),
-                    self.updates,
-                    self._seconds,
-                )
-                for metric, value in values.items()
-            ),
+        run, now = (name, config.id, config.seed), (self.updates, self._seconds)
+        lines = (
+            metrics.Metric(*run, metric, self.env_step, float(value), *now)
+            for metric, value in values.items()
         )
+        metrics.append(self.run_folder.metrics_file, lines)
         for writer in self._writers:
             for metric, value in values.items():
                 writer.add_scalar(f"{metric} {agent}".strip(), value, self.env_step)
