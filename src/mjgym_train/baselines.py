@@ -3,15 +3,13 @@
 The package ships them; `benchmarks/training/random_and_zero.py` measures them.
 """
 
-import csv
 import functools
 from collections.abc import Iterable
-from dataclasses import astuple, dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import mjgym
-from mjgym.util import atomic
+from mjgym.util import atomic, tables
 from mjgym.util.packaged import assets
 from mjgym_train.evaluation import Evaluation
 
@@ -35,9 +33,6 @@ class Baseline:
     mujoco: str  # MuJoCo version
 
 
-COLUMNS = tuple(field.name for field in fields(Baseline))
-
-
 def of_evaluation(id: str, policy: str, result: Evaluation) -> Baseline:
     """The baseline that an evaluation measured."""
     returns = result.returns
@@ -53,21 +48,13 @@ def read(path: Path = FILE) -> dict[tuple[str, str], Baseline]:
     """Baselines in a file, by id and policy; empty if there is no file."""
     if not path.exists():
         return {}
-    with path.open(newline="") as file:
-        kinds: dict[str, Any] = {field.name: field.type for field in fields(Baseline)}
-        rows = [
-            Baseline(**{name: kind(row[name]) for name, kind in kinds.items()})
-            for row in csv.DictReader(file)
-        ]
-    return {(row.id, row.policy): row for row in rows}
+    return {(row.id, row.policy): row for row in tables.read(path, Baseline)}
 
 
 def write(baselines: Iterable[Baseline], path: Path = FILE) -> None:
     """Write baselines to a file, sorted by id and policy."""
-    with atomic.replacing(path) as part, part.open("w", newline="") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(COLUMNS)
-        writer.writerows(sorted(map(astuple, baselines)))
+    ordered = sorted(baselines, key=lambda row: (row.id, row.policy))
+    atomic.write_text(path, tables.text(ordered, Baseline))
 
 
 _packaged = functools.cache(read)

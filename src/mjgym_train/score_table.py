@@ -4,12 +4,11 @@ A folder contains `results.csv` with a row per evaluation, a YAML file of settin
 for each run `METHOD/ID_SEED.yaml` with its origin and score; seed 0 also has its policy (.npz).
 """
 
-import csv
 import hashlib
 import io
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import astuple, dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +17,7 @@ import yaml
 
 from mjgym.policies.network import AnyPolicy
 from mjgym.policies.run_errors import RunError
-from mjgym.util import atomic
+from mjgym.util import atomic, tables
 from mjgym.util.packaged import assets
 from mjgym_train import metrics
 
@@ -45,9 +44,6 @@ class Row:
     repeat: int  # control steps per decision
     config: str  # hash of the method's settings
     seeds: str  # of the episodes, first and last
-
-
-COLUMNS = tuple(field.name for field in fields(Row))
 
 
 @dataclass(frozen=True)
@@ -85,21 +81,9 @@ def read(folder: Path = FOLDER) -> list[Row]:
     path = results_file(folder)
     if not path.exists():
         return []
-    kinds = [field.type for field in fields(Row)]
     try:
-        with path.open(newline="", encoding="utf-8") as file:
-            header, *lines = csv.reader(file)
-        if tuple(header) != COLUMNS:
-            raise ValueError(f"its columns are {', '.join(header)}, not {', '.join(COLUMNS)}")
-        rows = []
-        for line in lines:
-            values: list[Any] = [
-                kind(cell)  # type: ignore[operator]
-                for kind, cell in zip(kinds, line, strict=True)
-            ]
-            rows.append(Row(*values))
-        return rows
-    except (OSError, ValueError, csv.Error) as error:
+        return tables.read(path, Row)
+    except (OSError, ValueError) as error:
         raise RunError(f"{path} is damaged: {error}") from None
 
 
@@ -165,7 +149,8 @@ def _add(entry: Entry, folder: Path) -> list[Path]:
                 " run's a name of its own (name=...)"
             )
     about = run_file(*key, folder)
-    contents = {results_file(folder): _csv([*before, *entry.rows])}
+    ordered = sorted([*before, *entry.rows], key=lambda row: (row.exp_name, row.env_name, row.seed))
+    contents = {results_file(folder): tables.text(ordered, Row).encode()}
     if known is None:
         made = {"config": first.config, "settings": json.loads(json.dumps(entry.settings))}
         contents[method_file(entry.method, folder)] = _yaml(made)
@@ -177,15 +162,6 @@ def _add(entry: Entry, folder: Path) -> list[Path]:
     contents[about] = _yaml(kept)
     atomic.write_together(contents)
     return list(contents)
-
-
-def _csv(rows: Iterable[Row]) -> bytes:
-    text = io.StringIO(newline="")
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(COLUMNS)
-    ordered = sorted(rows, key=lambda row: (row.exp_name, row.env_name, row.seed))
-    writer.writerows(astuple(row) for row in ordered)
-    return text.getvalue().encode()
 
 
 def _yaml(content: Mapping[str, Any]) -> bytes:
