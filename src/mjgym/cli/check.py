@@ -56,10 +56,8 @@ def _findings(ids: list[str], settings: list[str]) -> "list[Finding]":
     with console(stderr=True).status("checking") as status:
         for id in ids:
             status.update(f"checking {id}")
-            try:
+            with fields.refused(id, TypeError):  # no such argument
                 findings += checks.check(id, **fields.arguments(id, settings))
-            except TypeError as error:  # no such argument
-                raise typer.BadParameter(f"{id}: {fields.refusal(error)}") from None
     return findings
 
 

@@ -9,7 +9,7 @@ import typer
 from mjgym.cli import fields, options
 from mjgym.cli.convert import kept
 from mjgym.cli.ids import ID
-from mjgym.cli.output import failing, progress, say
+from mjgym.cli.output import failing, progress, refusing, say
 
 if TYPE_CHECKING:
     from mjgym.datasets import Writer
@@ -110,10 +110,8 @@ def demos(
 
 
 def _script(task: Any, id: str) -> Any:
-    try:
+    with refusing(ValueError, prefix=f"{id}: "):
         policy = task.scripted_policy()
-    except ValueError as error:
-        raise typer.BadParameter(f"{id}: {error}") from None
     if policy is None:
         raise typer.BadParameter(
             f"There is no scripted policy for {id}, only for {', '.join(_with_script())}."

@@ -1,8 +1,10 @@
 """`--set name=value`: arguments of a task on the command line."""
 
 import ast
+import contextlib
 import types
 import typing
+from collections.abc import Iterator
 from typing import Any
 
 import typer
@@ -82,16 +84,17 @@ def make(
             option = OPTIONS.get(name, name).replace("_", "-")
             raise typer.BadParameter(f"{name} has an option of its own: --{option}.")
     given |= {name: value for name, value in options.items() if value is not None}
-    try:
+    with refused(id, *((TypeError, ValueError) if given else ())):
         if num_envs is None:
             return gymnasium.make(id, **given)
         return gymnasium.make_vec(id, num_envs=num_envs, **one_agent(id, **given))
-    except (TypeError, ValueError) as error:
-        if not given:
-            raise
-        raise typer.BadParameter(f"{id}: {refusal(error)}") from None
 
 
-def refusal(error: Exception) -> str:
-    """The error of make without Gymnasium's additions."""
-    return str(error).partition(" was raised from the environment creator")[0]
+@contextlib.contextmanager
+def refused(id: str, *errors: type[Exception]) -> Iterator[None]:
+    """Report errors of make as those of the command line, without Gymnasium's additions."""
+    try:
+        yield
+    except errors as error:
+        reason = str(error).partition(" was raised from the environment creator")[0]
+        raise typer.BadParameter(f"{id}: {reason}") from None

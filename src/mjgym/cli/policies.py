@@ -79,12 +79,23 @@ def load_policy(text: str, env: Any, *, seed: int | None = None) -> Policy:
 
 
 def _named(text: str, env: Any) -> Callable[[Any], Any]:
+    policy: AnyPolicy
     if text == SCRIPTED:
         return _scripted(env)
     if text == TRAINED:
-        name, policy = f"the trained policy of {env.spec.id}", _packaged(env)
+        from mjgym.policies import trained
+
+        with refusing(trained.TrainedError, hint=HINT):
+            bundled = trained.of(env.spec.id)
+            bundled.about.check(env)
+        name, policy = f"the trained policy of {env.spec.id}", bundled.policy
     elif os.path.isdir(text):  # False for what can be no path
-        name, policy = text, _of_run(text)
+        require("yaml")
+        from mjgym.policies.run_errors import RunError
+        from mjgym.policies.run_folder import RunFolder
+
+        with refusing(RunError, hint=HINT):
+            name, policy = text, RunFolder(text).policy()
     elif text.endswith(".npz") and os.path.isfile(text):
         with refusing(OSError, NetworkError, hint=HINT):
             name, policy = text, load_file(text)
@@ -95,22 +106,9 @@ def _named(text: str, env: Any) -> Callable[[Any], Any]:
     return policy
 
 
-def _packaged(env: Any) -> "AnyPolicy":
-    from mjgym.policies import trained
-
-    try:
-        bundled = trained.of(env.spec.id)
-        bundled.about.check(env)
-    except trained.TrainedError as error:
-        raise _refused(f"{error}.") from None
-    return bundled.policy
-
-
 def _scripted(env: Any) -> Callable[[Any], Any]:
-    try:
+    with refusing(ValueError, prefix=f"{env.spec.id}: ", hint=HINT):
         policy: Callable[[Any], Any] | None = env.unwrapped.task.scripted_policy()
-    except ValueError as error:
-        raise _refused(f"{env.spec.id}: {error}.") from None
     if policy is None:
         raise _refused(f"There is no scripted policy for {env.spec.id}.")
     return _ByEntries(policy, env.unwrapped.entry_shapes)
@@ -134,15 +132,6 @@ class _ByEntries:
                 for part, (name, shape) in zip(parts, self._shapes.items(), strict=True)
             }
         return self._policy(observation)
-
-
-def _of_run(folder: str) -> "AnyPolicy":
-    require("yaml")
-    from mjgym.policies.run_errors import RunError
-    from mjgym.policies.run_folder import RunFolder
-
-    with refusing(RunError, hint=HINT):
-        return RunFolder(folder).policy()
 
 
 def spaces_complaint(name: str, policy: "AnyPolicy", env: Any) -> str:
