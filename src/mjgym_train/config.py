@@ -241,10 +241,10 @@ class OfflineSettings(DataSettings):
     `steps` counts updates, since no environment is stepped.
     """
 
-    num_envs: Annotated[int, Bounds(1, MAX_ENVS)] = fixed(1)  # only to know the spaces
+    num_envs: int = fixed(1)  # only to know the spaces
     stagger: bool = fixed(False)
-    evaluations: Count = 4
-    evaluation_episodes: Annotated[int, Bounds(1, MAX_EVALUATION_EPISODES)] = 50
+    evaluations: int = 4
+    evaluation_episodes: int = 50
 
     def __post_init__(self) -> None:
         super().__post_init__()
