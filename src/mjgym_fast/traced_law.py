@@ -74,7 +74,7 @@ class _TracedView(View):
             values = getattr(data, name)
             values[...] = i * _CODE + np.arange(values.size).reshape(values.shape)
         self.__dict__.update(
-            _model=model, _coded=SingleView(model, data), _names=names, _trace=trace
+            model=model, _coded=SingleView(model, data), _names=names, _trace=trace
         )
         self.memory = {name: inputs(trace, "memory", name, x) for name, x in memory.items()}
 
