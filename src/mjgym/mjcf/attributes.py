@@ -55,9 +55,10 @@ def split_shortcut(kind: str, attributes: dict[str, Any]) -> tuple[Shortcut | No
     """The engine's method for an actuator type with its arguments, and the other attributes."""
     if kind != "actuator" or attributes.get("type") is None:
         return None, attributes
-    of = enumeration(kind, "type")
+    enum = enumeration(kind, "type")
     value = attributes["type"]
-    name = to_word(from_word(kind, "type", value, of) if isinstance(value, str) else of(int(value)))
+    is_word = isinstance(value, str)
+    name = to_word(from_word(kind, "type", value, enum) if is_word else enum(int(value)))
     method = f"set_to_{name}"
     if not hasattr(mujoco.MjsActuator, method):
         return None, attributes
@@ -84,9 +85,11 @@ def apply_shortcut(actuator: Element, shortcut: Shortcut) -> None:
         ) from None
 
 
-def tried_with(kind: str, method: str, given: dict[str, Any], shortcut: Shortcut | None) -> Element:
+def tried_with(
+    kind: str, method: str, attributes: dict[str, Any], shortcut: Shortcut | None
+) -> Element:
     """An element with these attributes in a scratch spec."""
-    element = tried(kind, method, given)
+    element = tried(kind, method, attributes)
     if shortcut is not None:
         apply_shortcut(element, shortcut)
     return element
@@ -158,9 +161,9 @@ def resolved(
 
 
 def _value(kind: str, attribute: str, value: Any, spec: Spec | None, base: Element | None) -> Any:
-    of = enumeration(kind, attribute)
-    if of is not None:
-        return members(kind, attribute, value, of)
+    enum = enumeration(kind, attribute)
+    if enum is not None:
+        return members(kind, attribute, value, enum)
     if attribute in ("default", "plugin"):
         wanted = "Mjs" + attribute.capitalize()
         if value is not None and type(value).__name__ != wanted:
@@ -195,18 +198,18 @@ def _roles(textures: Any) -> Any:
     return textures
 
 
-def members(kind: str, attribute: str, value: Any, of: Any) -> Any:
+def members(kind: str, attribute: str, value: Any, enum: Any) -> Any:
     """MJCF words as members of an enumeration."""
     if isinstance(value, str):
-        return from_word(kind, attribute, value, of)
+        return from_word(kind, attribute, value, enum)
     if attribute == "objtype" and kind == "tuple":
-        return [int(members(kind, "objtype", v, of)) for v in value]
+        return [int(members(kind, "objtype", v, enum)) for v in value]
     return value
 
 
 def _said(kind: str, attribute: str, by: str, handle: Element) -> Any:
     """Value of the attribute that names the kind of a referenced element."""
-    of = enumeration(kind, by)
+    enum = enumeration(kind, by)
     what = kind_of(handle)
     if what == "body" and kind == "sensor":
         raise TypeError(
@@ -214,7 +217,7 @@ def _said(kind: str, attribute: str, by: str, handle: Element) -> Any:
             f" or {by}='xbody' (its own frame)"
         )
     try:
-        return from_word(kind, by, what, of)
+        return from_word(kind, by, what, enum)
     except ValueError:
         raise TypeError(f"{kind} {attribute}: cannot be {described(handle)}") from None
 
@@ -248,9 +251,9 @@ def name_of(kind: str, attribute: str, handle: Element, spec: Spec | None) -> st
     return str(handle.name)
 
 
-def _check_target(kind: str, attribute: str, value: Any, given: dict[str, Any]) -> None:
+def _check_target(kind: str, attribute: str, value: Any, attributes: dict[str, Any]) -> None:
     """Raise if an attribute cannot refer to an element of the handle's kind."""
-    said = given.get(REFERENCES[kind][attribute], 0)
+    said = attributes.get(REFERENCES[kind][attribute], 0)
     handles = [value] if is_element(value) else value if isinstance(value, list | tuple) else []
     says = said if kind == "tuple" and isinstance(said, list) else [said] * len(handles)
     for handle, what in zip(handles, says, strict=False):

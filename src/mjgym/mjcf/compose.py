@@ -175,15 +175,15 @@ def word(element: Any, attribute: str) -> str:
         TypeError: there is no such attribute, or it is not an enumeration.
     """
     kind = kind_of(element) if is_element(element) else setting_kind(element)
-    of = enumeration(kind, attribute, element)
-    if of is None:
+    enum = enumeration(kind, attribute, element)
+    if enum is None:
         known = [
             name
             for name in dir(element)
             if not name.startswith("_") and enumeration(kind, name, element) is not None
         ]
         raise TypeError(f"{kind}: {attribute!r} is no enumeration{or_else(attribute, known)}")
-    return to_word(of(int(getattr(element, attribute))))
+    return to_word(enum(int(getattr(element, attribute))))
 
 
 def remove(spec: Spec, kind: str, *names: str) -> None:
@@ -232,22 +232,22 @@ def _add_default(spec: Spec, attributes: dict[str, Any]) -> Any:
     return default
 
 
-def _copy_attribute(element: Element, attribute: str, made: Element, value: Any) -> None:
+def _copy_attribute(element: Element, attribute: str, sample: Element, value: Any) -> None:
     """Copy an attribute, as the engine has set it on `element`, to `made`."""
     inertial = attribute.startswith("i") and attribute[1:] in _ORIENTATIONS
     bare = attribute[1:] if inertial else attribute
     if bare in _ORIENTATIONS:
-        own, other = (element.ialt, made.ialt) if inertial else (element.alt, made.alt)
-        own.type = other.type
+        target, other = (element.ialt, sample.ialt) if inertial else (element.alt, sample.alt)
+        target.type = other.type
         if bare != "quat":
-            setattr(own, bare, getattr(other, bare))
+            setattr(target, bare, getattr(other, bare))
             return
     if attribute == "default":
         element.classname = value
     elif attribute == "plugin":
         element.plugin = value
     else:
-        new = getattr(made, attribute)
+        new = getattr(sample, attribute)
         setattr(element, attribute, new if isinstance(new, str | bytes) else _plain(new))
 
 

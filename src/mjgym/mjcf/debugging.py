@@ -38,9 +38,9 @@ class CompileError(ValueError):
     def __init__(self, reason: str, model: str, path: str = "", line: str = "") -> None:
         self.reason, self.model, self.path, self.line = reason, model, path, line
         where = f", {path}" if path else ""
-        made = f" ({line})" if line else ""
+        recorded = f" ({line})" if line else ""
         hint = "" if line or not path else f". {ENVIRONMENT}=1 shows the line that made the element"
-        super().__init__(f"model {model!r}{where}{made}: {reason}{hint}")
+        super().__init__(f"model {model!r}{where}{recorded}: {reason}{hint}")
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self.reason, self.model, self.path, self.line)

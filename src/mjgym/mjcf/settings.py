@@ -30,8 +30,8 @@ def assign_setting(part: Any, attributes: dict[str, Any]) -> None:
         if attribute.startswith("_") or not hasattr(part, attribute):
             known = [name for name in dir(part) if not name.startswith("_")]
             raise TypeError(f"{kind}: no attribute {attribute!r}{or_else(attribute, known)}")
-        of = enumeration(kind, attribute, part)
-        resolved[attribute] = members(kind, attribute, value, of) if of is not None else value
+        enum = enumeration(kind, attribute, part)
+        resolved[attribute] = members(kind, attribute, value, enum) if enum is not None else value
     before = {attribute: _kept(getattr(part, attribute)) for attribute in resolved}
     try:
         for attribute, value in resolved.items():

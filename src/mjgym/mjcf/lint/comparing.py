@@ -15,7 +15,7 @@ import numpy as np
 
 from mjgym.mjcf.elements import Spec, enumeration, to_word
 from mjgym.mjcf.lint.checking import explain
-from mjgym.mjcf.lint.draft import silence
+from mjgym.mjcf.lint.refusals import silence
 from mjgym.mjcf.size_limits import require_bounded
 from mjgym.sim.fields import KINDS, PREFIXES
 
@@ -228,8 +228,8 @@ class _Table:
             return lambda i: self._names(prefix, stem, i, rows(i))
         if field.rstrip("12") in self.prefixes:
             return lambda i: self._names(prefix, field.rstrip("12"), i, rows(i))
-        of = enumeration(PREFIXES.get(prefix, prefix), field)
-        return rows if of is None else lambda i: _words(of, rows(i))
+        enum = enumeration(PREFIXES.get(prefix, prefix), field)
+        return rows if enum is None else lambda i: _words(enum, rows(i))
 
     def _names(self, prefix: str, stem: str, i: int, ids: Any) -> Any:
         """Labels of the elements that ids refer to."""
@@ -308,12 +308,12 @@ def _of_owner(array: np.ndarray, owners: np.ndarray, i: int) -> np.ndarray:
     return np.asarray(array[owners == i])
 
 
-def _words(of: Any, values: Any) -> Any:
+def _words(enum: Any, values: Any) -> Any:
     """MJCF words for numbers of an enumeration, where they exist."""
     if np.ndim(values):
-        return [_words(of, value) for value in values]
+        return [_words(enum, value) for value in values]
     try:
-        return to_word(of(int(values)))
+        return to_word(enum(int(values)))
     except (ValueError, StopIteration):
         return int(values)
 
@@ -333,10 +333,10 @@ def _settings(model: mujoco.MjModel) -> dict[tuple[str, str], Any]:
     for kind, part in parts.items():
         settings |= {(kind, name): value for name, value in _public(part).items()}
     for (kind, field), value in settings.items():
-        of = enumeration(kind, field)
+        enum = enumeration(kind, field)
         bits = _FLAGS.get(field)
-        if of is not None:
-            settings[kind, field] = _words(of, value)
+        if enum is not None:
+            settings[kind, field] = _words(enum, value)
         elif bits is not None:
             words = {n.partition("_")[2].lower(): bit for n, bit in bits.__members__.items()}
             settings[kind, field] = [word for word, bit in words.items() if word and bit & value]
@@ -404,14 +404,14 @@ def _same(x: np.ndarray, y: np.ndarray, tolerance: float) -> np.ndarray:
     return np.asarray(near | (x == y) | (np.isnan(x) & np.isnan(y)))
 
 
-def _computed(found: list[Difference], table: _Table) -> Iterator[bool]:
+def _computed(differences: list[Difference], table: _Table) -> Iterator[bool]:
     """Whether each difference is in a field that the engine computes in the second model.
 
     It is if the engine restores the field after it has been overwritten.
     """
     data = mujoco.MjData(table.model)
     restored: dict[str, _Table] = {}
-    for d in found:
+    for d in differences:
         name = table.array(d.kind, d.field) if d.field else None
         if name is None or table.arrays[name].dtype.kind != "f":
             yield False

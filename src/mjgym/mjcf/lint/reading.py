@@ -16,6 +16,20 @@ _COMMENT = re.compile(rb"<!--(.*?)-->", re.DOTALL)
 _TAG = re.compile(rb"""<(?:[^"'>]|"[^"]*"|'[^']*')*>""")
 _ENOUGH_FILES = 5000  # maximum number searched for similar names
 
+# Attributes that refer to a kind that their name does not end in.
+_NAMES_OF = {"target": "body", "subtree": "body", "childclass": "class"}
+_SAID_BY = {"objname": "objtype", "refname": "reftype"}
+_KINDS = (
+    *("joint", "site", "body", "geom", "camera", "tendon", "actuator", "flex"),
+    *("mesh", "hfield", "material", "texture", "model", "class", "frame", "link"),
+)
+
+# Elements that share a namespace although their tags differ: all of a section, or one with another.
+_SHARED = ("actuator", "sensor", "tendon", "equality")
+_NAMESPACES = {"freejoint": "joint", "flexcomp": "flex", "default": "class", "xbody": "body"}
+
+_NAMED_BY_FILE = ("mesh", "hfield", "texture", "skin")  # by default
+
 
 @dataclass(frozen=True)
 class Problem:
@@ -97,11 +111,58 @@ class Node:
             yield node
             node = node.parent
 
-    def remove(self) -> None:
-        """Remove it from its parent."""
-        if self.parent is not None:
-            self.parent.children.remove(self)
-            self.parent = None
+    @property
+    def kind(self) -> str:
+        """Its namespace."""
+        if self.parent is not None and self.parent.tag in _SHARED:
+            return self.parent.tag
+        return _NAMESPACES.get(self.tag, self.tag)
+
+    @property
+    def name(self) -> str:
+        """Its name; empty if it has none."""
+        if self.tag == "default":
+            inner = self.parent is not None and self.parent.tag == "default"
+            return self.attributes.get("class", "" if inner else "main")
+        file = self.attributes.get("file", "") if self.tag in _NAMED_BY_FILE else ""
+        return self.attributes.get("name", Path(file).stem)
+
+    @property
+    def described(self) -> str:
+        """It in a message: "geom 'foot'"."""
+        return f"{self.tag} {self.name!r}" if self.name else self.tag
+
+    def reference(self, attribute: str) -> str | None:
+        """The kind that an attribute refers to, judged by the attribute's name, or None."""
+        stem = attribute.rstrip("0123456789")
+        if stem in _SAID_BY:
+            kind = self.attributes.get(_SAID_BY[stem])
+            return _NAMESPACES.get(kind, kind) if kind else None
+        return _NAMES_OF.get(stem) or next((k for k in _KINDS if stem.endswith(k)), None)
+
+    def named(self, kind: str) -> list[str]:
+        """The names of all elements of a kind in it, in order."""
+        names = [node.name for node in self.walk() if node.kind == kind]
+        return [*(["world"] if kind == "body" else []), *filter(None, names)]
+
+    def text(self) -> tuple[str, list["Node"]]:
+        """It as XML, and the element of each line."""
+        from xml.sax.saxutils import quoteattr  # which brings HTTP and TLS
+
+        lines: list[str] = []
+        nodes: list[Node] = []
+        left: list[tuple[Node, bool]] = [(self, True)]
+        while left:
+            node, begins = left.pop()
+            nodes.append(node)
+            if begins:
+                attributes = "".join(f" {n}={quoteattr(v)}" for n, v in node.attributes.items())
+                lines.append(f"<{node.tag}{attributes}>")
+                left.append((node, False))
+                left += ((child, True) for child in reversed(node.children))
+            else:
+                lines.append(f"</{node.tag}>")
+        return "\n".join(lines), nodes
 
 
 def parse(content: bytes, file: Path) -> Node:
@@ -251,7 +312,7 @@ class _Reader:
         """The file of an include, or None if it may not be included."""
         name = include.attributes.get("file")
         folders = (self._main.parent, include.file.parent)
-        path = None if name is None else found(name, *folders)
+        path = None if name is None else find_file(name, *folders)
         if name is None:
             self._wrong(include, "include needs the attribute 'file'", ("file",))
         elif include.children:
@@ -270,7 +331,7 @@ class _Reader:
         self.problems.append(node.problem(message, nearest))
 
 
-def found(name: str, *folders: Path) -> Path | None:
+def find_file(name: str, *folders: Path) -> Path | None:
     """The first existing file of that name in the folders."""
     paths = (Path(os.path.normpath(folder / name)) for folder in folders)
     # Unlike `Path.is_file`, this returns False for invalid names.
