@@ -173,14 +173,14 @@ class Entity(Written):
 class _Prefixed(observe.Quantity):
     """An entity's quantity, under the scene's names."""
 
-    of: observe.Quantity
+    quantity: observe.Quantity
     prefix: str
 
     def __call__(self, v: View) -> Array:
-        return self.of(EntityView(v, self.prefix))  # type: ignore[arg-type]
+        return self.quantity(EntityView(v, self.prefix))  # type: ignore[arg-type]
 
     def __repr__(self) -> str:
-        return f"{self.prefix}{self.of!r}"
+        return f"{self.prefix}{self.quantity!r}"
 
 
 def _of_scene(observable: Observable, prefix: str) -> Observable:

@@ -577,12 +577,14 @@ class TestRelative:
     def test_plain_numbers_become_constants(self):
         assert variation.factor(2.0).distribution(generator()) == 2.0
         assert variation.offset([1, 2]).distribution(generator()).tolist() == [1, 2]
-        assert variation.shared(3).of(generator()) == 3
+        assert variation.shared(3).distribution(generator()) == 3
 
     def test_what_is_a_distribution_stays_it(self):
         uniform = Uniform()
         assert variation.factor(uniform).distribution is uniform
         assert variation.offset(uniform).distribution is uniform
-        assert variation.shared(uniform).of is uniform
-        relative = variation.factor(uniform)
-        assert variation.shared(relative).of is relative
+        assert variation.shared(uniform).distribution is uniform
+
+    def test_shared_and_redrawn_keep_the_rest(self):
+        how = variation.redrawn(variation.shared(variation.offset(Uniform())), 0.5)
+        assert (how.relative, how.shared, how.every(generator())) == ("offset", True, 0.5)

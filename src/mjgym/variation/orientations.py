@@ -8,10 +8,10 @@ from mjgym.rotations import about, product
 from mjgym.variation.distributions import (
     Distribution,
     Shape,
-    Support,
     Value,
     check_parameters,
     draw_parameter,
+    draws_of,
     shape_of,
 )
 
@@ -19,13 +19,8 @@ from mjgym.variation.distributions import (
 class Rotation(Distribution):
     """A random rotation: a draw's last axis is a quaternion."""
 
-    @property
-    def shape(self) -> Shape:
-        return (4,)
-
-    @property
-    def support(self) -> Support:
-        return -1.0, 1.0
+    _shape = (4,)
+    _support = (-1.0, 1.0)
 
     def then(self, second: "Rotation") -> "Rotation":
         """This rotation followed by another one, both about world axes."""
@@ -73,11 +68,7 @@ class About(Rotation):
         lead = _lead(shape)
         axis = draw_parameter(self.axis, rng, n, len(lead) + 1, first)
         axis = axis / np.sqrt((axis * axis).sum(axis=-1, keepdims=True))
-        if isinstance(self.angle, Distribution):
-            angle = self.angle.draws(rng, n, lead, first)
-        else:
-            angle = np.broadcast_to(np.asarray(self.angle, dtype=float), (n, *lead))
-        return np.asarray(about(axis, angle))
+        return np.asarray(about(axis, draws_of(self.angle, rng, n, lead, first)))
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,9 +11,9 @@ from mujoco.batch import MODEL_FIELDS
 
 from mjgym.rotations import product
 from mjgym.sim.engine import get_field, set_constants, set_field
-from mjgym.variation.distributions import Constant, Distribution
+from mjgym.variation.distributions import Constant
 from mjgym.variation.model_fields import FORCES, QUATERNIONS, RANGES, UNIT, Part, find
-from mjgym.variation.relative import Factor, Offset, Redrawn, Shared
+from mjgym.variation.relative import Variation, variation
 
 # Fields that must be positive for the compiler, or are meaningless below zero.
 _POSITIVE = frozenset(
@@ -45,15 +45,12 @@ class _Target:
     """A part of a model or of the applied forces, and the value to write to it."""
 
     part: Part
-    relative: str  # "absolute", "factor" or "offset"
-    distribution: Distribution
-    shared: bool
-    every: Distribution | None = None  # s between two draws within an episode
+    how: Variation
 
     def draw(self, rng: np.random.Generator, number: int) -> np.ndarray:
         """Values to write; raises ValueError for those that the engine cannot take."""
         key, field, numbers = self.part.key, self.part.field, self.part.own
-        drawn = self.distribution(rng, None if self.shared else numbers.shape, number)
+        drawn = self.how.distribution(rng, None if self.how.shared else numbers.shape, number)
         values = np.array(np.broadcast_to(self._absolute(drawn), numbers.shape), dtype=float)
         if not np.isfinite(values).all():
             raise ValueError(f"vary: {key!r} drew what is not finite")
@@ -78,7 +75,7 @@ class _Target:
 
     def check_support(self) -> None:
         """Raise if the bounds of a distribution allow invalid numbers."""
-        ends = self.distribution.support
+        ends = self.how.distribution.support
         if self.part.field not in _NOT_NEGATIVE or not np.isfinite(ends).all():
             return
         low, high = (self._absolute(np.asarray(end)) for end in ends)
@@ -88,10 +85,10 @@ class _Target:
 
     def _absolute(self, drawn: np.ndarray) -> np.ndarray:
         numbers = self.part.own
-        if self.relative == "factor":
+        if self.how.relative == "factor":
             turned = self.part.field in QUATERNIONS
             return np.asarray(product(numbers, drawn)) if turned else numbers * drawn
-        return numbers + drawn if self.relative == "offset" else drawn
+        return numbers + drawn if self.how.relative == "offset" else drawn
 
     def _check_least(self, values: np.ndarray, verb: str, *, zero: bool = False) -> None:
         # Zeros in the model itself are unused numbers: the third size of a capsule, ...
@@ -111,9 +108,8 @@ class Varying:
     A key names a field of MjModel, with rows in brackets, by a pattern of the elements' names, and
     columns: "body_mass[torso]", "geom_friction[*foot*, 0]", "dof_damping" (all joints),
     "opt.gravity[2]". Without a pattern, or with "*", elements that cannot vary (the size of a
-    plane,
-    the limits of an unlimited joint) are left out; naming them by a pattern is an error. If two
-    keys name the same number, the later one counts.
+    plane, the limits of an unlimited joint) are left out; naming them by a pattern is an error. If
+    two keys name the same number, the later one counts.
 
     A value is a distribution or a number to write; `factor` and `offset` of `mjgym.variation` make
     it relative to the model's value. Each number is drawn separately; `shared` draws one for all.
@@ -154,7 +150,7 @@ class Varying:
         self._of_model = [t for t in self._targets if t.part.field not in FORCES]
         self.fields = tuple(f for f in fields if f not in FORCES)
         self.forces = tuple(f for f in fields if f in FORCES)
-        self.intervals = {t.part.key: t.every for t in self._forces if t.every is not None}
+        self.intervals = {t.part.key: t.how.every for t in self._forces if t.how.every is not None}
         rng = np.random.default_rng(0)
         for target in self._targets:
             try:
@@ -269,44 +265,31 @@ class Varying:
 
 def _target(key: str, value: Any, model: mujoco.MjModel) -> _Target:
     part = find(key, model)
-    every = None
-    if isinstance(value, Redrawn):
-        every, value = value.every, value.of
-        if part.field not in FORCES:
-            raise ValueError(
-                f"vary: {key!r}: only {' and '.join(sorted(FORCES))} are redrawn within an episode"
-            )
-    shared = isinstance(value, Shared)
-    inner = value.of if isinstance(value, Shared) else value
-    relative = "absolute"
-    if isinstance(inner, Factor | Offset):
-        relative = "factor" if isinstance(inner, Factor) else "offset"
-        inner = inner.distribution
-    if not isinstance(inner, Distribution):
-        try:
-            if inner is None or isinstance(inner, str | bytes):
-                raise TypeError  # NumPy would convert them to numbers
-            np.asarray(inner, dtype=float)
-        except (TypeError, ValueError):
-            raise TypeError(
-                f"vary: {key!r}: expected a distribution, factor(...), offset(...) or a number,"
-                f" got {value!r}"
-            ) from None
-        inner = Constant(inner)
-    turns = relative == "factor" and inner.shape[-1:] == (4,)
-    if part.field in QUATERNIONS and relative != "absolute" and not turns:
+    try:
+        how = variation(value)
+    except ValueError:
+        raise TypeError(
+            f"vary: {key!r}: expected a distribution, factor(...), offset(...) or a number,"
+            f" got {value!r}"
+        ) from None
+    if how.every is not None and part.field not in FORCES:
+        raise ValueError(
+            f"vary: {key!r}: only {' and '.join(sorted(FORCES))} are redrawn within an episode"
+        )
+    turns = how.relative == "factor" and how.distribution.shape[-1:] == (4,)
+    if part.field in QUATERNIONS and how.relative != "absolute" and not turns:
         raise ValueError(
             f"vary: {key!r}: a rotation turns an orientation, about its own axes:"
             " factor(rotations.About((0, 0, 1), angle))"
         )
-    if part.field in FORCES and relative == "factor":
+    if part.field in FORCES and how.relative == "factor":
         raise ValueError(f"vary: {key!r}: a factor of a force that is 0; give the force itself")
-    return _Target(part, relative, inner, shared, every)
+    return _Target(part, how)
 
 
 def _misfit(target: _Target, error: Exception) -> str:
     """The error message for a distribution that does not fit its numbers."""
-    part, distribution = target.part, target.distribution
+    part, distribution = target.part, target.how.distribution
     message = str(error)
     if isinstance(distribution, Constant):  # NumPy's error is about broadcasting
         message = f"{distribution.value!r} has shape {distribution.shape}"
