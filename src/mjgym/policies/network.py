@@ -2,9 +2,9 @@
 
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
@@ -26,10 +26,9 @@ GREY, WHITE = 127.5, 255.0
 _ENCODER = "encoder/"  # prefix of its arrays
 _MEMORY = "memory/"  # the same
 
+T = TypeVar("T")
 Arrays = dict[str, np.ndarray]
-
-
-Layers = list[dict[str, np.ndarray]]
+Layers = list[Arrays]
 
 
 class PolicyError(ValueError):
@@ -63,7 +62,20 @@ def joined(observation: Any) -> Any:
     return np.concatenate([observation[name] for name in names], -1)
 
 
-class Acting(ABC):
+class Saved(ABC):
+    """Arrays in an .npz file."""
+
+    @abstractmethod
+    def arrays(self) -> dict[str, Any]:
+        """Its arrays by name."""
+
+    def save(self, path: str | Path) -> None:
+        """Write it to an .npz file."""
+        with atomic.replacing(path) as part:
+            np.savez(part, **self.arrays())
+
+
+class Acting(Saved):
     """A policy that decides for one control step or several.
 
     Args:
@@ -96,15 +108,6 @@ class Acting(ABC):
         return self._held.copy()
 
     @abstractmethod
-    def arrays(self) -> dict[str, Any]:
-        """Its arrays by name."""
-
-    def save(self, path: str | Path) -> None:
-        """Write it to an .npz file."""
-        with atomic.replacing(path) as part:
-            np.savez(part, **self.arrays())
-
-    @abstractmethod
     def decided(self, observation: np.ndarray) -> np.ndarray:
         """The decision, (..., action size), for observations (..., size)."""
 
@@ -132,8 +135,7 @@ class Policy(Acting):
             Without it, they get the whole history.
         chunk: actions per output of the layers, for this step and the next ones.
         ensembling: m of temporal ensembling (Zhao et al., 2023): the action of a step is the mean
-            of
-            all actions proposed for it, weighted by exp(-m i); i = 0 is the oldest.
+            of all actions proposed for it, weighted by exp(-m i); i = 0 is the oldest.
         modes: of a Gaussian mixture: the layers output the means of each mode, then the logits of
             the modes; the most probable mode acts.
         repeat: control steps per action.
@@ -292,7 +294,7 @@ def _recalled(memory: Arrays, x: np.ndarray) -> np.ndarray:
     return np.asarray(state[:, 0])
 
 
-class Valuation:
+class Valuation(Saved):
     """Mean value of actions over an agent's critics.
 
     Args:
@@ -323,11 +325,6 @@ class Valuation:
                 outputs = outputs / outputs.sum(-1, keepdims=True)
             values += (outputs * self.weights).sum((-2, -1))
         return values / len(self.bodies)
-
-    def save(self, path: str | Path) -> None:
-        """Write it to an .npz file."""
-        with atomic.replacing(path) as part:
-            np.savez(part, **self.arrays())
 
     def arrays(self) -> dict[str, Any]:
         """Its arrays by name."""
@@ -413,23 +410,7 @@ def load(path: str | Path) -> AnyPolicy:
         OSError: it cannot be read.
         PolicyError: it holds no policy, or a damaged one.
     """
-    try:
-        arrays = npz.read(path, _is_known, _MOST_BYTES)
-        agents = _parts(arrays, "agent")
-        if not agents:
-            return _policy(arrays)
-        valued = [agent for agent in agents if "distribution" in agent]
-        temperature = _number(arrays, "temperature") if "temperature" in arrays else None
-        if valued and len(valued) < len(agents):
-            raise PolicyError("some of its agents have critics, others have none")
-        if temperature is not None and not (valued and temperature > 0):
-            raise PolicyError(f"its temperature is {temperature}, with critics of {len(valued)}")
-        policies = list(map(_policy, agents))
-        _require_alike(policies)
-        return EnsemblePolicy(policies, list(map(_valuation, valued)), temperature)
-    except _DAMAGE as error:
-        reason = f"no {error} is in it" if isinstance(error, KeyError) else str(error)
-        raise PolicyError(f"{path} holds no policy, or a damaged one: {reason}") from None
+    return _loaded(path, "policy, or a damaged one", _any_policy)
 
 
 def load_valuation(path: str | Path) -> Valuation:
@@ -439,14 +420,32 @@ def load_valuation(path: str | Path) -> Valuation:
         OSError: it cannot be read.
         PolicyError: it holds no critics, or damaged ones.
     """
+    return _loaded(path, "critics, or damaged ones", _valuation)
+
+
+def _loaded(path: str | Path, kind: str, make: Callable[[Arrays], T]) -> T:
     try:
-        return _valuation(npz.read(path, _is_known, _MOST_BYTES))
-    except _DAMAGE as error:
+        return make(npz.read(path, lambda name: _KNOWN.fullmatch(name) is not None, _MOST_BYTES))
+    except (IndexError, KeyError, MemoryError, TypeError, ValueError) as error:
         reason = f"no {error} is in it" if isinstance(error, KeyError) else str(error)
-        raise PolicyError(f"{path} holds no critics, or damaged ones: {reason}") from None
+        raise PolicyError(f"{path} holds no {kind}: {reason}") from None
 
 
-_DAMAGE = (IndexError, KeyError, MemoryError, TypeError, ValueError)
+def _any_policy(arrays: Arrays) -> AnyPolicy:
+    agents = _parts(arrays, "agent")
+    if not agents:
+        return _policy(arrays)
+    valued = [agent for agent in agents if "distribution" in agent]
+    temperature = _number(arrays, "temperature") if "temperature" in arrays else None
+    if valued and len(valued) < len(agents):
+        raise PolicyError("some of its agents have critics, others have none")
+    if temperature is not None and not (valued and temperature > 0):
+        raise PolicyError(f"its temperature is {temperature}, with critics of {len(valued)}")
+    policies = list(map(_policy, agents))
+    if len({(p.mean.shape, p.low.shape, p.repeat) for p in policies}) > 1:
+        raise PolicyError("its agents differ in their observations or actions")
+    return EnsemblePolicy(policies, list(map(_valuation, valued)), temperature)
+
 
 _MOST_BYTES = 2**28  # of the arrays in a file: networks of 67 million numbers
 
@@ -459,10 +458,6 @@ _KNOWN = re.compile(
     rf"|temperature|weights|distribution|(encoder/|critic\d{{1,4}}/)?{_LAYER}"
     r"|memory/(weight|bias)_(ih|hh)_l0)"
 )
-
-
-def _is_known(name: str) -> bool:
-    return _KNOWN.fullmatch(name) is not None
 
 
 def _finite(name: str, array: np.ndarray) -> np.ndarray:
@@ -554,12 +549,6 @@ def _require_seeing(encoder: Layers, shape: tuple[int, ...], history: int) -> No
         raise PolicyError(f"its encoder's linear layer does not take {inputs} numbers")
     if norm["weight"].shape != (features,) or linear["bias"].ndim != 1 or norm["bias"].ndim != 1:
         raise PolicyError(f"its encoder's normalisation does not take {features} numbers")
-
-
-def _require_alike(policies: list[Policy]) -> None:
-    """Raise PolicyError unless the agents of an ensemble have equal observations and actions."""
-    if len({(p.mean.shape, p.low.shape, p.repeat) for p in policies}) > 1:
-        raise PolicyError("its agents see or do not the same")
 
 
 def _activation(arrays: Arrays) -> str:
