@@ -5,9 +5,11 @@ import importlib
 import importlib.util
 import io
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from mjgym.datasets.formats import SUFFIXES
 from mjgym.datasets.recording import DAMAGE, MOST_BYTES, DemonstrationError
@@ -194,6 +196,15 @@ def _datasets(root: Any) -> Iterator[Any]:
                 raise ValueError(f"{name} leads to another file")
             else:
                 yield item
+
+
+def flattened(group: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, np.ndarray]]:
+    """Arrays below a group, or nested dicts of them, by their paths: "state/qpos"."""
+    for name, item in group.items():
+        if hasattr(item, "values"):
+            yield from flattened(item, f"{before}{name}/")
+        else:
+            yield f"{before}{name}", item[()]
 
 
 def require_bounded(group: Any) -> None:
