@@ -33,23 +33,41 @@ def h5py() -> Any:
     return importlib.import_module("h5py")
 
 
-class _Padded(io.RawIOBase):
-    """A truncated file, padded with zeros."""
+class Seekable(io.RawIOBase):
+    """A file on the disk that a subclass reads, or writes, in its own way.
 
-    def __init__(self, path: Path) -> None:
+    Args:
+        path: of the file.
+        end: its size for a reader; None for the true one.
+    """
+
+    def __init__(self, path: Path, end: int | None = None) -> None:
         self._file = path.open("rb")
         self._size = path.stat().st_size
+        self._end = self._size if end is None else end
         self._at = 0
 
     def readable(self) -> bool:
+        """Always."""
         return True
 
     def seekable(self) -> bool:
+        """Always."""
         return True
 
     def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
-        self._at = offset + {io.SEEK_SET: 0, io.SEEK_CUR: self._at, io.SEEK_END: END}[whence]
+        """Move the position of the next read or write."""
+        self._at = offset + {io.SEEK_SET: 0, io.SEEK_CUR: self._at, io.SEEK_END: self._end}[whence]
         return self._at
+
+    def close(self) -> None:
+        """Close the file on the disk too."""
+        self._file.close()
+        super().close()
+
+
+class _Padded(Seekable):
+    """A truncated file, padded with zeros."""
 
     def readinto(self, buffer: Any) -> int:
         view = memoryview(buffer).cast("B")
@@ -59,10 +77,6 @@ class _Padded(io.RawIOBase):
         view[len(content) :] = bytes(len(view) - len(content))
         self._at += len(view)
         return len(view)
-
-    def close(self) -> None:
-        self._file.close()
-        super().close()
 
 
 class File:
@@ -123,7 +137,7 @@ class File:
             with self._h5py.File(self._path, "r") as file:
                 yield file
         else:
-            with _Padded(self._path) as padded, self._h5py.File(padded, "r") as file:
+            with _Padded(self._path, END) as padded, self._h5py.File(padded, "r") as file:
                 yield file
 
     def _names(self, file: Any) -> list[str]:

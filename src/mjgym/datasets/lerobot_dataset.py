@@ -24,7 +24,14 @@ from typing import Any
 import gymnasium
 import numpy as np
 
-from mjgym.datasets.formats import LEROBOT, About, Demonstrations, facts_to_write, written_facts
+from mjgym.datasets.formats import (
+    LEROBOT,
+    About,
+    Demonstrations,
+    Writer,
+    facts_to_write,
+    written_facts,
+)
 from mjgym.datasets.recording import DAMAGE, MOST_BYTES, DemonstrationError, Episode
 from mjgym.envs.pixels import KEY
 from mjgym.task import registrations
@@ -139,17 +146,13 @@ def place_of(name: str) -> tuple[str, Path | None]:
     return rest, None
 
 
-class LeRobotWriter:
+class LeRobotWriter(Writer):
     """Writes a LeRobotDataset to a temporary folder, which is moved into place on close.
 
     Args:
         name: see `place_of`.
         env: like the one of the episodes.
         facts: about them.
-
-    Attributes:
-        name: the argument.
-        kept: number of episodes in it.
 
     Raises:
         DemonstrationError: lerobot is not installed, there is such a dataset, or the name is
@@ -314,12 +317,6 @@ class LeRobotDemonstrations(Demonstrations):
         name: see `place_of`; datasets missing from LeRobot's cache are downloaded from the Hugging
             Face Hub.
 
-    Attributes:
-        name: the argument.
-        count: number of episodes.
-        about: their origin.
-        note: always empty.
-
     Raises:
         DemonstrationError: lerobot is not installed, or the dataset is missing or damaged.
     """
@@ -337,7 +334,8 @@ class LeRobotDemonstrations(Demonstrations):
                 self._dataset = lerobot.LeRobotDataset(repo, root=folder)
                 self._frames = self._dataset.hf_dataset.with_format(None)
         except Exception as error:  # from any package that reads it
-            raise DemonstrationError(f"{name!r} cannot be read: {_first_line(error)}") from None
+            reason = (str(error).strip() or type(error).__name__).splitlines()[0]
+            raise DemonstrationError(f"{name!r} cannot be read: {reason}") from None
         self.count = int(self._dataset.num_episodes)
         self._own = Path(self._dataset.root) / OWN
         self._entries: list[str] | None = None
@@ -436,10 +434,6 @@ def _observed(columns: Mapping[str, np.ndarray]) -> Iterator[tuple[str, np.ndarr
             yield f"{KEY}_{key.removeprefix(IMAGES)}", rows
         elif key.startswith("observation."):
             yield key, rows.astype(np.float32)
-
-
-def _first_line(error: BaseException) -> str:
-    return (str(error).strip() or type(error).__name__).splitlines()[0]
 
 
 create = LeRobotWriter

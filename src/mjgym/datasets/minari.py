@@ -20,7 +20,7 @@ import gymnasium
 import numpy as np
 
 from mjgym.datasets import journaled
-from mjgym.datasets.formats import About, Demonstrations, about_recorded, specification
+from mjgym.datasets.formats import About, Demonstrations, Writer, about_recorded, specification
 from mjgym.datasets.hdf5_files import flattened, h5py, require_bounded
 from mjgym.datasets.recording import DemonstrationError, Episode
 from mjgym.util import atomic
@@ -46,17 +46,13 @@ def versioned(name: str) -> str:
     return name if re.search(r"-v\d+$", name) else f"{name}-v0"
 
 
-class MinariWriter:
+class MinariWriter(Writer):
     """Writes a Minari dataset.
 
     Args:
         name: of the dataset: "demos", "lift/demos-v0"; see `versioned`.
         env: like the one of the episodes.
         facts: about them.
-
-    Attributes:
-        name: of the dataset, with its version.
-        kept: number of episodes in it.
 
     Raises:
         DemonstrationError: Minari is not installed, there is such a dataset, the name is invalid,
@@ -236,12 +232,6 @@ class MinariDemonstrations(Demonstrations):
 
     Args:
         name: of the dataset; see `versioned`.
-
-    Attributes:
-        name: of the dataset, with its version.
-        count: number of episodes.
-        about: their origin.
-        note: always empty.
 
     Raises:
         DemonstrationError: Minari is not installed, or there is no such dataset.

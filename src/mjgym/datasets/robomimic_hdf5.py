@@ -21,7 +21,7 @@ from typing import Any
 import gymnasium
 import numpy as np
 
-from mjgym.datasets.formats import About, Demonstrations, facts_to_write, written_facts
+from mjgym.datasets.formats import About, Demonstrations, Writer, facts_to_write, written_facts
 from mjgym.datasets.hdf5_files import REFERENCES, File, flattened, h5py
 from mjgym.datasets.recording import DAMAGE, DemonstrationError, Episode
 from mjgym.envs.pixels import KEY
@@ -65,17 +65,13 @@ def keyed(observation: Any, lead: int = 0) -> dict[str, np.ndarray]:
     return entries
 
 
-class RobomimicWriter:
+class RobomimicWriter(Writer):
     """Writes demonstrations in robomimic's layout.
 
     Args:
         name: the file's path, which ends with ".hdf5".
         env: like the one of the episodes.
         facts: about them.
-
-    Attributes:
-        name: the file's path.
-        kept: number of episodes in it.
 
     Raises:
         DemonstrationError: h5py is not installed, there is such a file, or no such folder.
@@ -206,12 +202,6 @@ class RobomimicDemonstrations(Demonstrations):
 
     Args:
         file: the file.
-
-    Attributes:
-        name: the file's path.
-        count: number of episodes.
-        about: their origin.
-        note: count of missing or damaged episodes, and why; empty if complete.
 
     Raises:
         DemonstrationError: another version has written it in an unknown form.

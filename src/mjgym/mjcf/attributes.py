@@ -1,5 +1,6 @@
 """Attributes of new elements in the engine's terms: enumerations, names, complete rows."""
 
+import copy
 import functools
 from collections.abc import Iterable
 from typing import Any
@@ -263,3 +264,37 @@ def _check_target(kind: str, attribute: str, value: Any, attributes: dict[str, A
                 raise TypeError(
                     f"{kind} {attribute}: expected a {' or '.join(wanted)}, got {described(handle)}"
                 )
+
+
+def setting_kind(part: Any) -> str:
+    """The name of a part of a spec, "option" for example."""
+    return type(part).__name__.removeprefix("Mj").removeprefix("s").lower()
+
+
+def assign_setting(part: Any, attributes: dict[str, Any]) -> None:
+    """Change settings of a part of a spec, all or nothing.
+
+    Raises:
+        TypeError: there is no such setting, or a value has a wrong type.
+        ValueError: an enumeration has no such word.
+    """
+    kind = setting_kind(part)
+    is_part = type(part).__name__.startswith("Mj")
+    if not is_part or isinstance(part, mujoco.MjModel | mujoco.MjData):
+        raise TypeError(f"expected an element or a part of a MjSpec, got {type(part).__name__}")
+    values = {}
+    for attribute, value in attributes.items():
+        if attribute.startswith("_") or not hasattr(part, attribute):
+            known = [name for name in dir(part) if not name.startswith("_")]
+            raise TypeError(f"{kind}: no attribute {attribute!r}{or_else(attribute, known)}")
+        enum = enumeration(kind, attribute, part)
+        values[attribute] = members(kind, attribute, value, enum) if enum is not None else value
+    before = {attribute: copy.copy(getattr(part, attribute)) for attribute in values}
+    try:
+        for attribute, value in values.items():
+            setattr(part, attribute, value)
+    except (TypeError, ValueError):
+        for attribute, value in before.items():
+            setattr(part, attribute, value)
+        shown = ", ".join(f"{name}={value!r}" for name, value in attributes.items())
+        raise TypeError(f"{kind}: the engine does not take the types in {shown}") from None

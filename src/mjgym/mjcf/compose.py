@@ -6,7 +6,14 @@ from typing import Any
 import mujoco
 
 from mjgym.mjcf.assets import asset_path
-from mjgym.mjcf.attributes import apply_shortcut, resolved, split_shortcut, tried_with
+from mjgym.mjcf.attributes import (
+    apply_shortcut,
+    assign_setting,
+    resolved,
+    setting_kind,
+    split_shortcut,
+    tried_with,
+)
 from mjgym.mjcf.debugging import debugging, remember_file, watch
 from mjgym.mjcf.elements import (
     KINDS,
@@ -22,12 +29,10 @@ from mjgym.mjcf.elements import (
     to_word,
     try_form,
 )
-from mjgym.mjcf.finding import free_names
+from mjgym.mjcf.finding import check_name, free_names
 from mjgym.mjcf.lint.checking import explain
-from mjgym.mjcf.settings import assign_setting, setting_kind
 from mjgym.mjcf.size_limits import require_bounded
 from mjgym.mjcf.tendon_paths import wrap
-from mjgym.mjcf.unique_names import check_name
 from mjgym.util.suggestions import or_else
 
 _ORIENTATIONS = ("quat", "euler", "axisangle", "xyaxes", "zaxis")
@@ -248,9 +253,5 @@ def _copy_attribute(element: Element, attribute: str, sample: Element, value: An
         element.plugin = value
     else:
         new = getattr(sample, attribute)
-        setattr(element, attribute, new if isinstance(new, str | bytes) else _plain(new))
-
-
-def _plain(value: Any) -> Any:
-    """A vector of the engine as a list; other values unchanged."""
-    return list(value) if type(value).__name__.endswith("Vec") else value
+        vector = type(new).__name__.endswith("Vec")
+        setattr(element, attribute, list(new) if vector else new)

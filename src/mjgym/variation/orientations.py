@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mjgym.rotations import about, product
+from mjgym.rotations import about
 from mjgym.variation.distributions import (
     Distribution,
     Shape,
@@ -21,10 +21,6 @@ class Rotation(Distribution):
 
     _shape = (4,)
     _support = (-1.0, 1.0)
-
-    def then(self, second: "Rotation") -> "Rotation":
-        """This rotation followed by another one, both about world axes."""
-        return _Composed(self, second)
 
 
 def _lead(shape: Shape) -> Shape:
@@ -69,20 +65,3 @@ class About(Rotation):
         axis = draw_parameter(self.axis, rng, n, len(lead) + 1, first)
         axis = axis / np.sqrt((axis * axis).sum(axis=-1, keepdims=True))
         return np.asarray(about(axis, draws_of(self.angle, rng, n, lead, first)))
-
-
-@dataclass(frozen=True, eq=False)
-class _Composed(Rotation):
-    """One rotation after another."""
-
-    earlier: Rotation
-    later: Rotation
-
-    def draws(self, rng: np.random.Generator, n: int, shape: Shape, first: int = 0) -> np.ndarray:
-        _lead(shape)
-        b = self.earlier.draws(rng, n, shape, first)
-        a = self.later.draws(rng, n, shape, first)
-        return np.asarray(product(a, b))
-
-    def __repr__(self) -> str:
-        return f"{self.earlier!r}.then({self.later!r})"
