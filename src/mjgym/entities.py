@@ -184,7 +184,6 @@ class _Prefixed(observe.Quantity):
 
 
 def _of_scene(observable: Observable, prefix: str) -> Observable:
-    """An entity's observable, under the scene's names."""
     source = observable.source
     if source is None:
         return observable

@@ -236,7 +236,6 @@ class _Recording(Single):
         return False
 
     def step(self, control: Any, n: int, where: Any | None = None, *, forces: bool = False) -> None:
-        """Record the controls, and advance."""
         self.controls.extend([np.array(control)] * n)
         super().step(control, n, where, forces=forces)
 

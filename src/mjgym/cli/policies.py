@@ -98,7 +98,7 @@ def _packaged(env: Any) -> Callable[[Any], Any]:
     from mjgym.policies import trained
 
     try:
-        bundled = trained.of(env.spec.id)
+        bundled = trained.bundled(env.spec.id)
         bundled.about.check(env)
     except trained.TrainedError as error:
         raise _refused(f"{error}.") from None

@@ -233,7 +233,6 @@ def require_bounded(group: Any) -> None:
 
 
 def _end(dataset: Any) -> int:
-    """File offset after a dataset's values."""
     low = dataset.id
     if dataset.chunks is None:
         return int(low.get_offset() or 0) + int(low.get_storage_size())

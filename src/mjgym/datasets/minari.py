@@ -131,7 +131,6 @@ class MinariWriter(Writer):
                 ) from None
 
     def _metadata(self) -> dict[str, Any]:
-        """Minari's metadata of a dataset, besides those of its storage."""
         facts = self._facts
         return {
             "dataset_id": self.name,
@@ -163,7 +162,6 @@ def _folder(name: str) -> Path:
 
 
 def _write(file: Any, number: int, episode: Episode) -> None:
-    """Write an episode as Minari lays it out."""
     infos: dict[str, Any] = {SUCCESS: np.array([False, *episode.successes])}
     if episode.states:
         infos[STATE] = dict(episode.states)

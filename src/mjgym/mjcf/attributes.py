@@ -183,7 +183,6 @@ def _value(kind: str, attribute: str, value: Any, spec: Spec | None, base: Eleme
 
 
 def _completed(value: Any, row: Any) -> Any:
-    """A row with its first numbers replaced by `value`."""
     numbers = np.atleast_1d(np.asarray(value))
     if numbers.ndim > 1 or numbers.dtype.kind not in "iufb" or len(numbers) > len(row):
         return value  # refused by the engine

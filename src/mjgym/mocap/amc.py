@@ -138,7 +138,6 @@ class _Frames:
         self._seen: set[str] = set()  # its bones so far
 
     def read(self, line: int, words: list[str]) -> None:
-        """Read a line that is neither empty nor a comment."""
         if words[0].startswith(":"):
             self._keyword(line, words[0])
         elif len(words) == 1 and words[0].isdecimal():

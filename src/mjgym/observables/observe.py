@@ -50,8 +50,6 @@ class Quantity:
 
 @dataclass(frozen=True, eq=False)
 class _Attribute(Quantity):
-    """An array of a named element."""
-
     kind: str
     name: str
     attribute: str
@@ -72,8 +70,6 @@ class _Attribute(Quantity):
 
 @dataclass(frozen=True, eq=False)
 class _Field(Quantity):
-    """A whole field of MjData or MjModel."""
-
     name: str
 
     def __call__(self, v: View) -> Array:
@@ -88,8 +84,6 @@ class _Field(Quantity):
 
 @dataclass(frozen=True, eq=False)
 class _Item(Quantity):
-    """A part of a quantity."""
-
     quantity: Quantity
     key: Any
 
@@ -113,8 +107,6 @@ def _index_text(key: Any) -> str:
 
 @dataclass(frozen=True, eq=False)
 class _Operation(Quantity):
-    """Two quantities joined by an operator."""
-
     symbol: str
     left: Any
     right: Any

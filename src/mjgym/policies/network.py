@@ -144,13 +144,13 @@ class Policy(Acting):
 
     def __init__(
         self,
-        layers: list[dict[str, np.ndarray]],
+        layers: Layers,
         mean: np.ndarray,
         deviation: np.ndarray,
         low: np.ndarray,
         high: np.ndarray,
         history: int = 1,
-        encoder: list[dict[str, np.ndarray]] | None = None,
+        encoder: Layers | None = None,
         limit: float | None = None,
         memory: Arrays | None = None,
         chunk: int = 1,
@@ -274,7 +274,7 @@ class Policy(Acting):
         return _policy({name: np.asarray(value) for name, value in arrays.items()})
 
 
-def _normalised(x: np.ndarray, layer: dict[str, np.ndarray]) -> np.ndarray:
+def _normalised(x: np.ndarray, layer: Arrays) -> np.ndarray:
     x = x - x.mean(-1, keepdims=True)
     x = x / np.sqrt(np.square(x).mean(-1, keepdims=True) + LAYER_NORM)
     return np.asarray(x * layer["weight"] + layer["bias"])
@@ -306,7 +306,7 @@ class Valuation(Saved):
 
     def __init__(
         self,
-        bodies: list[list[dict[str, np.ndarray]]],
+        bodies: list[Layers],
         weights: np.ndarray,
         distribution: bool,
         activation: str = "relu",
@@ -486,7 +486,7 @@ def _whole(arrays: Arrays, name: str, usual: int | None = None) -> int:
     return int(value)
 
 
-def _policy(arrays: dict[str, np.ndarray]) -> Policy:
+def _policy(arrays: Arrays) -> Policy:
     about = {name: _finite(name, arrays[name]) for name in ("mean", "deviation", "low", "high")}
     mean, low, high = about["mean"], about["low"], about["high"]
     if not mean.size or mean.shape != about["deviation"].shape:
@@ -495,17 +495,10 @@ def _policy(arrays: dict[str, np.ndarray]) -> Policy:
         raise PolicyError("deviation must be positive")
     if low.ndim != 1 or not low.size or low.shape != high.shape or not (low <= high).all():
         raise PolicyError("its bounds of actions do not fit")
-    history, chunk, modes, repeat = (
-        _whole(arrays, "history"),
-        *(_whole(arrays, name, 1) for name in ("chunk", "modes", "repeat")),
-    )
-    seeing = {k.removeprefix(_ENCODER): v for k, v in arrays.items() if k.startswith(_ENCODER)}
-    encoder, layers = _layers(seeing), _layers(arrays)
-    memory = {
-        name.removeprefix(_MEMORY): _finite(name, array)
-        for name, array in arrays.items()
-        if name.startswith(_MEMORY)
-    }
+    history = _whole(arrays, "history")
+    chunk, modes, repeat = (_whole(arrays, name, 1) for name in ("chunk", "modes", "repeat"))
+    encoder, layers = _layers(_below(arrays, _ENCODER)), _layers(arrays)
+    memory = {name: _finite(name, array) for name, array in _below(arrays, _MEMORY).items()}
     inputs = history * mean.size
     if encoder:
         _require_seeing(encoder, mean.shape, history)
@@ -517,7 +510,6 @@ def _policy(arrays: dict[str, np.ndarray]) -> Policy:
     limit = _number(arrays, "limit") if "limit" in arrays else None
     if limit is not None and not limit > 0:
         raise PolicyError(f"limit must be positive, not {limit:g}")
-    ensembling = _number(arrays, "ensembling", 0.0)
     return Policy(
         layers,
         history=history,
@@ -525,7 +517,7 @@ def _policy(arrays: dict[str, np.ndarray]) -> Policy:
         limit=limit,
         memory=memory,
         chunk=chunk,
-        ensembling=ensembling,
+        ensembling=_number(arrays, "ensembling", 0.0),
         modes=modes,
         repeat=repeat,
         activation=_activation(arrays),
@@ -534,7 +526,6 @@ def _policy(arrays: dict[str, np.ndarray]) -> Policy:
 
 
 def _require_seeing(encoder: Layers, shape: tuple[int, ...], history: int) -> None:
-    """Raise PolicyError unless an encoder's layers fit each other and the images."""
     *convolutions, linear, norm = encoder
     if len(shape) != 3 or len(convolutions) != len(STRIDES):
         raise PolicyError(f"its encoder of {len(convolutions)} convolutions sees no {shape}")
@@ -552,7 +543,6 @@ def _require_seeing(encoder: Layers, shape: tuple[int, ...], history: int) -> No
 
 
 def _activation(arrays: Arrays) -> str:
-    """The activation of the layers; PolicyError if it is unknown."""
     name = str(arrays.get("activation", "relu"))
     if name not in ACTIVATIONS:
         raise PolicyError(f"there is no activation {name!r}{or_else(name, ACTIVATIONS)}")
@@ -573,7 +563,7 @@ def _width(memory: Arrays, size: int) -> int:
     return int(width)
 
 
-def _valuation(arrays: dict[str, np.ndarray]) -> Valuation:
+def _valuation(arrays: Arrays) -> Valuation:
     bodies = [_layers(critic) for critic in _parts(arrays, "critic")]
     distribution = bool(_number(arrays, "distribution"))
     weights = _finite("weights", arrays["weights"])
@@ -585,25 +575,25 @@ def _valuation(arrays: dict[str, np.ndarray]) -> Valuation:
     return Valuation(bodies, weights, distribution, _activation(arrays))
 
 
-def _parts(arrays: dict[str, np.ndarray], kind: str) -> list[dict[str, np.ndarray]]:
+def _parts(arrays: Arrays, kind: str) -> Layers:
     """The arrays of "kind0/", "kind1/" and so on."""
-    parts: list[dict[str, np.ndarray]] = []
-    while part := {
-        key.partition("/")[2]: array
-        for key, array in arrays.items()
-        if key.startswith(f"{kind}{len(parts)}/")
-    }:
+    parts: list[Arrays] = []
+    while part := _below(arrays, f"{kind}{len(parts)}/"):
         parts.append(part)
     return parts
 
 
-def _named(layers: list[dict[str, np.ndarray]]) -> dict[str, np.ndarray]:
+def _below(arrays: Arrays, prefix: str) -> Arrays:
+    return {n.removeprefix(prefix): array for n, array in arrays.items() if n.startswith(prefix)}
+
+
+def _named(layers: Layers) -> Arrays:
     return {f"{i}.{name}": array for i, layer in enumerate(layers) for name, array in layer.items()}
 
 
-def _layers(arrays: dict[str, np.ndarray]) -> list[dict[str, np.ndarray]]:
+def _layers(arrays: Arrays) -> Layers:
     """The layers "0.weight", "0.bias", "1.weight" and so on; PolicyError if they do not fit."""
-    numbered: dict[int, dict[str, np.ndarray]] = {}
+    numbered: dict[int, Arrays] = {}
     for key, array in arrays.items():
         index, dot, name = key.partition(".")
         if dot and index.isdigit():
@@ -620,8 +610,7 @@ def _layers(arrays: dict[str, np.ndarray]) -> list[dict[str, np.ndarray]]:
     return layers
 
 
-def _require_fitting(layers: list[dict[str, np.ndarray]], inputs: int, outputs: int) -> None:
-    """Raise PolicyError unless the layers of a perceptron fit each other."""
+def _require_fitting(layers: Layers, inputs: int, outputs: int) -> None:
     size = inputs
     for k, layer in enumerate(layers):
         if layer["weight"].shape[1:] not in ((), (size,)) or layer["bias"].ndim != 1:
@@ -631,7 +620,7 @@ def _require_fitting(layers: list[dict[str, np.ndarray]], inputs: int, outputs: 
         raise PolicyError(f"its layers give {size} numbers, not {outputs}")
 
 
-def _perceptron(layers: list[dict[str, np.ndarray]], x: np.ndarray, activation: str) -> np.ndarray:
+def _perceptron(layers: Layers, x: np.ndarray, activation: str) -> np.ndarray:
     activate = ACTIVATIONS[activation]
     normalised = any(layer["weight"].ndim == 1 for layer in layers)
     for layer in layers[:-1]:

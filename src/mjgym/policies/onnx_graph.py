@@ -84,7 +84,6 @@ class _Graph:
         return output
 
     def constant(self, value: Any, dtype: Any = np.float32) -> str:
-        """Add a constant; returns its name."""
         import onnx
 
         name = f"constant{len(self.constants)}"
@@ -122,7 +121,6 @@ class _Graph:
         return self.add({"relu": "Relu", "elu": "Elu", "tanh": "Tanh"}[activation], x)
 
     def convolutions(self, x: str, policy: Policy) -> str:
-        """Add the encoder of scaled images."""
         *convolutions, linear, norm = policy.encoder
         height, width, channels = policy.mean.shape
         # The channels of a history are concatenated, oldest first.

@@ -141,7 +141,6 @@ def check_parameters(owner: Any) -> None:
 
 
 def _refuse_where(wrong: Any, message: str, *values: Any) -> None:
-    """Raise a ValueError with the first wrong values, if any."""
     wrong = np.asarray(wrong)
     if wrong.any():
         place = np.unravel_index(int(np.argmax(wrong)), wrong.shape)
@@ -198,7 +197,6 @@ class _Parametric(Distribution):
         return any(isinstance(p, Distribution) for p in self._values())
 
     def _check(self, *parameters: np.ndarray) -> None:
-        """Raise a ValueError for invalid parameters."""
         for name, values in zip(vars(self), parameters, strict=True):
             if name == self._not_negative:
                 message = f"{type(self).__name__}: {name} {{}} is negative"
@@ -276,8 +274,6 @@ class Custom(Distribution):
 
 
 class _Range(_Parametric):
-    """A distribution between two bounds."""
-
     low: Value
     high: Value
 
@@ -473,8 +469,6 @@ class Sequence(_Listed):
 
 @dataclass(frozen=True, eq=False)
 class _Combined(Distribution):
-    """Two quantities joined by an operator."""
-
     symbol: str
     left: Value
     right: Value
@@ -511,8 +505,6 @@ class _Combined(Distribution):
 
 
 class _Mapped(Distribution):
-    """A function of a quantity."""
-
     of: Distribution
 
     @property
@@ -528,8 +520,6 @@ class _Mapped(Distribution):
 
 @dataclass(frozen=True, eq=False)
 class _Absolute(_Mapped):
-    """The absolute value of a quantity."""
-
     of: Distribution
 
     @property
@@ -546,8 +536,6 @@ class _Absolute(_Mapped):
 
 @dataclass(frozen=True, eq=False)
 class _Clipped(_Mapped):
-    """A quantity with values outside a range moved to its ends."""
-
     of: Distribution
     low: float
     high: float

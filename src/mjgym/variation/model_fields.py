@@ -175,7 +175,6 @@ def _kind(field: str) -> str:
 
 
 def _matching(key: str, field: str, pattern: str, model: mujoco.MjModel) -> np.ndarray:
-    """Ids of the elements with names that match a pattern."""
     kind = _kind(field)
     count = getattr(model, KINDS[kind].count)
     names = [mujoco.mj_id2name(model, object_of(kind), i) or "" for i in range(count)]
@@ -194,7 +193,6 @@ def _matching(key: str, field: str, pattern: str, model: mujoco.MjModel) -> np.n
 def _usable(
     key: str, field: str, ids: np.ndarray, pattern: str, model: mujoco.MjModel
 ) -> np.ndarray:
-    """The ids of elements that can vary."""
     obstacles = {i: reason for i in ids.tolist() if (reason := _obstacle(field, i, model))}
     if obstacles and (pattern != "*" or len(obstacles) == len(ids)):
         first, reason = next(iter(obstacles.items()))

@@ -74,7 +74,6 @@ class _Target:
         return values
 
     def check_support(self) -> None:
-        """Raise if the bounds of a distribution allow invalid numbers."""
         ends = self.how.distribution.support
         if self.part.field not in _NOT_NEGATIVE or not np.isfinite(ends).all():
             return
@@ -288,7 +287,6 @@ def _target(key: str, value: Any, model: mujoco.MjModel) -> _Target:
 
 
 def _misfit(target: _Target, error: Exception) -> str:
-    """The error message for a distribution that does not fit its numbers."""
     part, distribution = target.part, target.how.distribution
     message = str(error)
     if isinstance(distribution, Constant):  # NumPy's error is about broadcasting

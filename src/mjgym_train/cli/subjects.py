@@ -78,7 +78,7 @@ def _bundled(id: str) -> Subject:
     from mjgym.policies import trained
 
     try:
-        bundled = trained.of(id)
+        bundled = trained.bundled(id)
     except trained.TrainedError as error:
         raise typer.BadParameter(str(error), param_hint="'RUN'") from None
     name = f"the bundled policy of {id}"

@@ -54,13 +54,11 @@ class _Functions:
         return chosen.reshape(a.shape)
 
     def maximum(self, a: Any, b: Any) -> Any:
-        """The label of the two, whichever number is larger."""
         return self.where(None, a, b)
 
     minimum = maximum
 
     def clip(self, x: Any, *_: Any, **__: Any) -> Any:
-        """The same labels."""
         return x
 
     def astype(self, x: Any, dtype: Any, **_: Any) -> Any:

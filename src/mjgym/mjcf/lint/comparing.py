@@ -143,7 +143,6 @@ class _Table:
         self.arrays = {n: a for n in dir(model) if isinstance(a := getattr(model, n), np.ndarray)}
 
     def labels(self, prefix: str) -> list[str]:
-        """Names of the elements of a kind, by id."""
         if prefix not in self._labels:
             labels = self._labels[prefix] = []
             counts: Counter[str] = Counter()
@@ -169,13 +168,11 @@ class _Table:
         return ""
 
     def array(self, kind: str, field: str) -> str | None:
-        """The name of the array that has a field of a kind."""
         prefix = _PREFIXES.get(kind, kind)
         names = (f"{prefix}_{field}", *((f"dof_{field}", field) if prefix == "jnt" else ()))
         return next((name for name in names if name in self.arrays), None)
 
     def fields(self, prefix: str) -> dict[str, Callable[[int], Any]]:
-        """Functions that read each field of an element of a kind by its id."""
         if prefix not in self._fields:
             self._fields[prefix] = self._found_fields(prefix)
         return self._fields[prefix]
@@ -232,7 +229,6 @@ class _Table:
         return rows if enum is None else lambda i: _words(enum, rows(i))
 
     def _names(self, prefix: str, stem: str, i: int, ids: Any) -> Any:
-        """Labels of the elements that ids refer to."""
         ids = np.atleast_1d(ids)
         kinds = np.broadcast_to(np.atleast_1d(self._kinds(prefix, stem, i)), ids.shape)
         names = [self._name(str(kind), id) for kind, id in zip(kinds.flat, ids.flat, strict=True)]
@@ -272,7 +268,6 @@ class _Table:
         return readers
 
     def _path(self, i: int) -> list[Any]:
-        """The path of a tendon: kind, name and number of each point."""
         start, count = self.arrays["tendon_adr"][i], self.arrays["tendon_num"][i]
         points: list[Any] = []
         for k in range(start, start + count):
@@ -319,7 +314,6 @@ def _words(enum: Any, values: Any) -> Any:
 
 
 def _of_whole(a: _Table, b: _Table, tolerance: float) -> Iterator[Difference]:
-    """Differences in settings of the whole model."""
     ours, others = _settings(a.model), _settings(b.model)
     for kind, field in ours:
         values = _differing(ours[kind, field], others[kind, field], tolerance)

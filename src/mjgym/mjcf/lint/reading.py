@@ -212,7 +212,6 @@ def tolerable(content: bytes) -> bytes:
 
 
 def _end_of_tag(content: bytes, start: int) -> int:
-    """Byte offset after the ">" that ends a tag."""
     tag = _TAG.match(content, start)
     return len(content) if tag is None else tag.end()
 
@@ -277,7 +276,6 @@ class _Reader:
         self._seen: dict[str, str] = {os.path.abspath(main): "this is the model itself"}
 
     def expand(self, root: Node) -> None:
-        """Expand the includes below an element, in document order."""
         left = [root]  # no recursion: the depth is unbounded
         while left:
             node = left.pop()
@@ -352,7 +350,6 @@ def near_files(name: str, *folders: Path, but: Path | None = None) -> tuple[str,
 
 
 def _below(folder: Path) -> Iterator[Path]:
-    """Files in a folder and below, the topmost first, up to a limit."""
     walk = os.walk(folder)
     files = (Path(root, name) for root, _, names in walk for name in sorted(names))
     return itertools.islice(files, _ENOUGH_FILES)
