@@ -49,7 +49,7 @@ class _Target:
 
     def draw(self, rng: np.random.Generator, number: int) -> np.ndarray:
         """Values to write; raises ValueError for those that the engine cannot take."""
-        key, field, numbers = self.part.key, self.part.field, self.part.own
+        key, field, numbers = self.part.key, self.part.field, self.part.numbers
         drawn = self.how.distribution(rng, None if self.how.shared else numbers.shape, number)
         values = np.array(np.broadcast_to(self._absolute(drawn), numbers.shape), dtype=float)
         if not np.isfinite(values).all():
@@ -78,12 +78,12 @@ class _Target:
         if self.part.field not in _NOT_NEGATIVE or not np.isfinite(ends).all():
             return
         low, high = (self._absolute(np.asarray(end)) for end in ends)
-        least = np.broadcast_to(np.minimum(low, high), self.part.own.shape)
+        least = np.broadcast_to(np.minimum(low, high), self.part.numbers.shape)
         # A bound itself may never be drawn, so zero is refused only when drawn.
         self._check_least(least, "can draw", zero=True)
 
     def _absolute(self, drawn: np.ndarray) -> np.ndarray:
-        numbers = self.part.own
+        numbers = self.part.numbers
         if self.how.relative == "factor":
             turned = self.part.field in QUATERNIONS
             return np.asarray(product(numbers, drawn)) if turned else numbers * drawn
@@ -92,7 +92,7 @@ class _Target:
     def _check_least(self, values: np.ndarray, verb: str, *, zero: bool = False) -> None:
         # Zeros in the model itself are unused numbers: the third size of a capsule, ...
         positive = self.part.field in _POSITIVE and not zero
-        wrong = values[(values < 0) | (positive & (values == 0) & (self.part.own != 0))]
+        wrong = values[(values < 0) | (positive & (values == 0) & (self.part.numbers != 0))]
         if wrong.size:
             bound = "must be positive" if positive else "cannot be negative"
             raise ValueError(
@@ -237,7 +237,7 @@ class Varying:
 
     def shapes(self) -> dict[str, tuple[int, ...]]:
         """The shape of the values by key."""
-        return {target.part.key: target.part.own.shape for target in self._targets}
+        return {target.part.key: target.part.numbers.shape for target in self._targets}
 
     def write(self, model: mujoco.MjModel, values: Mapping[str, np.ndarray]) -> None:
         """Write an episode's values, and the fields derived from them, to a model."""
@@ -294,14 +294,14 @@ def _misfit(target: _Target, error: Exception) -> str:
         if distribution.shape == (2,):
             low, high = distribution.value
             message += f"; a range is a distribution: Uniform({low:g}, {high:g})"
-    return f"vary: {part.key!r}, of shape {part.own.shape}: {message}"
+    return f"vary: {part.key!r}, of shape {part.numbers.shape}: {message}"
 
 
 def _probed(part: Part, factor: float, offset: float) -> np.ndarray:
     """Probe values of a part, different from the model's and valid for the engine."""
     if not factor and part.field in _POSITIVE | UNIT:
-        return part.own
-    values = factor * part.own + offset
+        return part.numbers
+    values = factor * part.numbers + offset
     if part.field in UNIT:
         values /= np.sqrt((values * values).sum(axis=-1, keepdims=True))
     return values

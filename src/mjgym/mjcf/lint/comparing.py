@@ -174,42 +174,35 @@ class _Table:
 
     def fields(self, prefix: str) -> dict[str, Callable[[int], Any]]:
         if prefix not in self._fields:
-            self._fields[prefix] = self._found_fields(prefix)
-        return self._fields[prefix]
-
-    def _found_fields(self, prefix: str) -> dict[str, Callable[[int], Any]]:
-        readers: dict[str, Callable[[int], Any]] = {}
-        for name in self.arrays:
-            field = name.removeprefix(f"{prefix}_")
-            if field != name and not self._is_layout(prefix, field):
-                rows = self._rows(prefix, field)
+            readers = self._fields[prefix] = {}
+            for name in self.arrays:
+                field = name.removeprefix(f"{prefix}_")
+                rows = None if field == name else self._rows(prefix, field)
                 meaning = None if rows is None else self._meaning(prefix, field, rows)
                 if meaning is not None:
                     readers[field] = meaning
-        if prefix == "jnt":
-            readers |= self._of_freedoms(readers)
-        if prefix == "tendon":
-            readers["path"] = self._path
-        if prefix == "text":
-            readers = {"data": self._text}
-        return readers
-
-    def _is_layout(self, prefix: str, field: str) -> bool:
-        """Whether a field is only an address into other arrays."""
-        stem = field.removesuffix("num")
-        return field.endswith("adr") or (stem != field and f"{prefix}_{stem}adr" in self.arrays)
+            if prefix == "jnt":
+                readers |= self._of_freedoms(readers)
+            if prefix == "tendon":
+                readers["path"] = self._path
+            if prefix == "text":
+                self._fields[prefix] = {"data": self._text}
+        return self._fields[prefix]
 
     def _rows(self, prefix: str, field: str) -> Callable[[int], Any] | None:
         """A function that reads a field's numbers; None if they are not ordered by element."""
+        stem = field.removesuffix("num")
+        if field.endswith("adr") or (stem != field and f"{prefix}_{stem}adr" in self.arrays):
+            return None  # addresses into other arrays
         array = self.arrays[f"{prefix}_{field}"]
         count = len(self.arrays[f"name_{prefix}adr"])
         if len(array) == count:
             return array.__getitem__
         stems = [field[:end] for end in range(len(field), -1, -1)]
-        stem = next((s for s in stems if f"{prefix}_{s}adr" in self.arrays), None)
-        if stem is None or len(starts := self.arrays[f"{prefix}_{stem}adr"]) != count:
+        owner = next((s for s in stems if f"{prefix}_{s}adr" in self.arrays), None)
+        if owner is None or len(starts := self.arrays[f"{prefix}_{owner}adr"]) != count:
             return None
-        return functools.partial(_run, array, starts, self.arrays.get(f"{prefix}_{stem}num"))
+        return functools.partial(_run, array, starts, self.arrays.get(f"{prefix}_{owner}num"))
 
     def _meaning(
         self, prefix: str, field: str, rows: Callable[[int], Any]
@@ -258,11 +251,15 @@ class _Table:
         """Joint fields that are stored by degree of freedom or position."""
         joints, positions = self.arrays["dof_jntid"], self.arrays["jnt_qposadr"]
         readers: dict[str, Callable[[int], Any]] = {}
+
+        def owned(array: np.ndarray, i: int) -> Any:
+            return array[joints == i]
+
         for name, array in self.arrays.items():
             field = name.removeprefix("dof_")
             if field != name and not field.endswith(("id", "adr", "num")):
                 field = name if field in known else field
-                readers[field] = functools.partial(_of_owner, array, joints)
+                readers[field] = functools.partial(owned, array)
         for name in ("qpos0", "qpos_spring"):
             readers[name] = functools.partial(_run, self.arrays[name], positions, None)
         return readers
@@ -299,10 +296,6 @@ def _run(array: np.ndarray, starts: np.ndarray, counts: np.ndarray | None, i: in
     return array[start:stop]
 
 
-def _of_owner(array: np.ndarray, owners: np.ndarray, i: int) -> np.ndarray:
-    return np.asarray(array[owners == i])
-
-
 def _words(enum: Any, values: Any) -> Any:
     """MJCF words for numbers of an enumeration, where they exist."""
     if np.ndim(values):
@@ -322,23 +315,23 @@ def _of_whole(a: _Table, b: _Table, tolerance: float) -> Iterator[Difference]:
 
 
 def _settings(model: mujoco.MjModel) -> dict[tuple[str, str], Any]:
-    settings: dict[tuple[str, str], Any] = {}
-    parts = {"option": model.opt, "statistic": model.stat}
-    for kind, part in parts.items():
-        settings |= {(kind, name): value for name, value in _public(part).items()}
-    for (kind, field), value in settings.items():
-        enum = enumeration(kind, field)
-        bits = _FLAGS.get(field)
-        if enum is not None:
-            settings[kind, field] = _words(enum, value)
-        elif bits is not None:
-            words = {n.partition("_")[2].lower(): bit for n, bit in bits.__members__.items()}
-            settings[kind, field] = [word for word, bit in words.items() if word and bit & value]
-    for name, group in _public(model.vis).items():
-        if not isinstance(group, type):
-            of_group = _public(group).items()
-            settings |= {("visual", f"{name.rstrip('_')}.{f}"): value for f, value in of_group}
-    return settings
+    groups = {n: part for n, part in _public(model.vis).items() if not isinstance(part, type)}
+    parts = {("option", ""): model.opt, ("statistic", ""): model.stat}
+    parts |= {("visual", f"{name.rstrip('_')}."): part for name, part in groups.items()}
+    return {
+        (kind, before + field): _setting(kind, field, value)
+        for (kind, before), part in parts.items()
+        for field, value in _public(part).items()
+    }
+
+
+def _setting(kind: str, field: str, value: Any) -> Any:
+    if (enum := enumeration(kind, field)) is not None:
+        return _words(enum, value)
+    if field not in _FLAGS:
+        return value
+    words = {n.partition("_")[2].lower(): bit for n, bit in _FLAGS[field].__members__.items()}
+    return [word for word, bit in words.items() if word and bit & value]
 
 
 def _public(part: Any) -> dict[str, Any]:
