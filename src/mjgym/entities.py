@@ -1,6 +1,6 @@
 """Entities: objects with their own model, observables and hooks, which any task can add."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -316,9 +316,8 @@ class WithEntities(_Mixin):
         return joined
 
     def _of_each(self, hook: str, v: View) -> Arrays:
-        return dict(self._entries(hook, v))
-
-    def _entries(self, hook: str, v: View) -> Iterator[tuple[str, Array]]:
-        for entity in self.entities:
-            for name, value in getattr(entity, hook)(entity.view(v)).items():
-                yield entity.prefix + name, value
+        return {
+            entity.prefix + name: value
+            for entity in self.entities
+            for name, value in getattr(entity, hook)(entity.view(v)).items()
+        }

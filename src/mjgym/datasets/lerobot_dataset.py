@@ -167,7 +167,8 @@ class LeRobotWriter(Writer):
         self._repo = repo
         self._folder = folder or Path(self._lerobot.HF_LEROBOT_HOME) / repo
         self.name, self.kept = name, 0
-        self._check_free()
+        if self._folder.exists():
+            raise DemonstrationError(f"there is a folder {str(self._folder)!r}: take another name")
         plain: Any = env.unwrapped
         space = env.observation_space
         self._task = described(facts.id)
@@ -182,10 +183,6 @@ class LeRobotWriter(Writer):
         self._dataset: Any = None
         self._saving = False
         self._stage: Path | None = None
-
-    def _check_free(self) -> None:
-        if self._folder.exists():
-            raise DemonstrationError(f"there is a folder {str(self._folder)!r}: take another name")
 
     def _begin(self, episode: Episode) -> None:
         entries = spread(episode.observation(0), self._layout)

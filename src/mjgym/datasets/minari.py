@@ -120,7 +120,9 @@ class MinariWriter(Writer):
                 _write(file, 0, episode)
             _note(folder, len(episode))
             shutil.copyfile(folder / METADATA, folder / FIRST_METADATA)
-            self._enter_namespace()
+            namespace = self.name.rpartition("/")[0]
+            if namespace and namespace not in _minari().list_local_namespaces():
+                _minari().create_namespace(namespace)
             try:
                 folder.parent.rename(target)
             except OSError:
@@ -144,12 +146,6 @@ class MinariWriter(Writer):
             "requirements": [f"mjgym=={facts.version}"],
             ENTRIES: _entries(self._env.observation_space),  # in order, which spaces do not keep
         }
-
-    def _enter_namespace(self) -> None:
-        minari = _minari()
-        namespace = self.name.rpartition("/")[0]
-        if namespace and namespace not in minari.list_local_namespaces():
-            minari.create_namespace(namespace)
 
     def close(self) -> None:
         """Do nothing: every episode is complete on disk."""

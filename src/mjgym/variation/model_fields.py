@@ -106,7 +106,10 @@ def find(key: str, model: mujoco.MjModel) -> Part:
     field, inside = match["field"], match["inside"]
     _check_field(field, model)
     items = [] if inside is None else [item.strip() for item in inside.split(",")]
-    whole = _no_force(field, model) if field in FORCES else np.asarray(get_field(model, field))
+    if field in FORCES:
+        whole = np.zeros((model.nbody, 6) if field == "xfrc_applied" else model.nv)
+    else:
+        whole = np.asarray(get_field(model, field))
     if field.startswith("opt."):
         index: tuple[Any, ...] = _columns(key, field, items, whole.shape)
     else:
@@ -115,10 +118,6 @@ def find(key: str, model: mujoco.MjModel) -> Part:
         usable = _usable(key, field, ids, pattern, model)
         index = (_rows(field, usable, model), *_columns(key, field, columns, whole.shape[1:]))
     return Part(key, field, index, np.array(whole[index], dtype=float))
-
-
-def _no_force(field: str, model: mujoco.MjModel) -> np.ndarray:
-    return np.zeros((model.nbody, 6) if field == "xfrc_applied" else model.nv)
 
 
 def _check_field(field: str, model: mujoco.MjModel) -> None:

@@ -130,7 +130,7 @@ class LabelView(View):
             label = Label(name, unit=self._tendon_unit(i) + per, source=source)
             return _array([label], np.shape(real))
         if attribute in ("xmat", "ximat"):
-            swings = self._swings(kind, i)
+            swings = kind == "body" and i in self._swinging
             labels = [
                 Label(name, row + axis, "1", WORLD, source, turn=(name, row, axis), swings=swings)
                 for row in XYZ
@@ -238,9 +238,6 @@ class LabelView(View):
             body, is_lowest = int(model.body_parentid[body]), False
         return True
 
-    def _swings(self, kind: str, i: int) -> bool:
-        return kind == "body" and i in self._swinging
-
 
 def _quaternion(what: str, frame: str, source: str) -> list[Label]:
     return [Label(what, f"quaternion {part}", "1", frame, source) for part in "wxyz"]
@@ -250,9 +247,8 @@ def _array(labels: Sequence[Any], shape: tuple[int, ...]) -> np.ndarray:
     """Labels, or arrays of them, as one array."""
     if not labels:
         return np.empty(shape, dtype=object)
-    return np.concatenate([np.atleast_1d(np.asarray(x, dtype=object)) for x in labels]).reshape(
-        shape
-    )
+    arrays = [np.atleast_1d(np.asarray(x, dtype=object)) for x in labels]
+    return np.concatenate(arrays).reshape(shape)
 
 
 def _swinging(model: mujoco.MjModel) -> set[int]:

@@ -186,7 +186,8 @@ def parse(content: bytes, file: Path) -> Node:
         start = parser.CurrentByteIndex
         parent = open_[-1] if open_ else None
         node = Node(tag, attributes, file, parser.CurrentLineNumber, start, parent)
-        node.inner = node.stop = _end_of_tag(content, start)
+        tag_text = _TAG.match(content, start)
+        node.inner = node.stop = len(content) if tag_text is None else tag_text.end()
         (parent.children if parent else roots).append(node)
         open_.append(node)
 
@@ -209,11 +210,6 @@ def parse(content: bytes, file: Path) -> Node:
 def tolerable(content: bytes) -> bytes:
     """Text of the same length without hyphens in comments, where XML forbids some."""
     return _COMMENT.sub(lambda c: b"<!--" + c[1].replace(b"-", b" ") + b"-->", content)
-
-
-def _end_of_tag(content: bytes, start: int) -> int:
-    tag = _TAG.match(content, start)
-    return len(content) if tag is None else tag.end()
 
 
 def _malformed(content: bytes, file: Path, error: expat.ExpatError) -> Problem:
