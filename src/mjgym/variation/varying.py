@@ -41,8 +41,8 @@ FRAMES = {
 
 
 @dataclass(frozen=True)
-class _Target:
-    """A part of a model or of the applied forces, and the value to write to it."""
+class Target:
+    """A part of a model or of the applied forces, and how it varies."""
 
     part: Part
     how: Variation
@@ -74,6 +74,7 @@ class _Target:
         return values
 
     def check_support(self) -> None:
+        """Raise a ValueError if the bounds of a distribution allow invalid numbers."""
         ends = self.how.distribution.support
         if self.part.field not in _NOT_NEGATIVE or not np.isfinite(ends).all():
             return
@@ -129,6 +130,7 @@ class Varying:
         model: the compiled model.
 
     Attributes:
+        targets: what varies, by key.
         fields: names of the model's fields that are written.
         forces: names of the fields of applied forces that are written.
         derived: names of the model's fields that follow from them.
@@ -143,15 +145,14 @@ class Varying:
     def __init__(self, vary: Mapping[str, Any], model: mujoco.MjModel) -> None:
         if not isinstance(vary, Mapping):
             raise TypeError(f"vary: expected a dict by field, got {type(vary).__name__}")
-        self._targets = [_target(key, value, model) for key, value in vary.items()]
-        fields = dict.fromkeys(t.part.field for t in self._targets)
-        self._forces = [t for t in self._targets if t.part.field in FORCES]
-        self._of_model = [t for t in self._targets if t.part.field not in FORCES]
+        self.targets = {key: _target(key, value, model) for key, value in vary.items()}
+        fields = dict.fromkeys(t.part.field for t in self.targets.values())
+        self._of_model = {k: t for k, t in self.targets.items() if t.part.field not in FORCES}
         self.fields = tuple(f for f in fields if f not in FORCES)
         self.forces = tuple(f for f in fields if f in FORCES)
-        self.intervals = {t.part.key: t.how.every for t in self._forces if t.how.every is not None}
+        self.intervals = {k: t.how.every for k, t in self.targets.items() if t.how.every}
         rng = np.random.default_rng(0)
-        for target in self._targets:
+        for target in self.targets.values():
             try:
                 target.check_support()
                 target.draw(rng, 0)
@@ -200,7 +201,7 @@ class Varying:
         changed: set[str] = set()
         for factor, offset in _PROBES:
             probe = copy.copy(model)
-            for target in self._of_model:
+            for target in self._of_model.values():
                 _write(probe, target.part, _probed(target.part, factor, offset))
             written = _numbers(probe)
             try:
@@ -229,26 +230,13 @@ class Varying:
         Raises:
             ValueError: a draw is invalid for the engine.
         """
-        return {target.part.key: target.draw(rng, number) for target in self._targets}
-
-    def draw_one(self, key: str, rng: np.random.Generator, number: int) -> np.ndarray:
-        """The values of one key."""
-        return next(t for t in self._targets if t.part.key == key).draw(rng, number)
-
-    def shapes(self) -> dict[str, tuple[int, ...]]:
-        """The shape of the values by key."""
-        return {target.part.key: target.part.numbers.shape for target in self._targets}
+        return {key: target.draw(rng, number) for key, target in self.targets.items()}
 
     def write(self, model: mujoco.MjModel, values: Mapping[str, np.ndarray]) -> None:
         """Write an episode's values, and the fields derived from them, to a model."""
-        for target in self._of_model:
-            _write(model, target.part, values[target.part.key])
+        for key, target in self._of_model.items():
+            _write(model, target.part, values[key])
         self.follow(model)
-
-    def apply(self, forces: Mapping[str, np.ndarray], values: Mapping[str, np.ndarray]) -> None:
-        """Write an episode's forces to fields of MjData, arrays by name."""
-        for target in self._forces:
-            forces[target.part.field][target.part.index] = values[target.part.key]
 
     def follow(self, model: mujoco.MjModel) -> None:
         """Recompute the fields derived from the varied ones, as the compiler does."""
@@ -262,7 +250,7 @@ class Varying:
             model.tendon_lengthspring[self._springs] = lengths[:, None]
 
 
-def _target(key: str, value: Any, model: mujoco.MjModel) -> _Target:
+def _target(key: str, value: Any, model: mujoco.MjModel) -> Target:
     part = find(key, model)
     try:
         how = variation(value)
@@ -283,10 +271,10 @@ def _target(key: str, value: Any, model: mujoco.MjModel) -> _Target:
         )
     if part.field in FORCES and how.relative == "factor":
         raise ValueError(f"vary: {key!r}: a factor of a force that is 0; give the force itself")
-    return _Target(part, how)
+    return Target(part, how)
 
 
-def _misfit(target: _Target, error: Exception) -> str:
+def _misfit(target: Target, error: Exception) -> str:
     part, distribution = target.part, target.how.distribution
     message = str(error)
     if isinstance(distribution, Constant):  # NumPy's error is about broadcasting

@@ -14,6 +14,7 @@ from torch import Tensor
 from mjgym import datasets
 from mjgym.datasets import DemonstrationError, Episode
 from mjgym.policies.run_errors import ConfigError, RunError
+from mjgym.util.plain import plain
 from mjgym_train.config import Config, DataSettings
 from mjgym_train.learn.buffer import ReplayBuffer
 from mjgym_train.learn.collector import Collector
@@ -168,7 +169,7 @@ def check(about: datasets.About, config: Config, collector: Collector) -> None:
     recorded = _defaults(task) | gymnasium.spec(config.id).kwargs | dict(about.kwargs)
     for name in sorted(fields & ({*about.kwargs} | {*config.env})):
         there, here = recorded[name], getattr(task, name)
-        if _plain(there) != _plain(here):
+        if plain(there) != plain(here):
             raise DemonstrationError(f"it was recorded with {name}={there!r}, here it is {here!r}")
 
 
@@ -181,15 +182,6 @@ def _defaults(task: Any) -> dict[str, Any]:
         elif field.default is not dataclasses.MISSING:
             found[field.name] = field.default
     return found
-
-
-def _plain(value: Any) -> Any:
-    """Values as after a JSON round trip, with lists for tuples."""
-    if isinstance(value, Mapping):
-        return {str(name): _plain(item) for name, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(item) for item in value]
-    return value
 
 
 def of_episodes(episodes: Iterable[Episode], collector: Collector) -> Demonstrations:
