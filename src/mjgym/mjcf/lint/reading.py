@@ -54,7 +54,7 @@ class Problem:
 
 
 class Malformed(Exception):
-    """A file is not XML; `problem` says where."""
+    """A file is not XML, or cannot be included; `problem` says where."""
 
     def __init__(self, problem: Problem) -> None:
         super().__init__(str(problem))
@@ -253,9 +253,25 @@ def read(main: Path, contents: Mapping[str, bytes]) -> tuple[Node | None, list[P
         return None, [error.problem]
     except OSError as error:
         return None, [Problem(main, 1, f"the file cannot be read: {error.strerror}")]
-    reader = _Reader(main, contents)
-    reader.expand(root)
-    return root, reader.problems
+    places = {os.path.abspath(main): "this is the model itself"}
+    problems: list[Problem] = []
+    left = [root]  # no recursion: the depth is unbounded
+    while left:
+        node = left.pop()
+        inner = node.children
+        if node.tag == "include" and node.parent is not None:
+            outer = node.parent
+            try:
+                inner = _included(node, main, contents, places)
+            except Malformed as error:
+                problems.append(error.problem)
+                inner = []
+            for element in inner:
+                element.parent = outer
+            place = outer.children.index(node)
+            outer.children[place : place + 1] = inner
+        left += reversed(inner)
+    return root, problems
 
 
 def _content(path: Path, contents: Mapping[str, bytes]) -> bytes:
@@ -263,66 +279,34 @@ def _content(path: Path, contents: Mapping[str, bytes]) -> bytes:
     return path.read_bytes() if replaced is None else replaced
 
 
-class _Reader:
-    """Expands includes."""
+def _included(
+    include: Node, main: Path, contents: Mapping[str, bytes], places: dict[str, str]
+) -> list[Node]:
+    """The elements of an included file; `places` says where each file is included."""
 
-    def __init__(self, main: Path, contents: Mapping[str, bytes]) -> None:
-        self.problems: list[Problem] = []
-        self._main, self._contents = main, contents
-        self._seen: dict[str, str] = {os.path.abspath(main): "this is the model itself"}
+    def wrong(message: str, nearest: Iterable[str] = ()) -> Malformed:
+        return Malformed(include.problem(message, nearest))
 
-    def expand(self, root: Node) -> None:
-        left = [root]  # no recursion: the depth is unbounded
-        while left:
-            node = left.pop()
-            if node.tag == "include" and node.parent is not None:
-                outer, included = node.parent, self._included(node)
-                for element in included:
-                    element.parent = outer
-                place = outer.children.index(node)
-                outer.children[place : place + 1] = included
-                left += reversed(included)
-            else:
-                left += reversed(node.children)
-
-    def _included(self, include: Node) -> list[Node]:
-        """The elements of an included file; empty if it cannot be read."""
-        path = self._path(include)
-        if path is None:
-            return []
-        try:
-            root = parse(_content(path, self._contents), path)
-        except Malformed as error:
-            self.problems.append(error.problem)
-            return []
-        except OSError as error:
-            self._wrong(include, f"include: {str(path)!r} cannot be read: {error.strerror}")
-            return []
-        if not root.children:
-            self._wrong(include, f"include: there are no elements in {str(path)!r}")
-        return root.children
-
-    def _path(self, include: Node) -> Path | None:
-        """The file of an include, or None if it may not be included."""
-        name = include.attributes.get("file")
-        folders = (self._main.parent, include.file.parent)
-        path = None if name is None else find_file(name, *folders)
-        if name is None:
-            self._wrong(include, "include needs the attribute 'file'", ("file",))
-        elif include.children:
-            self._wrong(include, "include has elements of its own, which it cannot have")
-        elif path is None:
-            files = near_files(name, *folders, but=self._main)
-            self._wrong(include, f"include: there is no file {name!r}", files)
-        elif (earlier := self._seen.get(os.path.abspath(path))) is not None:
-            self._wrong(include, f"include: {name!r} comes twice or in a circle, {earlier}")
-        else:
-            self._seen[os.path.abspath(path)] = f"first at {include.where}"
-            return path
-        return None
-
-    def _wrong(self, node: Node, message: str, nearest: Iterable[str] = ()) -> None:
-        self.problems.append(node.problem(message, nearest))
+    name = include.attributes.get("file")
+    if name is None:
+        raise wrong("include needs the attribute 'file'", ("file",))
+    if include.children:
+        raise wrong("include has elements of its own, which it cannot have")
+    folders = (main.parent, include.file.parent)
+    path = find_file(name, *folders)
+    if path is None:
+        raise wrong(f"include: there is no file {name!r}", near_files(name, *folders, but=main))
+    absolute = os.path.abspath(path)
+    if absolute in places:
+        raise wrong(f"include: {name!r} comes twice or in a circle, {places[absolute]}")
+    places[absolute] = f"first at {include.where}"
+    try:
+        elements = parse(_content(path, contents), path).children
+    except OSError as error:
+        raise wrong(f"include: {str(path)!r} cannot be read: {error.strerror}") from None
+    if not elements:
+        raise wrong(f"include: there are no elements in {str(path)!r}")
+    return elements
 
 
 def find_file(name: str, *folders: Path) -> Path | None:
