@@ -15,7 +15,7 @@ from places import ASSETS, DATA
 from mjgym import mjcf
 from mjgym.mjcf.lint.checking import check, explain
 from mjgym.mjcf.lint.reading import Malformed, parse
-from mjgym.mjcf.lint.schema import _candidates, schema
+from mjgym.mjcf.lint.schema import candidates, schema
 
 MODELS = sorted(ASSETS.glob("dmc/*.xml"))
 FOLDER = DATA / "mjcf"
@@ -475,7 +475,7 @@ class TestBoundedWork:
     def test_a_word_that_looks_like_nothing(self, tmp_path, asked):
         (problem,) = check(self.model(tmp_path, ["<geom type='qqq'/>"]))
         assert len(problem.nearest) > 2
-        assert len(asked) < 2 * len(_candidates())
+        assert len(asked) < 2 * len(candidates())
 
 
 class TestUnreadable:

@@ -53,7 +53,7 @@ class Problem:
         return f"{self.file}:{self.line}: {self.message}{hint}"
 
 
-class Malformed(Exception):
+class Malformed(ValueError):
     """A file is not XML, or cannot be included; `problem` says where."""
 
     def __init__(self, problem: Problem) -> None:

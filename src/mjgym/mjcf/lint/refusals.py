@@ -10,7 +10,7 @@ from pathlib import Path
 import mujoco
 
 from mjgym.mjcf.lint.reading import Node, Problem, near_files
-from mjgym.mjcf.lint.schema import Vocabulary
+from mjgym.mjcf.lint.schema import Vocabulary, candidates
 from mjgym.sim.engine import quiet
 from mjgym.util import suggestions
 
@@ -159,12 +159,12 @@ def _near_words(wrong: str, vocabulary: Vocabulary) -> tuple[str, ...]:
 
     Each question is a model for the engine's parser, so likely words come first.
     """
-    candidates = vocabulary.candidates()
-    likely = alike(wrong, candidates, len(candidates))
+    words = candidates()
+    likely = alike(wrong, words, len(words))
     taken = tuple(itertools.islice(filter(vocabulary.takes, likely), _NEAREST))
     if taken:
         return taken
-    known = tuple(filter(vocabulary.takes, candidates))
+    known = tuple(filter(vocabulary.takes, words))
     return known if len(known) <= _FEW else ()
 
 

@@ -126,10 +126,6 @@ class Vocabulary:
         pattern = rf"'{self._attribute}' (does not have enough|has too much) data"
         return re.search(pattern, self._error(numbers)) is None
 
-    def candidates(self) -> tuple[str, ...]:
-        """A superset of the words that the attribute takes."""
-        return _candidates()
-
     def _error(self, value: str) -> str:
         """The parser's error about the element alone with a value; empty if it is valid."""
         from xml.sax.saxutils import quoteattr  # which brings HTTP and TLS
@@ -150,7 +146,7 @@ _NO_WORD = "no-such-word"
 
 
 @functools.cache
-def _candidates() -> tuple[str, ...]:
+def candidates() -> tuple[str, ...]:
     """Words the engine may know: from its enumerations, its schema, and some more."""
     words: dict[str, None] = dict.fromkeys(_MORE_WORDS)
     for kind in schema().walk():
