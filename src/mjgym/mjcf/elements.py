@@ -251,17 +251,17 @@ class _Scratch:
     """A scratch spec, replaced now and then because deleting from it costs more."""
 
     enough = 256
-    made = enough
+    count = enough  # of elements in the spec
     spec: Spec
     body: Element
 
     @classmethod
     def parent(cls, kind: str) -> Any:
         """The parent that takes elements of a kind."""
-        if cls.made >= cls.enough:
-            cls.spec, cls.made = mujoco.MjSpec(), 0
+        if cls.count >= cls.enough:
+            cls.spec, cls.count = mujoco.MjSpec(), 0
             cls.body = cls.spec.worldbody.add_body()
-        cls.made += 1
+        cls.count += 1
         return cls.body if kind in (*IN_TREE, "freejoint") else cls.spec
 
 
