@@ -1,6 +1,6 @@
 """A robot of an environment: its actions, joints and hand poses."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -67,7 +67,7 @@ class Robot:
         self.robot_joints: tuple[str, ...] = robot.joints
         self.robot_arm_joints = self.robot_joints
         sides = {each.side: each for each in robot.manipulators}
-        self._sides = sides
+        self._sides = sides  # arms of the task
         self.arms = tuple(sides)
         self.part_controllers = {side: each.controller for side, each in sides.items()}
         self.robot_model: RobotModel = scene.mujoco_robots[number]
@@ -75,43 +75,38 @@ class Robot:
         self.gripper: dict[str, GripperModel] = dict(zip(sides, grippers, strict=True))
         self.has_gripper = {side: bool(each.hand.joints) for side, each in sides.items()}
         self.gripper_joints = {side: each.finger_joints for side, each in sides.items()}
-        model = env.model
-        self.eef_site_id = {side: int(model.site(m.tool).id) for side, m in sides.items()}
+        self.eef_site_id = {side: int(env.model.site(m.tool).id) for side, m in sides.items()}
         self._parts: dict[str, list[int]] = {}
         for i, action in enumerate(actions):
             part, _, what = action.name.partition(" ")
             if part.startswith(self.prefix):
-                held = "_gripper" if what.startswith("gripper") else ""
-                self._parts.setdefault(part.removeprefix(self.prefix) + held, []).append(i)
+                suffix = "_gripper" if what.startswith("gripper") else ""
+                self._parts.setdefault(part.removeprefix(self.prefix) + suffix, []).append(i)
 
     # Actions.
 
     @property
     def dof(self) -> int:
-        """Number of joints of its arms."""
         return len(self.robot_joints)
 
     @property
-    def is_mobile(self) -> bool:
-        """False: its base is fixed."""
-        return False
-
-    @property
     def action_dim(self) -> int:
-        """Numbers of an action for this robot."""
         return sum(map(len, self._parts.values()))
 
     @property
     def action_limits(self) -> tuple[np.ndarray, np.ndarray]:
         """Bounds of its part of the action."""
         low, high = bounds(self._actions)
-        indices = sorted(i for numbers in self._parts.values() for i in numbers)
-        return low[indices], high[indices]
+        return low[self._action_indices], high[self._action_indices]
+
+    @property
+    def _action_indices(self) -> list[int]:
+        return sorted(i for numbers in self._parts.values() for i in numbers)
 
     @property
     def action_split_indexes(self) -> dict[str, tuple[int, int]]:
         """Start and end of each part within the robot's part of an action."""
-        first = min(i for numbers in self._parts.values() for i in numbers)
+        first = self._action_indices[0]
         return {n: (min(ids) - first, max(ids) + 1 - first) for n, ids in self._parts.items()}
 
     def create_action_vector(self, parts: Mapping[str, Any]) -> np.ndarray:
@@ -123,7 +118,7 @@ class Robot:
         Raises:
             ValueError: there is no such part, or it has a wrong size.
         """
-        first = min(i for numbers in self._parts.values() for i in numbers)
+        first = self._action_indices[0]
         vector = np.zeros(self.action_dim)
         for name, values in parts.items():
             if name not in self._parts:
@@ -142,16 +137,11 @@ class Robot:
                 limits = f"[{action.low:g}, {action.high:g}] x {action.unit}"
                 print(f"{name}: {limits}: {action.meaning}")
 
-    def print_action_info_dict(self) -> None:
-        """Print the positions of the parts within its part of an action."""
-        print({"Action Dimension": (self.action_dim,), **self.action_split_indexes})
-
     def has_part(self, part_name: str) -> bool:
         """Whether it has a part, e.g. "right", "right_gripper" or "base"."""
         return part_name in self._parts
 
     def get_gripper_name(self, arm: str) -> str:
-        """The name of the gripper part of an arm."""
         return f"{arm}_gripper"
 
     # Joints.
@@ -170,14 +160,9 @@ class Robot:
 
     @property
     def joint_indexes(self) -> list[int]:
-        """Indices of its joints in the model."""
         return [int(self._env.model.joint(name).id) for name in self.robot_joints]
 
-    @property
-    def arm_joint_indexes(self) -> list[int]:
-        """Indices of its arms' joints in the model."""
-        return self.joint_indexes
-
+    arm_joint_indexes = joint_indexes
     _ref_joint_indexes = joint_indexes
     _ref_arm_joint_indexes = joint_indexes
 
@@ -198,13 +183,11 @@ class Robot:
 
     @property
     def _ref_gripper_joint_pos_indexes(self) -> dict[str, list[int]]:
-        names = self.gripper_joints.items()
-        return {side: self._addresses(own, "jnt_qposadr") for side, own in names}
+        return {n: self._addresses(x, "jnt_qposadr") for n, x in self.gripper_joints.items()}
 
     @property
     def _ref_gripper_joint_vel_indexes(self) -> dict[str, list[int]]:
-        names = self.gripper_joints.items()
-        return {side: self._addresses(own, "jnt_dofadr") for side, own in names}
+        return {n: self._addresses(x, "jnt_dofadr") for n, x in self.gripper_joints.items()}
 
     @property
     def _joint_positions(self) -> np.ndarray:
@@ -236,19 +219,13 @@ class Robot:
 
     def check_q_limits(self) -> bool:
         """Whether a joint is within 0.1 rad of a limit."""
-        model = self._env.model
-        for name, angle in zip(self.robot_joints, self._joint_positions, strict=True):
-            joint = model.joint(name)
-            low, high = joint.range
-            inside = low + LIMIT_MARGIN < angle < high - LIMIT_MARGIN
-            if joint.limited[0] and not inside:
-                return True
-        return False
+        model, ids = self._env.model, self.joint_indexes
+        low, high = model.jnt_range[ids].T
+        angles = self._joint_positions
+        inside = (low + LIMIT_MARGIN < angles) & (angles < high - LIMIT_MARGIN)
+        return bool((model.jnt_limited[ids].astype(bool) & ~inside).any())
 
     # Hands, in the robot's frame.
-
-    def _by_arm(self, of: Callable[[str], Any]) -> dict[str, Any]:
-        return {side: of(side) for side in self.arms}
 
     @property
     def base_pos(self) -> np.ndarray:
@@ -269,7 +246,7 @@ class Robot:
 
     @property
     def _hand_pose(self) -> dict[str, np.ndarray]:
-        return self._by_arm(lambda side: self.pose_in_base_from_name(self._sides[side].link))
+        return {n: self.pose_in_base_from_name(arm.link) for n, arm in self._sides.items()}
 
     @property
     def _hand_pos(self) -> dict[str, np.ndarray]:
@@ -284,50 +261,28 @@ class Robot:
         return {side: transform_utils.mat2quat(axes) for side, axes in self._hand_orn.items()}
 
     @property
-    def _hand_total_velocity(self) -> dict[str, np.ndarray]:
-        """Linear and angular velocity of each hand's link in world axes, (6,)."""
-        data = self.sim.data
-
-        def velocity(side: str) -> np.ndarray:
-            link = self._sides[side].link
-            return np.concatenate([data.get_body_xvelp(link), data.get_body_xvelr(link)])
-
-        return self._by_arm(velocity)
-
-    @property
     def _hand_vel(self) -> dict[str, np.ndarray]:
-        return {side: v[:3] for side, v in self._hand_total_velocity.items()}
+        return {n: self.sim.data.get_body_xvelp(arm.link) for n, arm in self._sides.items()}
 
     @property
     def _hand_ang_vel(self) -> dict[str, np.ndarray]:
-        return {side: v[3:] for side, v in self._hand_total_velocity.items()}
-
-    @property
-    def eef_rot_offset(self) -> dict[str, np.ndarray]:
-        """The rotation from each hand's link to its tool, as a quaternion x, y, z, w."""
-
-        def turn(side: str) -> np.ndarray:
-            data = self._env.data
-            link = data.body(self._sides[side].link).xmat.reshape(3, 3)
-            tool = data.site(self._sides[side].tool).xmat.reshape(3, 3)
-            return transform_utils.mat2quat(link.T @ tool)
-
-        return self._by_arm(turn)
+        return {n: self.sim.data.get_body_xvelr(arm.link) for n, arm in self._sides.items()}
 
     # Sensors.
 
     def get_sensor_measurement(self, sensor_name: str) -> np.ndarray:
-        """The reading of a sensor."""
         return np.array(self._env.data.sensor(sensor_name).data)
 
     @property
     def ee_force(self) -> dict[str, np.ndarray]:
         """The measured force (N) at each hand, (3,)."""
-        sensors = {side: g.important_sensors["force_ee"] for side, g in self.gripper.items()}
-        return {side: self.get_sensor_measurement(name) for side, name in sensors.items()}
+        return self._measured("force_ee")
 
     @property
     def ee_torque(self) -> dict[str, np.ndarray]:
         """The measured torque (N m) at each hand, (3,)."""
-        sensors = {side: g.important_sensors["torque_ee"] for side, g in self.gripper.items()}
-        return {side: self.get_sensor_measurement(name) for side, name in sensors.items()}
+        return self._measured("torque_ee")
+
+    def _measured(self, sensor: str) -> dict[str, np.ndarray]:
+        names = {side: gripper.important_sensors[sensor] for side, gripper in self.gripper.items()}
+        return {side: self.get_sensor_measurement(name) for side, name in names.items()}

@@ -29,12 +29,7 @@ class VisualizationWrapper(Wrapper):
         self._settings = dict.fromkeys(sorted(env._visualizations), True)
         self.reset()
 
-    def get_indicator_names(self) -> list[str]:
-        """None: there are no indicators."""
-        return []
-
     def get_visualization_settings(self) -> list[str]:
-        """The kinds of sites that can be shown."""
         return list(self._settings)
 
     def set_visualization_setting(self, setting: str, visible: bool) -> None:

@@ -18,7 +18,6 @@ class Wrapper:
 
     @property
     def unwrapped(self) -> Any:
-        """The environment inside all wrappers."""
         return self.env.unwrapped if isinstance(self.env, Wrapper) else self.env
 
     @classmethod
@@ -35,15 +34,12 @@ class Wrapper:
         return self.env.step(action)
 
     def render(self, **kwargs: Any) -> Any:
-        """Show the current state in a window."""
         return self.env.render(**kwargs)
 
     def close(self) -> None:
-        """Close the environment."""
         self.env.close()
 
     def observation_spec(self) -> Any:
-        """The current observation."""
         return self.env.observation_spec()
 
     def __getattr__(self, name: str) -> Any:
