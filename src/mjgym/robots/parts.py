@@ -162,6 +162,6 @@ def assembled(arm: Arm, hand: Hand) -> Spec:
 def _site(spec: Spec, name: str) -> mujoco.MjsSite:
     site = spec.site(name)
     if site is None:
-        known = [found.name for found in spec.sites]
+        known = [each.name for each in spec.sites]
         raise ValueError(f"{spec.modelname}: no site {name!r}{did_you_mean(name, known)}")
     return site

@@ -43,12 +43,12 @@ def grocery(name: str) -> Spec:
 
 def ghost(name: str) -> Spec:
     """Build the visual copy of an object at its destination."""
-    seen = grocery(name)
-    mjcf.remove(seen, "joint", "joint0")
-    mjcf.remove(seen, "geom", "g0")
-    for material in seen.materials:
+    copy = grocery(name)
+    mjcf.remove(copy, "joint", "joint0")
+    mjcf.remove(copy, "geom", "g0")
+    for material in copy.materials:
         material.rgba = (*material.rgba[:3], GHOST)
-    return seen
+    return copy
 
 
 @register("robosuite/PickPlace-v0", tags=("tabletop", "one-arm"))

@@ -341,9 +341,9 @@ class Tabletop(Task):
         if not self.grouped:
             signals = {name: x for robot in self.robots for name, x in labels(robot).items()}
             for name in self.objects(v) if self.object_entries else ():
-                side, _, seen = name.partition("_")
+                side, _, quantity = name.partition("_")
                 if side in ("right", "left"):  # of `from_tools`
-                    signals[name] = Signal(f"{seen.replace('_', ' ')}, of the {side} arm")
+                    signals[name] = Signal(f"{quantity.replace('_', ' ')}, of the {side} arm")
             return signals
         groups = {
             f"robot{robot.number}_proprio-state": "the robot's entries in a row"
