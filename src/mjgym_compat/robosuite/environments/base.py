@@ -94,6 +94,8 @@ class RobosuiteEnv:
         done: whether the episode is over.
         terminated: whether the task ended it, not the horizon.
         viewer: the window, None before the first `render`.
+        actions: the action dimensions, with names and units.
+        placement_initializer: the sampler passed to `make`, or None.
     """
 
     def __init__(self, env: Env, episodes: Episodes, asked: Mapping[str, Any]) -> None:
@@ -103,7 +105,10 @@ class RobosuiteEnv:
         self._asked = dict(asked)
         self._pictures = episodes.pictures(env.model)
         self._view_of = episodes.window_camera(env.model)
-        self._actions = task.actions(env.model)
+        self.actions: tuple[Action, ...] = tuple(task.actions(env.model))
+        self.action_dim = len(self.actions)
+        self.env_configuration = str(asked.get("env_configuration", "default"))
+        self.placement_initializer = asked.get("placement_initializer")
         self._ep_meta: dict[str, Any] = {}
         self._xml_processors: list[Callable[[str], str]] = [self.edit_model_xml]
         self._seed = episodes.seed
@@ -130,9 +135,11 @@ class RobosuiteEnv:
         self.sim = Simulation(env, episodes)
         self.model = Scene(env, episodes)
         self.robots = [
-            Robot(env, i, robot, self._actions, self.model, self.sim, self.control_freq)
+            Robot(env, i, robot, self.actions, self.model, self.sim, self.control_freq)
             for i, robot in enumerate(task.robots)
         ]
+        self.robot_names = [robot.name for robot in self.robots]
+        self.num_robots, self.num_cameras = len(self.robots), len(self.camera_names)
         self._observables = Observables(self.control_freq)
         self.reset()
 
@@ -282,37 +289,7 @@ class RobosuiteEnv:
     @property
     def action_spec(self) -> tuple[np.ndarray, np.ndarray]:
         """The action bounds, (action_dim,) each."""
-        return bounds(self._actions)
-
-    @property
-    def action_dim(self) -> int:
-        return len(self._actions)
-
-    @property
-    def actions(self) -> tuple[Action, ...]:
-        """The action dimensions, with names and units."""
-        return tuple(self._actions)
-
-    @property
-    def num_robots(self) -> int:
-        return len(self.robots)
-
-    @property
-    def num_cameras(self) -> int:
-        return len(self.camera_names)
-
-    @property
-    def robot_names(self) -> list[str]:
-        return [robot.name for robot in self.robots]
-
-    @property
-    def env_configuration(self) -> str:
-        return str(self._asked.get("env_configuration", "default"))
-
-    @property
-    def placement_initializer(self) -> Any:
-        """The sampler passed to `make`, or None."""
-        return self._asked.get("placement_initializer")
+        return bounds(self.actions)
 
     @property
     def table_offset(self) -> np.ndarray:

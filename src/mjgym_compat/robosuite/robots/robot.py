@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import mujoco
 import numpy as np
 
 from mjgym.actions import Action, bounds
@@ -35,6 +36,8 @@ class Robot:
         prefix: of the names of its entries and elements.
         robot_joints: the joints of its arms.
         robot_arm_joints: the same.
+        dof: their number.
+        init_qpos: their published initial positions, rad.
         gripper_joints: the joints of each gripper.
         part_controllers: each arm's controller, with its parameters.
         eef_site_id: the site between the fingers of each arm.
@@ -42,6 +45,9 @@ class Robot:
         robot_model: without its grippers.
         sim: the simulation.
         control_freq: control frequency, Hz.
+        action_dim: numbers of an action for this robot.
+        action_limits: their lower and upper bounds.
+        action_split_indexes: start and end of each part within its part of an action.
     """
 
     def __init__(
@@ -56,7 +62,6 @@ class Robot:
     ) -> None:
         task: Any = env.task
         self._env = env
-        self._robot = robot
         self._actions = actions
         self.sim = sim
         asked: Any = task.robot
@@ -66,6 +71,8 @@ class Robot:
         self.control_freq = control_freq
         self.robot_joints: tuple[str, ...] = robot.joints
         self.robot_arm_joints = self.robot_joints
+        self.dof = len(self.robot_joints)
+        self.init_qpos = np.array(robot.arm.start)
         sides = {each.side: each for each in robot.manipulators}
         self._sides = sides  # arms of the task
         self.arms = tuple(sides)
@@ -76,6 +83,7 @@ class Robot:
         self.has_gripper = {side: bool(each.hand.joints) for side, each in sides.items()}
         self.gripper_joints = {side: each.finger_joints for side, each in sides.items()}
         self.eef_site_id = {side: int(env.model.site(m.tool).id) for side, m in sides.items()}
+        self._index_joints(env.model)
         self._parts: dict[str, list[int]] = {}
         for i, action in enumerate(actions):
             part, _, what = action.name.partition(" ")
@@ -83,31 +91,35 @@ class Robot:
                 suffix = "_gripper" if what.startswith("gripper") else ""
                 self._parts.setdefault(part.removeprefix(self.prefix) + suffix, []).append(i)
 
+        indices = sorted(i for numbers in self._parts.values() for i in numbers)
+        self._first = first = indices[0]
+        self.action_dim = len(indices)
+        self.action_limits = tuple(bound[indices] for bound in bounds(actions))
+        self.action_split_indexes = {
+            n: (min(ids) - first, max(ids) + 1 - first) for n, ids in self._parts.items()
+        }
+
+    def _index_joints(self, model: mujoco.MjModel) -> None:
+        """Indices of its joints in the model, `qpos` and `qvel`, under robosuite's names."""
+        self.joint_indexes = [int(model.joint(name).id) for name in self.robot_joints]
+        self.arm_joint_indexes = self._ref_joint_indexes = self.joint_indexes
+        self._ref_arm_joint_indexes = self.joint_indexes
+        self._ref_joint_pos_indexes = model.jnt_qposadr[self.joint_indexes].tolist()
+        self._ref_joint_vel_indexes = model.jnt_dofadr[self.joint_indexes].tolist()
+        self._ref_arm_joint_pos_indexes = self._ref_joint_pos_indexes
+        self._ref_arm_joint_vel_indexes = self._ref_joint_vel_indexes
+        fingers = {
+            side: [model.joint(name).id for name in names]
+            for side, names in self.gripper_joints.items()
+        }
+        self._ref_gripper_joint_pos_indexes = {
+            side: model.jnt_qposadr[ids].tolist() for side, ids in fingers.items()
+        }
+        self._ref_gripper_joint_vel_indexes = {
+            side: model.jnt_dofadr[ids].tolist() for side, ids in fingers.items()
+        }
+
     # Actions.
-
-    @property
-    def dof(self) -> int:
-        return len(self.robot_joints)
-
-    @property
-    def action_dim(self) -> int:
-        return sum(map(len, self._parts.values()))
-
-    @property
-    def action_limits(self) -> tuple[np.ndarray, np.ndarray]:
-        """Bounds of its part of the action."""
-        low, high = bounds(self._actions)
-        return low[self._action_indices], high[self._action_indices]
-
-    @property
-    def _action_indices(self) -> list[int]:
-        return sorted(i for numbers in self._parts.values() for i in numbers)
-
-    @property
-    def action_split_indexes(self) -> dict[str, tuple[int, int]]:
-        """Start and end of each part within the robot's part of an action."""
-        first = self._action_indices[0]
-        return {n: (min(ids) - first, max(ids) + 1 - first) for n, ids in self._parts.items()}
 
     def create_action_vector(self, parts: Mapping[str, Any]) -> np.ndarray:
         """The robot's part of an action, from its parts: "right", "right_gripper" and so on.
@@ -118,12 +130,11 @@ class Robot:
         Raises:
             ValueError: there is no such part, or it has a wrong size.
         """
-        first = self._action_indices[0]
         vector = np.zeros(self.action_dim)
         for name, values in parts.items():
             if name not in self._parts:
                 raise ValueError(f"{self.name} has no part {name!r}{or_else(name, self._parts)}")
-            numbers = np.array(self._parts[name]) - first
+            numbers = np.array(self._parts[name]) - self._first
             if np.shape(values) != numbers.shape:
                 raise ValueError(f"{name}: expected {len(numbers)} numbers, got {values!r}")
             vector[numbers] = values
@@ -147,47 +158,11 @@ class Robot:
     # Joints.
 
     @property
-    def init_qpos(self) -> np.ndarray:
-        """Published initial positions of the arms' joints, rad."""
-        return np.array(self._robot.arm.start)
-
-    @property
     def torque_limits(self) -> tuple[np.ndarray, np.ndarray]:
         """Lower and upper torque limits of the joints, N m."""
         model = self._env.model
         ids = [model.actuator(name).id for name in self.robot_model.actuators]
         return model.actuator_ctrlrange[ids, 0].copy(), model.actuator_ctrlrange[ids, 1].copy()
-
-    @property
-    def joint_indexes(self) -> list[int]:
-        return [int(self._env.model.joint(name).id) for name in self.robot_joints]
-
-    arm_joint_indexes = joint_indexes
-    _ref_joint_indexes = joint_indexes
-    _ref_arm_joint_indexes = joint_indexes
-
-    def _addresses(self, names: Sequence[str], field: str) -> list[int]:
-        model = self._env.model
-        return [int(getattr(model, field)[model.joint(name).id]) for name in names]
-
-    @property
-    def _ref_joint_pos_indexes(self) -> list[int]:
-        return self._addresses(self.robot_joints, "jnt_qposadr")
-
-    @property
-    def _ref_joint_vel_indexes(self) -> list[int]:
-        return self._addresses(self.robot_joints, "jnt_dofadr")
-
-    _ref_arm_joint_pos_indexes = _ref_joint_pos_indexes
-    _ref_arm_joint_vel_indexes = _ref_joint_vel_indexes
-
-    @property
-    def _ref_gripper_joint_pos_indexes(self) -> dict[str, list[int]]:
-        return {n: self._addresses(x, "jnt_qposadr") for n, x in self.gripper_joints.items()}
-
-    @property
-    def _ref_gripper_joint_vel_indexes(self) -> dict[str, list[int]]:
-        return {n: self._addresses(x, "jnt_dofadr") for n, x in self.gripper_joints.items()}
 
     @property
     def _joint_positions(self) -> np.ndarray:
