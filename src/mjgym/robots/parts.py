@@ -1,8 +1,6 @@
 """Interfaces of arms, hands and bases, and lookup by name."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, TypeVar
 
 import mujoco
 
@@ -109,24 +107,6 @@ class Hand(Part):
 arms: Catalogue[Arm] = Catalogue("arm", Arm)
 hands: Catalogue[Hand] = Catalogue("hand", Hand)
 bases: Catalogue[Base] = Catalogue("base", Base)
-
-PartType = TypeVar("PartType", bound=type[Part])
-
-
-def register(catalogue: Catalogue[Any], name: str, **fields: Any) -> Callable[[PartType], PartType]:
-    """Class decorator: register a part under a name for keyword arguments such as `arm`.
-
-    Args:
-        catalogue: `arms`, `hands` or `bases`.
-        name: value of the argument.
-        **fields: field values of this part.
-    """
-
-    def decorate(part: PartType) -> PartType:
-        catalogue.add(name, part(**fields))
-        return part
-
-    return decorate
 
 
 def attach(scene: Spec, part: Part, prefix: str, site: str | mujoco.MjsSite) -> None:
