@@ -152,6 +152,10 @@ class RobosuiteEnv:
             )
         return objects[name]
 
+    @property
+    def unwrapped(self) -> "RobosuiteEnv":
+        return self
+
     # The loop.
 
     def reset(self) -> "OrderedDict[str, Any]":

@@ -7,6 +7,7 @@ pass `observables` to `make`, see `mjgym.Observable`.
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -32,11 +33,7 @@ def create_gaussian_noise_corrupter(
 ) -> Callable[[Any], Any]:
     """A corrupter that adds Gaussian noise from NumPy's global generator, clipped to a range."""
 
-    def corrupt(reading: Any) -> Any:
-        noise = np.random.normal(mean, std, np.shape(reading))
-        return np.clip(np.asarray(reading) + noise, low, high)
-
-    return corrupt
+    return _corrupter(partial(np.random.normal, mean, std), low, high)
 
 
 def create_uniform_noise_corrupter(
@@ -44,11 +41,11 @@ def create_uniform_noise_corrupter(
 ) -> Callable[[Any], Any]:
     """A corrupter that adds uniform noise from NumPy's global generator, clipped to a range."""
 
-    def corrupt(reading: Any) -> Any:
-        noise = np.random.uniform(min_noise, max_noise, np.shape(reading))
-        return np.clip(np.asarray(reading) + noise, low, high)
+    return _corrupter(partial(np.random.uniform, min_noise, max_noise), low, high)
 
-    return corrupt
+
+def _corrupter(draw: Callable[..., Any], low: float, high: float) -> Callable[[Any], Any]:
+    return lambda reading: np.clip(np.asarray(reading) + draw(np.shape(reading)), low, high)
 
 
 @dataclass

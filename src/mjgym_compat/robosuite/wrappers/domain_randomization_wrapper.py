@@ -174,7 +174,7 @@ class DomainRandomizationWrapper(Wrapper):
                 "randomize_on_reset: only True, as the numbers of a model are drawn at the start of"
                 " an episode here"
             )
-        plain = env.unwrapped if isinstance(env, Wrapper) else env
+        plain = env.unwrapped
         self.vary: dict[str, Any] = {}
         for wanted, asked, usual, varied in (
             (randomize_color, color_randomization_args, DEFAULT_COLOR_ARGS, _colours),
@@ -197,13 +197,13 @@ class DomainRandomizationWrapper(Wrapper):
 
     def reset(self) -> Any:
         self._steps = 0
-        return super().reset()
+        return self.env.reset()
 
     def step(self, action: Any) -> Any:
         if self._every and self._steps % self._every == 0:
             self.randomize_domain()
         self._steps += 1
-        return super().step(action)
+        return self.env.step(action)
 
     def randomize_domain(self) -> None:
         """Draw all varied numbers again, within the episode."""

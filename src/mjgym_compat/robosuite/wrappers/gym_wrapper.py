@@ -30,7 +30,7 @@ class GymWrapper(Wrapper, gymnasium.Env[Any, np.ndarray]):
         self, env: Any, keys: Sequence[str] | None = None, flatten_obs: bool = True
     ) -> None:
         Wrapper.__init__(self, env)
-        self._plain = env.unwrapped if isinstance(env, Wrapper) else env
+        self._plain = env.unwrapped
         self.name = "_".join(["".join(env.robot_names), type(self._plain).__name__])
         self.reward_range = (0, env.reward_scale)
         if keys is None:
@@ -83,10 +83,10 @@ class GymWrapper(Wrapper, gymnasium.Env[Any, np.ndarray]):
         return float(self.env.reward())
 
     def render(self, **kwargs: Any) -> Any:
-        return Wrapper.render(self, **kwargs)
+        return self.env.render(**kwargs)
 
     def close(self) -> None:
-        Wrapper.close(self)
+        self.env.close()
 
 
 def _space(value: np.ndarray) -> gymnasium.spaces.Box:

@@ -44,12 +44,12 @@ class VisualizationWrapper(Wrapper):
 
     def reset(self) -> Any:
         """Start an episode; returns its observation."""
-        observation = super().reset()
+        observation = self.env.reset()
         self.env.visualize(vis_settings=self._settings)
         return observation
 
     def step(self, action: Any) -> Any:
         """Advance by one control step."""
-        result = super().step(action)
+        result = self.env.step(action)
         self.env.visualize(vis_settings=self._settings)
         return result
