@@ -56,9 +56,9 @@ class Composite:
         fastest = self._fastest(asked) if self._couples else {}
         return _joined(
             {
-                name: part.coupled_goal(*asked[name], _memory_of_part(name, memory), fastest[name])
+                name: part.coupled_goal(*asked[name], _within(name, memory), fastest[name])
                 if part.couples
-                else part.goal(*asked[name], _memory_of_part(name, memory))
+                else part.goal(*asked[name], _within(name, memory))
                 for name, part in self.parts
             }
         )
@@ -73,10 +73,10 @@ class Composite:
         of_robots: dict[int, Array] = {}
         for robot, (name, part) in zip(robots, self.parts, strict=True):
             if part.couples:
-                fastest = part.fastest(*asked[name])
+                limit = part.fastest(*asked[name])
                 other = of_robots.get(robot)
                 of_robots[robot] = (
-                    fastest if other is None else namespace(fastest).maximum(fastest, other)
+                    limit if other is None else namespace(limit).maximum(limit, other)
                 )
         names = [name for name, _ in self.parts]
         return {n: of_robots[i] for n, i in zip(names, robots, strict=True) if i in of_robots}
@@ -93,10 +93,7 @@ class Composite:
 
     def torque(self, states: Mapping[str, State], memory: Arrays) -> Arrays:
         """Torques of each part, (..., n), by name."""
-        return {
-            name: part.torque(states[name], _memory_of_part(name, memory))
-            for name, part in self.parts
-        }
+        return {name: part.torque(states[name], _within(name, memory)) for name, part in self.parts}
 
     @property
     def remembers_substeps(self) -> bool:
@@ -106,10 +103,7 @@ class Composite:
     def substep(self, states: Mapping[str, State], memory: Arrays) -> Arrays:
         """Memory after a physics step."""
         return _joined(
-            {
-                name: part.substep(states[name], _memory_of_part(name, memory))
-                for name, part in self.parts
-            }
+            {name: part.substep(states[name], _within(name, memory)) for name, part in self.parts}
         )
 
 
@@ -117,7 +111,7 @@ def _joined(parts: Mapping[str, Arrays]) -> Arrays:
     return {f"{name}/{key}": array for name, part in parts.items() for key, array in part.items()}
 
 
-def _memory_of_part(name: str, memory: Arrays) -> Arrays:
+def _within(name: str, memory: Arrays) -> Arrays:
     return {short: memory[key] for short, key in _keys(name, tuple(memory))}
 
 

@@ -56,22 +56,18 @@ class Coordinates:
 
     def __init__(self, free: tuple[str, ...]) -> None:
         joints = skeleton.joints(free)
-        free_joints = tuple(name for name in joints if name in free)
-        names = skeleton.leg_coordinates(free_joints)
-        self.joints, self.free = joints, free_joints
-        self.legs = np.array([[free_joints.index(f"{n}_{side}") for n in names] for side in SIDES])
-        root = [
-            free_joints.index(name)
-            for name in free_joints
-            if skeleton.numbers_of(name)["body"] == "pelvis"
-        ]
+        free = tuple(name for name in joints if name in free)
+        names = skeleton.leg_coordinates(free)
+        self.joints, self.free = joints, free
+        self.legs = np.array([[free.index(f"{n}_{side}") for n in names] for side in SIDES])
+        root = [free.index(name) for name in free if skeleton.entry(name)["body"] == "pelvis"]
         self.feet = np.array([[*root, *leg] for leg in self.legs])
         self._knee = names.index("knee_angle")
         self._knees = self.legs[:, self._knee]
-        self._free_places = np.array([joints.index(name) for name in free_joints])
+        self._free_places = np.array([joints.index(name) for name in free])
         slides = [[joints.index(skeleton.slide(axis, s)) for s in SIDES] for axis in SLIDES]
         self._slides = np.array(slides).reshape(-1)  # both x, then both y
-        n, legs = len(free_joints), len(SIDES)
+        n, legs = len(free), len(SIDES)
         # Indices in arrays with a leading zero.
         self._of_knees = _places(n, self._knees)
         self._of_legs = _places(n, self.legs.reshape(-1))
@@ -86,9 +82,7 @@ class Coordinates:
         self._more = more.reshape(-1)
         at = [joints.index(name) if name in joints else -1 for name in COORDINATES]
         self._all = np.array(at)
-        self._shown = np.array(
-            [free_joints.index(name) + 1 if name in free_joints else 0 for name in COORDINATES]
-        )
+        self._shown = np.array([free.index(n) + 1 if n in free else 0 for n in COORDINATES])
         width = self.feet.shape[1]
         blocks = np.zeros((legs, n, n), dtype=np.int64)
         for side, foot in enumerate(self.feet):

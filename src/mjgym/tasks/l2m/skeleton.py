@@ -128,19 +128,17 @@ def free_coordinates(planar: bool = False) -> tuple[str, ...]:
     """Free coordinates, in the order of the model's joints."""
     held = PLANAR if planar else ()
     return tuple(
-        name
-        for name in COORDINATES
-        if not numbers_of(name).get("locked", False) and name not in held
+        name for name in COORDINATES if not entry(name).get("locked", False) and name not in held
     )
 
 
-def numbers_of(coordinate: str) -> dict[str, Any]:
+def entry(coordinate: str) -> dict[str, Any]:
     """Numbers of a coordinate of either side."""
     table: dict[str, dict[str, Any]] = numbers()["coordinates"]
     return table[coordinate] if coordinate in table else table[coordinate[:-2]]
 
 
-DEFAULTS = np.array([numbers_of(name).get("value", 0.0) for name in COORDINATES])
+DEFAULTS = np.array([entry(name).get("value", 0.0) for name in COORDINATES])
 """The value of each coordinate where it is held or nothing else is asked for."""
 
 
@@ -164,7 +162,7 @@ def knee() -> Splines:
     """
     table = numbers()["knee"]
     splines = [cubic_spline(table[axis]["angle"], table[axis]["offset"]) for axis in SLIDES]
-    low, high = numbers_of("knee_angle_r")["range"]
+    low, high = entry("knee_angle_r")["range"]
     within: list[tuple[float, float] | None] = [None, None]
     for _, point in _moving_points():
         splines += [cubic_spline(point["knots"], point[axis]) for axis in SLIDES]
@@ -191,7 +189,7 @@ def paths(free: Sequence[str]) -> Paths:
     owners = {"calcn": "talus"}  # rigidly connected
     moved = np.zeros((len(names), len(LEG_BODIES)), dtype=bool)
     for i, name in enumerate(names):
-        moved[i, LEG_BODIES.index(numbers_of(f"{name}_r")["body"]) :] = True
+        moved[i, LEG_BODIES.index(entry(f"{name}_r")["body"]) :] = True
     moving = [id(point) for _, point in _moving_points()]
 
     def point(row: dict[str, Any], side: str) -> PathPoint:
@@ -280,7 +278,7 @@ def slide(axis: str, side: str) -> str:
 def joints(free: Sequence[str]) -> tuple[str, ...]:
     """Joint names of a model with some free coordinates, in order."""
     names: list[str] = []
-    order = sorted(free, key=lambda name: (_body_number(name), "slide" not in numbers_of(name)))
+    order = sorted(free, key=lambda name: (_body_number(name), "slide" not in entry(name)))
     for name in order:
         if name.startswith("knee_angle"):
             names += [slide(axis, name[-1]) for axis in SLIDES]
@@ -289,7 +287,7 @@ def joints(free: Sequence[str]) -> tuple[str, ...]:
 
 
 def _body_number(coordinate: str) -> int:
-    body: str = numbers_of(coordinate)["body"]
+    body: str = entry(coordinate)["body"]
     return BODIES.index(body if body in BODIES else f"{body}_{coordinate[-1]}")
 
 
@@ -361,13 +359,13 @@ def _body(
     coordinates = [c for c in COORDINATES if BODIES[_body_number(c)] == name]
     quat = np.array([1.0, 0.0, 0.0, 0.0])
     for c in coordinates:
-        value = numbers_of(c).get("value", 0.0)
+        value = entry(c).get("value", 0.0)
         if c in free or not value:
             continue
-        if "slide" in numbers_of(c):
-            offset = offset + value * np.array(upright(numbers_of(c)["slide"]))
+        if "slide" in entry(c):
+            offset = offset + value * np.array(upright(entry(c)["slide"]))
         else:
-            axis = np.array(turning(numbers_of(c)["turn"], side or "r"))
+            axis = np.array(turning(entry(c)["turn"], side or "r"))
             quat = np.array([np.cos(value / 2), *(np.sin(value / 2) * axis)])
     body = mjcf.add(bodies[parent], "body", name=name, pos=offset, quat=quat)
     inertia = row["inertia"]
@@ -378,7 +376,7 @@ def _body(
         )  # fmt: skip
     tibia = {slide(name, side): {"slide": unit} for name, unit in SLIDES.items()}
     for joint in joints([c for c in coordinates if c in free]):
-        motion = tibia[joint] if joint in tibia else numbers_of(joint)
+        motion = tibia[joint] if joint in tibia else entry(joint)
         if "slide" in motion:
             mjcf.add(body, "joint", name=joint, type="slide", axis=upright(motion["slide"]))
         else:
