@@ -20,7 +20,7 @@ from mjgym_compat.robosuite.episodes import Episodes, Picture
 from mjgym_compat.robosuite.macros import SIMULATION_TIMESTEP
 from mjgym_compat.robosuite.models.objects import MujocoModel
 from mjgym_compat.robosuite.models.scene_model import Scene
-from mjgym_compat.robosuite.robots.robot import Robot
+from mjgym_compat.robosuite.robots import Robot
 from mjgym_compat.robosuite.sim_facade import Simulation
 from mjgym_compat.robosuite.utils import sim_utils
 from mjgym_compat.robosuite.utils.observables import Observable, Observables
