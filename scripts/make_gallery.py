@@ -567,7 +567,7 @@ def perform(env: Any, observation: Any) -> Iterator[tuple[float, Any]]:
     walks = isinstance(env.task, Walk)
     script: Any
     if walks:
-        script = Reflexes.of(env.task)
+        script = Reflexes.for_task(env.task)
     elif "opponent" in {f.name for f in fields(env.task)}:
         script = scripted.team
     else:

@@ -71,13 +71,11 @@ TASKS_BY_DOMAIN = {
 
 
 def _manipulation(tag: str | None = None) -> dict[str, str]:
-    """Ids of the manipulation tasks by published name."""
     ids = registry.ids(namespace="manipulation", tag=tag)
     return {id.partition("/")[2].removesuffix("-v0"): id for id in ids}
 
 
 def _locomotion() -> dict[str, str]:
-    """Ids of the locomotion tasks by published name."""
     ids = registry.ids(namespace="locomotion")
     return {id.partition("/")[2].removesuffix("-v0").replace("-", "_", 1): id for id in ids}
 
@@ -335,8 +333,8 @@ def load_locomotion(name: str, seed: Seed = None) -> DmEnv:
         ValueError: there is no such task; the message names the nearest ones.
     """
     id = _known(name, _locomotion())
-    made = registry.registration(id)
-    sees = any(isinstance(o.source, Image) for o in _task(made).observables.values())
+    registration = registry.registration(id)
+    sees = any(isinstance(o.source, Image) for o in _task(registration).observables.values())
     mode = "dict+pixels" if sees else "dict"
     return DmEnv(_make(id, observation=mode), seed)
 
@@ -394,8 +392,8 @@ def _make(id: str, **options: Any) -> Any:
     return gymnasium.make(id, dtype="float64", on_divergence="raise", **options)
 
 
-def _task(made: Registration) -> Task:
-    task: Task = made.task_class(**made.fields)
+def _task(registration: Registration) -> Task:
+    task: Task = registration.task_class(**registration.fields)
     return task
 
 

@@ -87,10 +87,10 @@ class NamedField(np.lib.mixins.NDArrayOperatorsMixin):
         for kind in VIEWED:
             for name in filter(None, view.names(kind)):
                 try:
-                    found = np.arange(len(self._values))[view.rows(self._name, (name,))]
+                    rows = np.arange(len(self._values))[view.rows(self._name, (name,))]
                 except (KeyError, IndexError):  # the field belongs to other elements
                     break
-                for i in found:
+                for i in rows:
                     names[i] = name
         return names
 
@@ -109,13 +109,13 @@ class NamedField(np.lib.mixins.NDArrayOperatorsMixin):
 
     def _rows(self, names: Any) -> Any:
         if isinstance(names, str):
-            found = self._env.view.rows(self._name, (names,))
+            rows = self._env.view.rows(self._name, (names,))
             # If elements may have several numbers, a single one is an array too.
-            even = isinstance(found, slice) and owner(self._name)[0] not in _SEVERAL
-            return found.start if even else found  # type: ignore[union-attr]
+            even = isinstance(rows, slice) and owner(self._name)[0] not in _SEVERAL
+            return rows.start if even else rows  # type: ignore[union-attr]
         if _are_names(names):
-            found = self._env.view.rows(self._name, tuple(names))
-            return np.arange(len(self._values))[found]
+            rows = self._env.view.rows(self._name, tuple(names))
+            return np.arange(len(self._values))[rows]
         return names
 
     def _column(self, names: Any) -> Any:

@@ -200,7 +200,7 @@ class Physics:
         text = xml_string.decode() if isinstance(xml_string, bytes) else xml_string
         files = dict(assets or {})
         require_bounded_text(text)
-        return cls._of(functools.partial(_from_text, text, files))
+        return cls._with_model(functools.partial(_from_text, text, files))
 
     @classmethod
     def from_xml_path(cls, file_path: str | Path) -> Self:
@@ -214,10 +214,10 @@ class Physics:
         if not path.is_file():
             raise FileNotFoundError(f"no file {path}")
         require_bounded(path)
-        return cls._of(functools.partial(_from_file, str(path)))
+        return cls._with_model(functools.partial(_from_file, str(path)))
 
     @classmethod
-    def _of(cls, make: Callable[[], Spec]) -> Self:
+    def _with_model(cls, make: Callable[[], Spec]) -> Self:
         timestep = make().option.timestep
         env = Env(_Alone(make, time_limit=float("inf"), control_timestep=timestep))
         physics = cls(env)

@@ -63,19 +63,18 @@ class Env(EnvBase):  # type: ignore[misc]
         window = {"render_mode": "human"} if render else {}
         self.env = remake(About(id, asked), {"max_episode_steps": -1, **window})
         self._plain: Any = self.env.unwrapped
-        self._seen: Any = None
+        self._observation: Any = None
         self._reward, self._done, self._success = 0.0, False, False
         self._xml: str | None = None
 
     def _asked(self, pictures: bool) -> tuple[str, dict[str, Any]]:
-        """The id and the arguments of `gymnasium.make`."""
         return self._name, dict(self._kwargs)
 
     # The loop.
 
     def reset(self) -> dict[str, np.ndarray]:
         """Start an episode; returns its observation."""
-        self._seen, _ = self.env.reset()
+        self._observation, _ = self.env.reset()
         self._begin()
         return self.get_observation()
 
@@ -85,7 +84,7 @@ class Env(EnvBase):  # type: ignore[misc]
 
     def step(self, action: np.ndarray) -> tuple[dict[str, np.ndarray], float, bool, dict[str, Any]]:
         """Advance by one control step: observation, reward, whether the task terminated, info."""
-        self._seen, reward, terminated, _, info = self.env.step(np.asarray(action))
+        self._observation, reward, terminated, _, info = self.env.step(np.asarray(action))
         self._reward, self._done = float(reward), bool(terminated)
         self._success = bool(info.get("success", False))
         return self.get_observation(), self._reward, self._done, info
@@ -97,14 +96,14 @@ class Env(EnvBase):  # type: ignore[misc]
             state: "mjgym", the whole state; or else "states", time, qpos and qvel, and optionally
                 "model", the MJCF of their model.
         """
-        if self._seen is None:
+        if self._observation is None:
             self.env.reset()  # Gymnasium's wrappers require one
         if OWN in state:
-            self._seen = self._plain.set_state(state[OWN])
+            self._observation = self._plain.set_state(state[OWN])
         elif "states" in state:
             self.env.reset()
             recorded = RecordedModel(state.get("model", self._model_xml()))
-            self._seen = recorded.place(self._plain, np.asarray(state["states"]))
+            self._observation = recorded.place(self._plain, np.asarray(state["states"]))
         else:
             return None
         self._begin()
@@ -119,7 +118,6 @@ class Env(EnvBase):  # type: ignore[misc]
         return {"model": self._model_xml(), "states": row, OWN: state}
 
     def _model_xml(self) -> str:
-        """The model of this episode."""
         if self._xml is None:
             task, state = self._plain.task, self._plain.get_state()
             self._xml = with_fields(task.model(), {name: state[name] for name in task.varies})
@@ -127,15 +125,15 @@ class Env(EnvBase):  # type: ignore[misc]
 
     # Queries.
 
-    def get_observation(self, seen: Any = None) -> dict[str, np.ndarray]:
+    def get_observation(self, observation: Any = None) -> dict[str, np.ndarray]:
         """The current observation with robomimic's keys."""
-        found = keyed(self._seen if seen is None else seen)
+        entries = keyed(self._observation if observation is None else observation)
         known = obs_utils.OBS_KEYS_TO_MODALITIES or {}
-        for key, value in found.items():
+        for key, value in entries.items():
             visual = key in known and obs_utils.key_is_obs_modality(key=key, obs_modality="rgb")
             if visual and self._prepared:
-                found[key] = obs_utils.process_obs(obs=value, obs_key=key)
-        return found
+                entries[key] = obs_utils.process_obs(obs=value, obs_key=key)
+        return entries
 
     def render(
         self,

@@ -45,12 +45,12 @@ def arguments(meta: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
         DemonstrationError: the task is not available here, or it refers to foreign code.
     """
     from mjgym_compat.robosuite.arguments import task_fields
-    from mjgym_compat.robosuite.environments.base import IDS
+    from mjgym_compat.robosuite.environments.base import REGISTERED_ENVS
     from mjgym_compat.robosuite.episodes import Episodes
 
     task, asked = str(meta["env_name"]), dict(meta["env_kwargs"])
-    if task not in IDS:
-        raise DemonstrationError(f"{task!r} is no task here{or_else(task, IDS)}")
+    if task not in REGISTERED_ENVS:
+        raise DemonstrationError(f"{task!r} is no task here{or_else(task, REGISTERED_ENVS)}")
     require_plain(asked)
     others = {field.name for field in dataclasses.fields(Episodes)}
     asked = {RENAMED.get(n, n): x for n, x in asked.items() if n not in ("env_name", *GONE)}
@@ -60,15 +60,15 @@ def arguments(meta: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
     asked["controller_configs"] = modern if isinstance(configs, list) else modern[0]
     asked = {name: value for name, value in asked.items() if name not in others}
     try:
-        fields = task_fields(task, IDS[task], asked, others)
+        fields = task_fields(task, REGISTERED_ENVS[task], asked, others)
     except Exception as error:  # from anything that an argument reaches
         raise DemonstrationError(f"{task} as it is recorded is not here: {error}") from None
     if "reward_shaping" not in asked:
         fields.pop("reward_type")  # the reward is not recorded
-    return IDS[task], {
+    return REGISTERED_ENVS[task], {
         "observation": "dict",
         "max_episode_steps": -1,
-        **_changed(IDS[task], fields),
+        **_changed(REGISTERED_ENVS[task], fields),
     }
 
 
@@ -78,15 +78,15 @@ def _changed(id: str, fields: Mapping[str, Any]) -> dict[str, Any]:
     from mjgym_compat.robosuite.controllers import load_part_controller_config
 
     registered = registry.registration(id)
-    found = dict(fields)
-    law = found.get("controller")
+    changed = dict(fields)
+    law = changed.get("controller")
     if isinstance(law, Mapping):
         usual = load_part_controller_config(default_controller=law["type"])
         if usual | dict(law) == usual:
-            found["controller"] = law["type"]
-    own = {field.name: field.default for field in dataclasses.fields(registered.task_class)}
-    own |= registered.fields
-    return {name: value for name, value in found.items() if value != own.get(name)}
+            changed["controller"] = law["type"]
+    defaults = {field.name: field.default for field in dataclasses.fields(registered.task_class)}
+    defaults |= registered.fields
+    return {name: value for name, value in changed.items() if value != defaults.get(name)}
 
 
 class RobosuiteDemonstrations:
@@ -171,11 +171,10 @@ def _meta(file: File) -> dict[str, Any]:
 
 
 def _modern(config: Mapping[str, Any]) -> dict[str, Any]:
-    """A controller configuration of versions before 1.5 in the current format."""
-    found = {RENAMED_LAW.get(name, name): value for name, value in config.items()}
-    if "control_delta" in found:
-        found["input_type"] = "delta" if found.pop("control_delta") else "absolute"
-    return found
+    modern = {RENAMED_LAW.get(name, name): value for name, value in config.items()}
+    if "control_delta" in modern:
+        modern["input_type"] = "delta" if modern.pop("control_delta") else "absolute"
+    return modern
 
 
 def _played(
@@ -255,20 +254,19 @@ class RecordedModel:
         if self._addresses is None:
             self._addresses = self._matched(env.model)
         theirs, ours = self._addresses
-        found = {"time": np.array(row[0])}
+        mapped = {"time": np.array(row[0])}
         parts = {"qpos": row[1 : 1 + nq], "qvel": row[1 + nq :]}
         for i, (name, values) in enumerate(parts.items()):
-            found[name] = getattr(env.data, name).copy()
-            found[name][ours[i]] = values[theirs[i]]
-        return found
+            mapped[name] = getattr(env.data, name).copy()
+            mapped[name][ours[i]] = values[theirs[i]]
+        return mapped
 
-    def _matched(self, own: mujoco.MjModel) -> tuple[list[list[int]], list[list[int]]]:
-        """Matching addresses in qpos and qvel of the recorded model and of another."""
-        names = [own.joint(i).name for i in range(own.njnt)]
+    def _matched(self, model_here: mujoco.MjModel) -> tuple[list[list[int]], list[list[int]]]:
+        names = [model_here.joint(i).name for i in range(model_here.njnt)]
         theirs: tuple[list[list[int]], list[list[int]]] = [[], []], [[], []]
         for joint in map(self._model.joint, range(self._model.njnt)):
             name = OLD_GRIPPER.sub(r"gripper\1_right_", joint.name)
-            if name not in names or own.joint(name).type[0] != joint.type[0]:
+            if name not in names or model_here.joint(name).type[0] != joint.type[0]:
                 raise DemonstrationError(
                     f"the dataset is of another model, with a joint {joint.name!r}"
                     f"{or_else(name, names)}"
@@ -276,7 +274,7 @@ class RecordedModel:
             for i, size in enumerate((QPOS, QVEL)):
                 for addresses, model, of in (
                     (theirs[0], self._model, joint),
-                    (theirs[1], own, own.joint(name)),
+                    (theirs[1], model_here, model_here.joint(name)),
                 ):
                     addresses[i].extend(rows(model, size, np.array([of.id])).tolist())
         return theirs
@@ -291,9 +289,9 @@ class RecordedModel:
             kind, _, attribute = field.partition("_")
             elements = map(getattr(self._model, kind), range(getattr(self._model, f"n{kind}")))
             for element in elements:
-                own = getattr(spec, kind)(element.name) if element.name else None
-                if own is not None:
-                    setattr(own, attribute, getattr(element, attribute))
+                counterpart = getattr(spec, kind)(element.name) if element.name else None
+                if counterpart is not None:
+                    setattr(counterpart, attribute, getattr(element, attribute))
         model = spec.compile()
         return {name: np.array(getattr(model, name)[: len(state[name])]) for name in task.varies}
 

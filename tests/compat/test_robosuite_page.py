@@ -561,14 +561,41 @@ def test_domain_randomization_draws_for_each_episode():
     env.step(np.zeros(7))
     with pytest.raises(ValueError, match="randomize_on_reset"):
         DomainRandomizationWrapper(make(), randomize_on_reset=False)
-    with pytest.warns(UserWarning, match="randomize_every_n_steps: 1"):
-        DomainRandomizationWrapper(make())  # robosuite's default
     with pytest.raises(TypeError, match="did you mean"):
-        DomainRandomizationWrapper(
-            make(),
-            camera_randomization_args={"randomize_fov": False},
-            randomize_every_n_steps=0,
-        )
+        DomainRandomizationWrapper(make(), camera_randomization_args={"randomize_fov": False})
+
+
+@pytest.mark.parametrize(
+    ("every", "changes"), [(0, [False] * 4), (1, [True] * 4), (3, [True, False, False, True])]
+)
+def test_domain_randomization_draws_again_within_an_episode(every, changes):
+    """As in robosuite, the first of these draws comes before the first step."""
+    env, again = (
+        DomainRandomizationWrapper(make(seed=0), 1, randomize_every_n_steps=every) for _ in range(2)
+    )
+    plain = env.env.env
+    for _ in range(2):
+        env.reset()
+        again.reset()
+        size = plain.model.geom("cube_g0").size.copy()
+        cube, link = (plain.model.body(name) for name in ("cube_main", "robot0_link4"))
+        weight = cube.mass.copy()
+        for changed in changes:
+            fields = ("cam_pos", "mat_rgba", "light_pos", "body_mass", "dof_damping", "opt.density")
+            before, spread = plain.get_state(), plain.model.cam_pos.copy()
+            env.step(np.zeros(7))
+            after = plain.get_state()
+            for name in fields:
+                assert np.array_equal(before[name], after[name]) != changed, name
+            assert np.abs(plain.model.cam_pos - spread).max() <= 0.02
+            again.step(np.zeros(7))
+        np.testing.assert_array_equal(plain.model.geom("cube_g0").size, size)  # the task's draw
+        np.testing.assert_array_equal(cube.mass, weight)
+        assert 0.98 <= link.mass[0] / make().env.model.body("robot0_link4").mass[0] <= 1.02
+        total = plain.model.body_mass.sum()
+        assert plain.model.body_subtreemass[0] == pytest.approx(total)  # derived numbers follow
+        for name, value in again.env.env.get_state().items():
+            np.testing.assert_array_equal(value, plain.get_state()[name])
 
 
 def test_demonstrations_on_disk(tmp_path):

@@ -42,7 +42,7 @@ class Point:
     moves: bool
 
     @classmethod
-    def of(cls, model: Model, name: str) -> "Point":
+    def named(cls, model: Model, name: str) -> "Point":
         """Look up a site by name.
 
         Raises:
@@ -116,7 +116,7 @@ class Chain:
         self.torque_low, self.torque_high = limits[:, 0].copy(), limits[:, 1].copy()
         ends = np.where(model.jnt_limited[ids, None], model.jnt_range[ids], [-np.inf, np.inf])
         self.qpos_low, self.qpos_high = ends[:, 0].copy(), ends[:, 1].copy()
-        self.tool, self.origin = Point.of(model, tool), Point.of(model, origin)
+        self.tool, self.origin = Point.named(model, tool), Point.named(model, origin)
         mask = chain_mask(model, self.tool.body, dofs)
         self.mask = None if mask.all() else mask
         index, there = inertia_index(model, dofs)

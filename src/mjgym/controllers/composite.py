@@ -56,9 +56,9 @@ class Composite:
         fastest = self._fastest(asked) if self._couples else {}
         return _joined(
             {
-                name: part.coupled_goal(*asked[name], _of(name, memory), fastest[name])
+                name: part.coupled_goal(*asked[name], _within(name, memory), fastest[name])
                 if part.couples
-                else part.goal(*asked[name], _of(name, memory))
+                else part.goal(*asked[name], _within(name, memory))
                 for name, part in self.parts
             }
         )
@@ -73,9 +73,11 @@ class Composite:
         of_robots: dict[int, Array] = {}
         for robot, (name, part) in zip(robots, self.parts, strict=True):
             if part.couples:
-                own = part.fastest(*asked[name])
+                limit = part.fastest(*asked[name])
                 other = of_robots.get(robot)
-                of_robots[robot] = own if other is None else namespace(own).maximum(own, other)
+                of_robots[robot] = (
+                    limit if other is None else namespace(limit).maximum(limit, other)
+                )
         names = [name for name, _ in self.parts]
         return {n: of_robots[i] for n, i in zip(names, robots, strict=True) if i in of_robots}
 
@@ -93,7 +95,7 @@ class Composite:
         """Torques of each part, (..., n), by name."""
         torques = {}
         for name, part in self.parts:
-            torques[name] = part.torque(states[name], _of(name, memory))
+            torques[name] = part.torque(states[name], _within(name, memory))
         return torques
 
     @property
@@ -104,7 +106,7 @@ class Composite:
     def substep(self, states: Mapping[str, State], memory: Arrays) -> Arrays:
         """Memory after a physics step."""
         return _joined(
-            {name: part.substep(states[name], _of(name, memory)) for name, part in self.parts}
+            {name: part.substep(states[name], _within(name, memory)) for name, part in self.parts}
         )
 
 
@@ -112,7 +114,7 @@ def _joined(parts: Mapping[str, Arrays]) -> Arrays:
     return {f"{name}/{key}": array for name, part in parts.items() for key, array in part.items()}
 
 
-def _of(name: str, memory: Arrays) -> Arrays:
+def _within(name: str, memory: Arrays) -> Arrays:
     part = {}
     for own, key in _keys(name, tuple(memory)):
         part[own] = memory[key]

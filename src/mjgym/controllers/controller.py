@@ -141,18 +141,18 @@ def make(controller: str | Mapping[str, Any] | Controller, **parameters: Any) ->
             nearest values.
     """
     if isinstance(controller, Mapping):
-        given = dict(controller)
-        if "type" not in given:
-            raise ValueError(f'controller: no "type" among {", ".join(map(repr, given))}')
-        return make(given.pop("type"), **{**given, **parameters})
-    found = controller if isinstance(controller, Controller) else controllers.find(controller)
-    known = [field.name for field in dataclasses.fields(found)]
+        config = dict(controller)
+        if "type" not in config:
+            raise ValueError(f'controller: no "type" among {", ".join(map(repr, config))}')
+        return make(config.pop("type"), **{**config, **parameters})
+    law = controller if isinstance(controller, Controller) else controllers.find(controller)
+    known = [field.name for field in dataclasses.fields(law)]
     for name in parameters:
         if name not in known:
             raise TypeError(
                 f"controller {controller!r}: no parameter {name!r}{or_else(name, known)}"
             )
-    return dataclasses.replace(found, **{n: _hashable(v) for n, v in parameters.items()})
+    return dataclasses.replace(law, **{n: _hashable(v) for n, v in parameters.items()})
 
 
 def limited(state: State, torque: Array) -> Array:

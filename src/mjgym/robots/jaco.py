@@ -3,13 +3,13 @@
 from dataclasses import dataclass
 
 from mjgym.mjcf import Spec, load
-from mjgym.robots.parts import Arm, Hand, arms, hands, register
+from mjgym.robots.parts import Arm, Hand, arms, hands
 
 JOINTS = tuple(f"joint_{i}" for i in range(1, 7))
 FINGERS = tuple(f"finger_{i}" for i in range(1, 4))
 
 
-@register(arms, "jaco_6_joints")
+@arms.register("jaco_6_joints")
 @dataclass(frozen=True)
 class JacoArm(Arm):
     """Jaco arm with velocity servos (rad/s)."""
@@ -25,7 +25,7 @@ class JacoArm(Arm):
         return load("robots/jaco/arm.xml")
 
 
-@register(hands, "jaco_3_fingers")
+@hands.register("jaco_3_fingers")
 @dataclass(frozen=True)
 class JacoHand(Hand):
     """Jaco hand with velocity servos (rad/s)."""

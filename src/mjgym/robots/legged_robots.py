@@ -7,7 +7,7 @@ import mujoco
 import numpy as np
 
 from mjgym.mjcf import Spec, load
-from mjgym.robots.parts import Part, register
+from mjgym.robots.parts import Part
 from mjgym.util.catalogue import Catalogue
 
 
@@ -69,7 +69,7 @@ legged_robots: Catalogue[LeggedRobot] = Catalogue("robot", LeggedRobot)
 LEGS = ("FR", "FL", "RR", "RL")  # front and rear, right and left
 
 
-@register(legged_robots, "go1")
+@legged_robots.register("go1")
 @dataclass(frozen=True)
 class Go1(LeggedRobot):
     """Unitree's quadruped Go1: per leg a hip, a thigh and a calf joint."""
@@ -102,7 +102,7 @@ G1_ARM_WALKING = (0.15, 0.15, 0.1, 0.15, 0.3, 0.3, 0.3)
 G1_ARM_RUNNING = (0.5, 0.2, 0.15, 0.35, 0.3, 0.3, 0.3)
 
 
-@register(legged_robots, "g1")
+@legged_robots.register("g1")
 @dataclass(frozen=True)
 class G1(LeggedRobot):
     """Unitree's humanoid G1: 29 joints in legs, waist and arms."""

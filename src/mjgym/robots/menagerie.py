@@ -60,10 +60,10 @@ def read(robot: str, entry: str) -> Any:
         message = f'"menagerie:{robot}" needs MuJoCo Menagerie: {install("menagerie")}'
         raise ModuleNotFoundError(message, name="mujoco_menagerie") from None
     try:
-        found = mujoco_menagerie.get(robot)
-        handless = f"{found.default_model}_nohand"
-        usual = handless if handless in found.entry_names else found.default_model
-        return found.spec(entry or usual)
+        models = mujoco_menagerie.get(robot)
+        handless = f"{models.default_model}_nohand"
+        usual = handless if handless in models.entry_names else models.default_model
+        return models.spec(entry or usual)
     except LookupError as error:
         raise ValueError(f"menagerie: {error}") from None
 
@@ -105,7 +105,7 @@ def limits(span: Any, limited: Any) -> tuple[float, float] | None:
     return (low, high) if limited != mujoco.mjtLimited.mjLIMITED_FALSE and low < high else None
 
 
-def drive(spec: Any, joint: Any, name: str, given: float | None) -> None:
+def drive(spec: Any, joint: Any, name: str, limit: float | None) -> None:
     """Make a joint's actuator a motor of gear 1 with torque control.
 
     Its range is the first available of: the argument, the actuator's force range, the joint's, the
@@ -121,7 +121,7 @@ def drive(spec: Any, joint: Any, name: str, given: float | None) -> None:
     gear = float(actuator.gear[0])
     is_motor = actuator.biastype == mujoco.mjtBias.mjBIAS_NONE
     spans = (
-        None if given is None else (-given, given),
+        None if limit is None else (-limit, limit),
         scaled(limits(actuator.forcerange, actuator.forcelimited), gear),
         limits(joint.actfrcrange, joint.actfrclimited),
         scaled(limits(actuator.ctrlrange, actuator.ctrllimited), gear * float(actuator.gainprm[0]))

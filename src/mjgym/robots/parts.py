@@ -1,8 +1,6 @@
 """Interfaces of arms, hands and bases, and lookup by name."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, TypeVar
 
 import mujoco
 
@@ -110,24 +108,6 @@ arms: Catalogue[Arm] = Catalogue("arm", Arm)
 hands: Catalogue[Hand] = Catalogue("hand", Hand)
 bases: Catalogue[Base] = Catalogue("base", Base)
 
-PartType = TypeVar("PartType", bound=type[Part])
-
-
-def register(catalogue: Catalogue[Any], name: str, **fields: Any) -> Callable[[PartType], PartType]:
-    """Class decorator: register a part under a name for keyword arguments such as `arm`.
-
-    Args:
-        catalogue: `arms`, `hands` or `bases`.
-        name: value of the argument.
-        **fields: field values of this part.
-    """
-
-    def decorate(part: PartType) -> PartType:
-        catalogue.add(name, part(**fields))
-        return part
-
-    return decorate
-
 
 def attach(scene: Spec, part: Part, prefix: str, site: str | mujoco.MjsSite) -> None:
     """Attach a part to a scene at a site.
@@ -162,6 +142,6 @@ def assembled(arm: Arm, hand: Hand) -> Spec:
 def _site(spec: Spec, name: str) -> mujoco.MjsSite:
     site = spec.site(name)
     if site is None:
-        known = [found.name for found in spec.sites]
+        known = [each.name for each in spec.sites]
         raise ValueError(f"{spec.modelname}: no site {name!r}{did_you_mean(name, known)}")
     return site

@@ -92,14 +92,14 @@ def robot_contacts(view: SingleView, arm: str, hand: str) -> Contacts:
     if not view.ncon:
         return []
     bodies, geoms = view.names("body"), view.names("geom")
-    found = []
+    pairs = []
     for pair, distance in zip(view.contact.geom, view.contact.dist, strict=True):
         if distance > 0:
             continue
         parts = sorted(_part(view, bodies, view.geom_bodyid[geom], arm, hand) for geom in pair)
         if parts in (["arm", "arm"], ["arm", "hand"], ["arm", "fixed"], ["fixed", "hand"]):
-            found.append((geoms[pair[0]], geoms[pair[1]]))
-    return found
+            pairs.append((geoms[pair[0]], geoms[pair[1]]))
+    return pairs
 
 
 def _part(view: SingleView, bodies: Sequence[str], body: int, arm: str, hand: str) -> str:

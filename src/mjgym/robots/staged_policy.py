@@ -1,4 +1,4 @@
-"""A policy of stages: each moves tools to poses computed from the observation.
+"""A policy of stages: tables of poses that one or more tools move to, computed per observation.
 
 The next stage begins when every tool has arrived. An episode that drops its object or exceeds a
 stage's patience goes back to the start of the current part of the task.
@@ -20,29 +20,30 @@ PATIENCE = 120  # control steps allowed per stage
 
 @dataclass(frozen=True)
 class Stage:
-    """One move of one tool.
+    """One move of one tool, from the current observation.
 
     Args:
-        target: target position of the tool, (..., 3) m, as a function of the observation.
+        target: target position of the tool, (..., 3) m.
         fingers: `OPEN`, `CLOSE`, or between.
         turn: remaining rotation of the tool, a rotation vector in world axes, (..., 3) rad; None:
             no rotation.
         near: the next stage begins within this distance of the target, m,
         straight: within this angle of the target orientation, rad,
         steps: after at least this number of control steps,
-        until: and where this condition on the observation, bool, holds.
-        lost: where this condition, bool, holds, the episode goes back to the start of the part.
+        until: and where this condition, (...) bool, holds.
+        lost: where this condition, (...) bool, holds, the episode goes back to the start of the
+            part.
         speed: largest fraction of the tool's maximum displacement and rotation per control step.
     """
 
-    target: Callable[[Observation], np.ndarray]
+    target: np.ndarray
     fingers: float
-    turn: Callable[[Observation], np.ndarray] | None = None
+    turn: np.ndarray | None = None
     near: float = 0.01
     straight: float = np.inf
     steps: int = 0
-    until: Callable[[Observation], np.ndarray] | None = None
-    lost: Callable[[Observation], np.ndarray] | None = None
+    until: np.ndarray | None = None
+    lost: np.ndarray | None = None
     speed: float = 1.0
 
 
@@ -63,16 +64,20 @@ class Motion:
     speed: np.ndarray
 
 
+class Tool(Protocol):
+    """A tool at the time of an observation."""
+
+    @property
+    def position(self) -> np.ndarray:
+        """Its position, (..., 3) m."""
+        ...
+
+
 class Body(Protocol):
     """Tools of a policy, as observed and as moved by actions."""
 
-    @property
-    def count(self) -> int:
-        """Number of tools."""
-        ...
-
-    def position(self, observation: Observation, tool: int) -> np.ndarray:
-        """Position of a tool, (..., 3) m."""
+    def tools(self, observation: Observation) -> Sequence[Tool]:
+        """The tools at the time of an observation."""
         ...
 
     def action(self, observation: Observation, motions: Sequence[Motion]) -> np.ndarray:
@@ -80,69 +85,72 @@ class Body(Protocol):
         ...
 
 
+Part = Callable[..., Sequence[Stage | tuple[Stage, ...]]]
+"""A part of a task: its stages for an observation and the tools; tuples have one for each tool."""
+
+
 class StagedPolicy:
-    """A sequence of stages; each episode of a batch proceeds at its pace.
+    """Parts of a task in order; each episode of a batch proceeds at its pace.
 
     Args:
         body: tools to move.
-        sequences: stages of each tool, of equal lengths; the n-th stages begin together. The last
-            ones time out after `patience` steps, as if the object had been lost.
-        patience: control steps allowed per stage.
-        parts: indices of the stages that begin parts of the task, in order, besides 0.
+        parts: functions of an observation and of each of `body.tools`, which return always the same
+            number of stages. The last stage of all times out after `PATIENCE` steps, as if the
+            object had been lost.
     """
 
-    def __init__(
-        self,
-        body: Body,
-        sequences: Sequence[Sequence[Stage]],
-        patience: int = PATIENCE,
-        parts: Sequence[int] = (),
-    ) -> None:
+    def __init__(self, body: Body, *parts: Part) -> None:
         self._body = body
-        self._stages = list(zip(*sequences, strict=True))
-        self._patience = patience
-        numbers = np.arange(len(self._stages))
-        begins = np.array([0, *parts])
-        self._begin = begins[np.searchsorted(begins, numbers, side="right") - 1]
-        self._stage: Any = None
-        self._steps: Any = None
+        self._parts = parts
+        self._progress: Any = None  # part, stage in it, and control steps in that, per episode
 
     def restart(self, where: np.ndarray | None = None) -> None:
         """Go back to the first stage: in all environments, or where a mask, bool, is True."""
-        if where is None or self._stage is None:
-            self._stage = None
+        if where is None or self._progress is None:
+            self._progress = None
         else:
-            self._stage, self._steps = (np.where(where, 0, x) for x in (self._stage, self._steps))
+            self._progress = np.where(where, 0, self._progress)
 
     def __call__(self, observation: Observation) -> np.ndarray:
         """Action, (..., numbers) float32, for an observation."""
-        places = [self._body.position(observation, i) for i in range(self._body.count)]
-        lead = places[0].shape[:-1]
-        if self._stage is None:
-            self._stage = self._steps = np.zeros(lead, dtype=np.int64)
-        way, turn = np.zeros((2, len(places), *lead, 3))
-        fingers, speed = np.zeros((2, len(places), *lead))
-        ended, lost = np.zeros((2, *lead), dtype=bool)
-        for number in np.unique(self._stage):
-            here = self._stage == number
-            done = here & (number < len(self._stages) - 1)
-            for i, stage in enumerate(self._stages[number]):
-                ahead = stage.target(observation) - places[i]
-                around = np.zeros_like(ahead) if stage.turn is None else stage.turn(observation)
-                way[i] = np.where(here[..., None], ahead, way[i])
-                turn[i] = np.where(here[..., None], around, turn[i])
-                fingers[i] = np.where(here, stage.fingers, fingers[i])
-                speed[i] = np.where(here, stage.speed, speed[i])
-                done = done & (norm(ahead) < stage.near) & (norm(around) < stage.straight)
-                done = done & (self._steps >= stage.steps)
-                if stage.until is not None:
-                    done = done & stage.until(observation)
-                if stage.lost is not None:
-                    lost = lost | (here & stage.lost(observation))
-            ended = ended | done
-        lost = lost | (~ended & (self._steps >= self._patience))
-        self._stage = np.where(lost, self._begin[self._stage], self._stage + ended)
-        self._steps = np.where(lost | ended, 0, self._steps + 1)
+        tools = self._body.tools(observation)
+        lead = tools[0].position.shape[:-1]
+        if self._progress is None:
+            self._progress = np.zeros((3, *lead), dtype=np.int64)
+        part, stage, steps = self._progress
+        way, turn = np.zeros((2, len(tools), *lead, 3))
+        fingers, speed = np.zeros((2, len(tools), *lead))
+        ended, finished, lost = np.zeros((3, *lead), dtype=bool)
+        for number in np.unique(part):
+            rows = self._parts[number](observation, *tools)
+            for place in np.unique(stage[part == number]):
+                here = (part == number) & (stage == place)
+                row = rows[place]
+                last = place == len(rows) - 1
+                done = here & ~(last and number == len(self._parts) - 1)
+                for i, move in enumerate((row,) if isinstance(row, Stage) else row):
+                    ahead = move.target - tools[i].position
+                    around = np.zeros_like(ahead) if move.turn is None else move.turn
+                    way[i] = np.where(here[..., None], ahead, way[i])
+                    turn[i] = np.where(here[..., None], around, turn[i])
+                    fingers[i] = np.where(here, move.fingers, fingers[i])
+                    speed[i] = np.where(here, move.speed, speed[i])
+                    done = done & (norm(ahead) < move.near) & (norm(around) < move.straight)
+                    done = done & (steps >= move.steps)
+                    if move.until is not None:
+                        done = done & move.until
+                    if move.lost is not None:
+                        lost = lost | (here & move.lost)
+                ended = ended | done
+                finished = finished | (done & last)
+        lost = lost | (~ended & (steps >= PATIENCE))
+        self._progress = np.stack(
+            [
+                part + (finished & ~lost),
+                np.where(lost | finished, 0, stage + ended),
+                np.where(lost | ended, 0, steps + 1),
+            ]
+        )
         motions = [Motion(*motion) for motion in zip(way, turn, fingers, speed, strict=True)]
         return self._body.action(observation, motions)
 
@@ -154,7 +162,7 @@ class SideBySide:
         policies: each sets different numbers of the action and leaves the rest at 0.
     """
 
-    def __init__(self, policies: Sequence[StagedPolicy]) -> None:
+    def __init__(self, *policies: StagedPolicy) -> None:
         self._policies = policies
 
     def restart(self, where: np.ndarray | None = None) -> None:

@@ -9,12 +9,12 @@ from math import pi
 from typing import Any
 
 from mjgym.mjcf import Spec, load
-from mjgym.robots.parts import Arm, Base, Limb, arms, bases, register
+from mjgym.robots.parts import Arm, Base, Limb, arms, bases
 
 
-@register(bases, "NullMount", file="null_mount")  # the floor itself
-@register(bases, "RethinkMinimalMount", file="rethink_minimal_mount")  # of Baxter
-@register(bases, "RethinkMount", file="rethink_mount")  # of all others
+@bases.register("NullMount", file="null_mount")  # the floor itself
+@bases.register("RethinkMinimalMount", file="rethink_minimal_mount")  # of Baxter
+@bases.register("RethinkMount", file="rethink_mount")  # of all others
 @dataclass(frozen=True)
 class Mount(Base):
     """A fixed pedestal on the floor, possibly empty.
@@ -43,8 +43,7 @@ PANDA: dict[str, Any] = {
 }
 
 
-@register(
-    arms,
+@arms.register(
     "Jaco",
     file="jaco",
     hand="JacoThreeFingerGripper",
@@ -52,8 +51,7 @@ PANDA: dict[str, Any] = {
     actuators=numbered("torq_j{}", 7),
     start=(3.192, 3.68, 0, 1.17, 0.05, 3.76, 3.142),
 )
-@register(
-    arms,
+@arms.register(
     "Kinova3",
     file="kinova3",
     hand="Robotiq85Gripper",
@@ -61,8 +59,7 @@ PANDA: dict[str, Any] = {
     actuators=numbered("torq_j{}", 7),
     start=(0, 0.65, 0, 1.89, 0, 0.6, -pi / 2),
 )
-@register(
-    arms,
+@arms.register(
     "UR5e",
     file="ur5e",
     hand="Robotiq85Gripper",
@@ -77,8 +74,7 @@ PANDA: dict[str, Any] = {
     actuators=numbered("torq_j{}", 6),
     start=(-0.47, -1.735, 2.48, -2.275, -1.59, -1.991),
 )
-@register(
-    arms,
+@arms.register(
     "XArm7",
     file="xarm7",
     hand="XArm7Gripper",
@@ -86,8 +82,7 @@ PANDA: dict[str, Any] = {
     actuators=numbered("torq_j{}", 7),
     start=(0, 0, 0, 0.39 * pi, 0, 0.39 * pi, 0),
 )
-@register(
-    arms,
+@arms.register(
     "IIWA",
     file="iiwa",
     hand="Robotiq140Gripper",
@@ -95,8 +90,7 @@ PANDA: dict[str, Any] = {
     actuators=numbered("torq_j{}", 7),
     start=(0, 0.65, 0, -1.89, 0, 0.6, 0),
 )
-@register(
-    arms,
+@arms.register(
     "Sawyer",
     file="sawyer",
     hand="RethinkGripper",
@@ -104,9 +98,9 @@ PANDA: dict[str, Any] = {
     actuators=numbered("torq_right_j{}", 7, first=0),
     start=(0, -1.18, 0, 2.18, 0, 0.57, -1.57),
 )
-@register(arms, "Panda", **PANDA, hand="PandaGripper")
-@register(arms, "PandaDexRH", **PANDA, hand="InspireRightHand")
-@register(arms, "PandaDexLH", **PANDA, hand="InspireLeftHand")
+@arms.register("Panda", **PANDA, hand="PandaGripper")
+@arms.register("PandaDexRH", **PANDA, hand="InspireRightHand")
+@arms.register("PandaDexLH", **PANDA, hand="InspireLeftHand")
 @dataclass(frozen=True)
 class TabletopArm(Arm):
     """An arm for one hand.
@@ -143,8 +137,7 @@ BAXTER_RIGHT = baxter_limb("right", 1)
 BAXTER_LEFT = baxter_limb("left", -1)
 
 
-@register(
-    arms,
+@arms.register(
     "Baxter",
     file="baxter",
     base="RethinkMinimalMount",

@@ -10,7 +10,7 @@ from typing import Any
 
 from mjgym.controllers.gripper import GripperLaw
 from mjgym.mjcf import Spec, load
-from mjgym.robots.parts import Hand, hands, register
+from mjgym.robots.parts import Hand, hands
 
 # Shared by the variants of a gripper.
 LINKAGE: dict[str, Any] = {
@@ -103,8 +103,7 @@ def _inspire(side: str) -> dict[str, Any]:
 JACO_SPEED = 0.01  # fraction of half a stroke per control step: 200 steps from end to end
 
 
-@register(
-    hands,
+@hands.register(
     "PandaGripper",
     file="panda",
     joints=("finger_joint1", "finger_joint2"),
@@ -113,8 +112,7 @@ JACO_SPEED = 0.01  # fraction of half a stroke per control step: 200 steps from 
     start=(0.020833, -0.020833),  # m
     law=GripperLaw(directions=(-1, 1)),
 )
-@register(
-    hands,
+@hands.register(
     "RethinkGripper",
     file="rethink",
     joints=("l_finger_joint", "r_finger_joint"),
@@ -123,48 +121,41 @@ JACO_SPEED = 0.01  # fraction of half a stroke per control step: 200 steps from 
     start=(0.020833, -0.020833),  # m
     law=GripperLaw(directions=(1, -1)),
 )
-@register(
-    hands,
+@hands.register(
     "Robotiq85Gripper",
     file="robotiq_85",
     **LINKAGE,
     start=(-0.026, -0.267, -0.2, -0.026, -0.267, -0.2),  # rad
     law=GripperLaw(directions=(1, 1)),
 )
-@register(
-    hands,
+@hands.register(
     "Robotiq140Gripper",
     file="robotiq_140",
     **LINKAGE,
     start=(0.012, 0.065, 0.065, -0.012, 0.065, 0.065),  # rad
     law=GripperLaw(directions=(1, -1)),
 )
-@register(
-    hands,
+@hands.register(
     "RobotiqThreeFingerGripper",
     **THREE_FINGER,
     law=GripperLaw(directions=(1, 1, 1, 0), proportional=True, starts=(0, 0, 0, -1)),
 )
-@register(
-    hands,
+@hands.register(
     "RobotiqThreeFingerDexterousGripper",
     **THREE_FINGER,
     law=GripperLaw(directions=(1, 1, 1, 1), inputs=(0, 1, 2, 3)),
 )
-@register(
-    hands,
+@hands.register(
     "JacoThreeFingerGripper",
     **JACO,
     law=GripperLaw(directions=(-1, -1, -1), speed=JACO_SPEED),
 )
-@register(
-    hands,
+@hands.register(
     "JacoThreeFingerDexterousGripper",
     **JACO,
     law=GripperLaw(directions=(-1, -1, -1), inputs=(0, 1, 2), speed=JACO_SPEED),
 )
-@register(
-    hands,
+@hands.register(
     "XArm7Gripper",
     file="xarm7",
     joints=(
@@ -183,8 +174,7 @@ JACO_SPEED = 0.01  # fraction of half a stroke per control step: 200 steps from 
     start=(0.02, 0.0, 0.0, -0.02, 0.0, 0.0),  # rad
     law=GripperLaw(directions=(1,)),
 )
-@register(
-    hands,
+@hands.register(
     "BDGripper",
     file="bd",
     joints=("arm_f1x",),
@@ -193,12 +183,12 @@ JACO_SPEED = 0.01  # fraction of half a stroke per control step: 200 steps from 
     start=(-1.57,),  # rad
     law=GripperLaw(directions=(1,)),
 )
-@register(hands, "FourierLeftHand", **_fourier("left"))
-@register(hands, "FourierRightHand", **_fourier("right"))
-@register(hands, "InspireLeftHand", **_inspire("left"))
-@register(hands, "InspireRightHand", **_inspire("right"))
-@register(hands, "WipingGripper", file="wiping", law=GripperLaw())
-@register(hands, "none", file="none", law=GripperLaw())
+@hands.register("FourierLeftHand", **_fourier("left"))
+@hands.register("FourierRightHand", **_fourier("right"))
+@hands.register("InspireLeftHand", **_inspire("left"))
+@hands.register("InspireRightHand", **_inspire("right"))
+@hands.register("WipingGripper", file="wiping", law=GripperLaw())
+@hands.register("none", file="none", law=GripperLaw())
 @dataclass(frozen=True)
 class Gripper(Hand):
     """A gripper of the tabletop family.

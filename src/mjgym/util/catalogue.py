@@ -8,6 +8,7 @@ from mjgym.util import code_references
 from mjgym.util.suggestions import or_else
 
 Thing = TypeVar("Thing")
+ThingType = TypeVar("ThingType", bound=type[Any])
 
 
 class Catalogue(Generic[Thing]):
@@ -28,6 +29,20 @@ class Catalogue(Generic[Thing]):
     def add(self, name: str, thing: Thing) -> None:
         """Register an object under a name."""
         self._things[name] = thing
+
+    def register(self, name: str, **fields: Any) -> Callable[[ThingType], ThingType]:
+        """Class decorator: register an instance of a class under a name.
+
+        Args:
+            name: the name.
+            **fields: field values of the instance.
+        """
+
+        def decorate(thing_class: ThingType) -> ThingType:
+            self.add(name, thing_class(**fields))
+            return thing_class
+
+        return decorate
 
     def add_source(self, prefix: str, source: Callable[[str], Thing]) -> None:
         """Register a function from "rest" to the object named "prefix:rest"."""

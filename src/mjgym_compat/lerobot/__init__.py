@@ -96,16 +96,16 @@ class LeRobotEnv(gymnasium.Wrapper[Any, Any, Any, Any]):
         return int(self.env.get_wrapper_attr("_max_episode_steps"))
 
     def _converted(self, observation: Any) -> dict[str, Any]:
-        found: dict[str, Any] = {}
+        entries: dict[str, Any] = {}
         for key, value in keyed(observation).items():
             shown = IMAGE if key.startswith(IMAGE) else key
             if shown not in self._shown:
                 continue
             if key.startswith(IMAGES):
-                found.setdefault(PIXELS, {})[key.removeprefix(IMAGES)] = value
+                entries.setdefault(PIXELS, {})[key.removeprefix(IMAGES)] = value
             else:
-                found[PLAIN.get(key, PIXELS)] = value
-        return found
+                entries[PLAIN.get(key, PIXELS)] = value
+        return entries
 
     def reset(self, *, seed: int | None = None, options: Any = None) -> tuple[Any, dict[str, Any]]:
         """Start an episode."""
@@ -120,12 +120,12 @@ class LeRobotEnv(gymnasium.Wrapper[Any, Any, Any, Any]):
         return self._converted(observation), float(reward), terminated or success, truncated, info
 
 
-def _space(seen: Any) -> gymnasium.Space[Any]:
-    if isinstance(seen, dict):
-        return gymnasium.spaces.Dict({name: _space(value) for name, value in seen.items()})
-    if seen.dtype == np.uint8:
-        return gymnasium.spaces.Box(0, 255, seen.shape, np.uint8)
-    return gymnasium.spaces.Box(-np.inf, np.inf, seen.shape, seen.dtype)
+def _space(observation: Any) -> gymnasium.Space[Any]:
+    if isinstance(observation, dict):
+        return gymnasium.spaces.Dict({name: _space(value) for name, value in observation.items()})
+    if observation.dtype == np.uint8:
+        return gymnasium.spaces.Box(0, 255, observation.shape, np.uint8)
+    return gymnasium.spaces.Box(-np.inf, np.inf, observation.shape, observation.dtype)
 
 
 @EnvConfig.register_subclass("mjgym")

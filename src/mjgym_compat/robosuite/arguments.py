@@ -8,38 +8,30 @@ from typing import Any
 from mjgym import registry
 from mjgym.robots import arms
 from mjgym.util.suggestions import or_else
-from mjgym_compat.robosuite.controllers.configurations import controller_of
+from mjgym_compat.robosuite.controllers import controller_of
 from mjgym_compat.robosuite.macros import SIMULATION_TIMESTEP
-from mjgym_compat.robosuite.placement import SampledPlacement
 from mjgym_compat.robosuite.utils.errors import SimulationError
+from mjgym_compat.robosuite.utils.placement_samplers import SampledPlacement
 
 # Arguments with a task field, by published name.
-FIELDS = {
+SAME = ("reward_scale", "table_friction", "bin1_pos", "bin2_pos", "peg_radius", "peg_length")
+FIELDS = {name: name for name in SAME} | {
     "gripper_types": "gripper",
     "base_types": "base",
     "use_object_obs": "object_entries",
-    "reward_scale": "reward_scale",
     "control_freq": "control_frequency",
     "placement_initializer": "placement",
     "table_full_size": "table_size",
-    "table_friction": "table_friction",
-    "bin1_pos": "bin1_pos",
-    "bin2_pos": "bin2_pos",
     "use_latch": "latch",
-    "peg_radius": "peg_radius",
-    "peg_length": "peg_length",
 }
 # Entries of Wipe's argument "task_config".
-WIPING = {
-    "num_markers": "num_markers",
-    "line_width": "line_width",
-    "coverage_factor": "coverage_factor",
-    "two_clusters": "two_clusters",
-    "table_height": "table_height",
-    "early_terminations": "early_terminations",
+SAME_WIPING = (
+    *("num_markers", "line_width", "coverage_factor", "two_clusters"),
+    *("table_height", "table_friction", "early_terminations"),
+)
+WIPING = {name: name for name in SAME_WIPING} | {
     "use_condensed_obj_obs": "condensed",
     "table_full_size": "table_size",
-    "table_friction": "table_friction",
 }
 # Arguments of some tasks that are not field names in `FIELDS`.
 FIELDS_OF: dict[str, dict[str, str]] = {
@@ -165,28 +157,28 @@ def task_fields(
     for argument, (only, reason) in fixed.items():
         _check_fixed({argument: only} | dict(asked), {argument: only}, f", {reason}")
     _check_frequency(asked.get("control_freq", 20))
-    found = {ours: _plain(asked[theirs]) for theirs, ours in fields.items() if theirs in asked}
-    if "control_frequency" in found:
-        found["control_frequency"] = _simulated_frequency(found["control_frequency"])
+    values = {ours: _plain(asked[theirs]) for theirs, ours in fields.items() if theirs in asked}
+    if "control_frequency" in values:
+        values["control_frequency"] = _simulated_frequency(values["control_frequency"])
     if family in BOUNDED:
-        found.pop("table_size", None)
-        found |= _bounded(asked, *BOUNDED[family])
-    if "base" in found:
-        found["base"] = _bases(found["base"])
-    found |= _placement(found.pop("placement", None), asked)
+        values.pop("table_size", None)
+        values |= _bounded(asked, *BOUNDED[family])
+    if "base" in values:
+        values["base"] = _bases(values["base"])
+    values |= _placement(values.pop("placement", None), asked)
     if choice:
-        found |= _chosen(choice, asked)
+        values |= _chosen(choice, asked)
     if asked.get("task_config") is not None:
-        found |= _wiping(asked["task_config"])
+        values |= _wiping(asked["task_config"])
     shaped = asked.get("reward_shaping", family == "Wipe")
     if shaped and family in SPARSE:
         warnings.warn(
             f"reward_shaping: {family} pays for success alone, as in robosuite", stacklevel=3
         )
-    found["reward_type"] = "dense" if shaped and family not in SPARSE else "sparse"
+    values["reward_type"] = "dense" if shaped and family not in SPARSE else "sparse"
     robots = _robots(asked)
     count = 1 if isinstance(robots["robot"], str) else len(robots["robot"])
-    return found | robots | _noise(asked.get("initialization_noise", "default"), count)
+    return values | robots | _noise(asked.get("initialization_noise", "default"), count)
 
 
 def _check_fixed(asked: Mapping[str, Any], fixed: Mapping[str, Any], reason: str = "") -> None:
@@ -196,7 +188,6 @@ def _check_fixed(asked: Mapping[str, Any], fixed: Mapping[str, Any], reason: str
 
 
 def _check_frequency(hertz: Any) -> None:
-    """Refuse control frequencies above that of the physics."""
     if not (isinstance(hertz, int | float) and hertz > 0):
         raise SimulationError(f"control_freq: expected a number of Hz above 0, got {hertz!r}")
     if hertz * SIMULATION_TIMESTEP > 1 + WHOLE:
@@ -207,7 +198,6 @@ def _check_frequency(hertz: Any) -> None:
 
 
 def _simulated_frequency(hertz: float) -> float:
-    """The control frequency after rounding down to whole physics steps per control step."""
     steps = int(1 / hertz / SIMULATION_TIMESTEP + WHOLE)
     return 1 / (steps * SIMULATION_TIMESTEP)
 
@@ -269,23 +259,23 @@ def _wiping(config: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _robots(asked: Mapping[str, Any]) -> dict[str, Any]:
-    given = asked["robots"]
-    names = (given,) if isinstance(given, str) else tuple(given)
+    robots = asked["robots"]
+    names = (robots,) if isinstance(robots, str) else tuple(robots)
     for robot in names:
         if robot in MOVING_ROBOTS:
             raise ValueError(
                 f"robots: no {robot!r}, as robots with mobile bases, legs or torsos are not here"
                 f" yet; there are {', '.join(n for n in arms.names() if arms.find(n).base)}"
             )
-    found: dict[str, Any] = {"robot": names[0] if len(names) == 1 else names}
+    fields: dict[str, Any] = {"robot": names[0] if len(names) == 1 else names}
     where = asked.get("env_configuration", "default")
     if where not in ARRANGEMENTS:
         raise ValueError(f"env_configuration: no {where!r}{or_else(where, ARRANGEMENTS)}")
     if ARRANGEMENTS[where] is not None:
-        found["arrangement"] = ARRANGEMENTS[where]
+        fields["arrangement"] = ARRANGEMENTS[where]
     configs = asked.get("controller_configs")
     if configs is None:
-        return found
+        return fields
     each = list(configs) if isinstance(configs, list | tuple) else [configs] * len(names)
     if len(each) != len(names):
         raise ValueError(f"controller_configs: {len(each)} of them for {len(names)} robots")
@@ -293,7 +283,7 @@ def _robots(asked: Mapping[str, Any]) -> dict[str, Any]:
         controller_of(config, robot, number)
         for number, (config, robot) in enumerate(zip(each, names, strict=True))
     ]
-    return {**found, "controller": laws[0] if len(laws) == 1 else tuple(laws)}
+    return {**fields, "controller": laws[0] if len(laws) == 1 else tuple(laws)}
 
 
 def _noise(asked: Any, robots: int) -> dict[str, Any]:
@@ -301,10 +291,10 @@ def _noise(asked: Any, robots: int) -> dict[str, Any]:
     each = list(asked) if isinstance(asked, list | tuple) else [asked] * robots
     if len(each) != robots:
         raise ValueError(f"initialization_noise: {len(each)} of them for {robots} robots")
-    found = [_noise_of(noise) for noise in each]
-    if all(other == found[0] for other in found):
-        return {} if each[0] == "default" else dict(zip(NOISE_FIELDS, found[0], strict=True))
-    return dict(zip(NOISE_FIELDS, zip(*found, strict=True), strict=True))
+    noises = [_noise_of(noise) for noise in each]
+    if all(other == noises[0] for other in noises):
+        return {} if each[0] == "default" else dict(zip(NOISE_FIELDS, noises[0], strict=True))
+    return dict(zip(NOISE_FIELDS, zip(*noises, strict=True), strict=True))
 
 
 def _noise_of(noise: Any) -> tuple[float, str]:

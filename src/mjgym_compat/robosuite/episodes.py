@@ -96,7 +96,6 @@ class Episodes:
 
     @property
     def hidden_groups(self) -> tuple[int, ...]:
-        """Geom groups hidden in images."""
         return () if self.render_visual_mesh else (VISUAL_GROUP,)
 
     def window_camera(self, model: mujoco.MjModel) -> str | int:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from types import SimpleNamespace
 from typing import Any
 
@@ -63,14 +64,14 @@ class Model:
         kind, _, way = name.partition("_")
         if name.startswith("_") or kind not in KINDS:
             return getattr(self.__dict__["_model"], name)
-        of: Any = getattr(self._model, kind)
+        element_of: Any = getattr(self._model, kind)
         if way == "name2id":
-            return lambda element: int(of(element).id)
+            return lambda element: int(element_of(element).id)
         if way == "id2name":
-            return lambda number: of(number).name
+            return lambda number: element_of(number).name
         if way == "names":
             count = getattr(self._model, KINDS[kind].count)
-            return tuple(of(i).name for i in range(count))
+            return tuple(element_of(i).name for i in range(count))
         return getattr(self._model, name)
 
     def get_joint_qpos_addr(self, name: str) -> Any:
@@ -103,26 +104,26 @@ class Model:
         task = self._env.task
         try:
             require_bounded_text(xml)
-            found = mujoco.MjSpec.from_string(xml, assets=task.model().assets).compile()
+            recorded = mujoco.MjSpec.from_string(xml, assets=task.model().assets).compile()
         except ValueError as error:
             raise ValueError(f"xml: not that of sim.model.get_xml(): {error}") from None
-        own = self._model
-        if any(getattr(found, count) != getattr(own, count) for count in COUNTED):
+        model = self._model
+        if any(getattr(recorded, count) != getattr(model, count) for count in COUNTED):
             raise ValueError(
                 "xml: another model's; episodes change numbers here, never what there is, so only"
                 " the XML of this environment's sim.model.get_xml() can be loaded"
             )
-        held = fields_of(found)
-        if missing := [name for name in task.varies if name not in held]:
+        fields = fields_of(recorded)
+        if missing := [name for name in task.varies if name not in fields]:
             raise ValueError(f"xml: lacks what sim.model.get_xml() writes of {', '.join(missing)}")
         for name in WRITTEN:
-            alike = np.allclose(getattr(found, name), getattr(own, name), PRINTED, PRINTED)
+            alike = np.allclose(getattr(recorded, name), getattr(model, name), PRINTED, PRINTED)
             if name not in task.varies and not alike:
                 raise ValueError(f"xml: {name} differs; make(..., vary={{...}}) changes numbers")
         state = self._env.get_state()
         return {
             name: np.array(value).reshape(state[name].shape).astype(state[name].dtype)
-            for name, value in held.items()
+            for name, value in fields.items()
             if name in state  # other controllers may have another memory
         }
 
@@ -150,46 +151,40 @@ class Data:
             rows = getattr(self._data, _ROWS[name])
             return rows.reshape(-1, 3, 3) if name.endswith("xmat") else rows
         way, _, field = name.partition("_")
-        found: Any = None
-        if way == "get":
-            found = self._getter(field)
-        elif way == "set":
-            found = self._setter(field)
-        return getattr(self._data, name) if found is None else found
-
-    def _getter(self, field: str) -> Callable[[str], Any] | None:
-        """A function that returns an element's rows by its name."""
         kind, _, what = field.partition("_")
-        if field == "sensor":
+        access = None
+        if way == "get":
+            access = self._getter(kind, what)
+        elif way == "set" and what in _WRITTEN.get(kind, ()):
+            access = partial(self._write, kind, what)
+        return getattr(self._data, name) if access is None else access
+
+    def _getter(self, kind: str, what: str) -> Callable[[str], Any] | None:
+        """A function that returns an element's rows by its name."""
+        if kind == "sensor" and not what:
             return lambda element: _one_or_all(self._data.sensor(element).data.copy())
-        if field in _ROWS:
+        if (field := f"{kind}_{what}") in _ROWS:
             return lambda element: getattr(self, field)[getattr(self._model, kind)(element).id]
         if kind in _JACOBIANS and what in ("jacp", "jacr"):
             return lambda element: self._jacobian(kind, element, what[-1])
         if kind in _JACOBIANS and what in ("xvelp", "xvelr"):
             return lambda element: self._jacobian(kind, element, what[-1]) @ self._data.qvel
         if what in _WRITTEN.get(kind, ()):
-            return lambda element: _one_or_all(self._of(kind, element, what).copy())
-        return None
-
-    def _setter(self, field: str) -> Callable[[str, Any], None] | None:
-        kind, _, what = field.partition("_")
-        if what in _WRITTEN.get(kind, ()):
-            return lambda element, value: self._write(kind, element, what, value)
+            return lambda element: _one_or_all(self._state(kind, what, element).copy())
         return None
 
     def __setattr__(self, name: str, value: Any) -> None:
         setattr(self._data, name, value)
 
-    def _jacobian(self, kind: str, element: str, of: str) -> np.ndarray:
+    def _jacobian(self, kind: str, element: str, part: str) -> np.ndarray:
         """Jacobian of an element's position ("p") or rotation ("r"), (3, nv)."""
         rows = np.zeros((3, self._model.nv))
         number = getattr(self._model, kind)(element).id
-        given = (rows, None) if of == "p" else (None, rows)
-        _JACOBIANS[kind](self._model, self._data, *given, number)
+        places = (rows, None) if part == "p" else (None, rows)
+        _JACOBIANS[kind](self._model, self._data, *places, number)
         return rows
 
-    def _of(self, kind: str, element: str, what: str) -> np.ndarray:
+    def _state(self, kind: str, what: str, element: str) -> np.ndarray:
         if kind == "joint":
             return np.asarray(getattr(self._data.joint(element), what))
         number = int(self._model.body(element).mocapid[0])
@@ -197,8 +192,8 @@ class Data:
             raise ValueError(f"{element!r} is no mocap body")
         return np.asarray(getattr(self._data, f"mocap_{what}")[number])
 
-    def _write(self, kind: str, element: str, what: str, value: Any) -> None:
-        self._of(kind, element, what)[:] = value
+    def _write(self, kind: str, what: str, element: str, value: Any) -> None:
+        self._state(kind, what, element)[:] = value
 
 
 def _one_or_all(values: np.ndarray) -> Any:
@@ -325,8 +320,8 @@ class Simulation:
             raise ValueError(f"camera_name: no {camera_name!r}{or_else(camera_name, cameras)}")
         asked = {"width": width, "height": height, "hidden_groups": self._hidden}
         if segmentation:
-            seen = self._env.camera(camera_name, kind="segmentation", **asked)
-            return self._rows(seen[..., ::-1])
+            ids_and_types = self._env.camera(camera_name, kind="segmentation", **asked)
+            return self._rows(ids_and_types[..., ::-1])
         picture = self._rows(self._env.camera(camera_name, **asked))
         if not depth:
             return picture

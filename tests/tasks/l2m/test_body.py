@@ -125,7 +125,7 @@ class TestPaths:
                     walker.put(moved, 0 * q)
                     same = (walker.body._pose(walker.v).paths.present == present).all()
                     lengths.append(walker.body.muscles(walker.v).length)
-                low, high = skeleton.of(COORDINATES[i])["range"]
+                low, high = skeleton.entry(COORDINATES[i])["range"]
                 if same and low < q[i] < high:
                     slope = (lengths[1] - lengths[0]) / (2 * step)
                     assert worst(-slope, arms[:, i]) < 1e-8

@@ -46,20 +46,22 @@ def test_it_sees_the_same_in_a_dict():
     by_entries, _ = env.reset(seed=0)
     in_a_row, _ = flat.reset(seed=0)
     task = env.unwrapped.task
-    np.testing.assert_array_equal(Reflexes.of(task)(by_entries), Reflexes.of(task)(in_a_row))
+    np.testing.assert_array_equal(
+        Reflexes.for_task(task)(by_entries), Reflexes.for_task(task)(in_a_row)
+    )
 
 
 def test_of_no_other_task():
     other = gymnasium.make("dmc/walker-walk-v0").unwrapped.task
     with pytest.raises(ValueError, match="no reflexes for"):
-        Reflexes.of(other)
+        Reflexes.for_task(other)
 
 
 def walked(steps, id="l2m/walk_planar-v0"):
     """Distance (m), times of footsteps (s) and whether it fell, after some control steps."""
     env = gymnasium.make(id, init_pose=START, dtype="float64")
     observation, _ = env.reset(seed=0)
-    script = Reflexes.of(env.unwrapped.task)
+    script = Reflexes.for_task(env.unwrapped.task)
     taken = []
     for t in range(1, steps + 1):
         observation, _, fell, _, _ = env.step(script(observation))
@@ -102,7 +104,7 @@ def test_many_walk_as_one():
     env = gymnasium.make("l2m/walk_planar-v0", init_pose=START, dtype="float64")
     many, _ = envs.reset(seed=5)
     one, _ = env.reset(seed=6)
-    scripts = Reflexes.of(env.unwrapped.task), Reflexes.of(env.unwrapped.task)
+    scripts = Reflexes.for_task(env.unwrapped.task), Reflexes.for_task(env.unwrapped.task)
     for _ in range(15):
         many, *_ = envs.step(scripts[0](many))
         one, *_ = env.step(scripts[1](one))
@@ -117,7 +119,7 @@ class TestCommandLine:
         env = make("l2m/walk_planar-v0", init_pose=START)
         observation, _ = env.reset(seed=0)
         action = load_policy("scripted", env)(observation)
-        np.testing.assert_array_equal(action, Reflexes.of(env.unwrapped.task)(observation))
+        np.testing.assert_array_equal(action, Reflexes.for_task(env.unwrapped.task)(observation))
 
     def test_a_task_without_one(self):
         with pytest.raises(typer.BadParameter, match="no scripted policy for dmc/walker-walk-v0"):

@@ -66,11 +66,12 @@ def test_grasp_keeps_clear_of_another_brick():
     for name in ("duplo2x4", "duplo2x4_2"):
         observation[f"{name}/orientation"] = np.array([1.0, 0, 0, 0])
     observation[f"{hand}/pinch_site_pos"] = np.array([0.0, 0.0, 0.2])
-    _, upper = floors(velocity_arm(task, HELD), task)
+    (jaco_hand,) = velocity_arm(task, HELD).tools(observation)
     grips = []
     for other in (0.3, 0.034):  # m, along x: far away, and 2 mm from the brick
         observation["duplo2x4/position"] = np.array([other, -0.045, 0.0119])
-        grips.append(upper.grip(observation))
+        _, upper = floors(task, observation, jaco_hand)
+        grips.append(upper.grip()[0])
     assert np.linalg.norm(grips[0] - grips[1]) > 0.005
     env.close()
 

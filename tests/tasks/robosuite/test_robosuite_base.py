@@ -13,11 +13,11 @@ from compiling import nothing_compiled
 from robosuite_records import make_task
 
 from mjgym import Env
+from mjgym.placements import Extent, Placement, Pose, Several, Uniform
 from mjgym.task import models
 from mjgym.tasks.robosuite.boxes import add_box
 from mjgym.tasks.robosuite.contacts import in_contact, watch_contact
 from mjgym.tasks.robosuite.lift import DENSITY, Lift
-from mjgym.tasks.robosuite.placements import Extent, Placement, Pose, Several, Uniform
 from mjgym.tasks.robosuite.tabletop import OneTable
 
 TASKS = ("Lift", "Stack", "Door")

@@ -56,23 +56,23 @@ class Coordinates:
 
     def __init__(self, free: tuple[str, ...]) -> None:
         joints = skeleton.joints(free)
-        own = tuple(name for name in joints if name in free)
-        names = skeleton.leg_coordinates(own)
-        self.joints, self.free = joints, own
-        self.legs = np.array([[own.index(f"{n}_{side}") for n in names] for side in SIDES])
-        root = [own.index(name) for name in own if skeleton.of(name)["body"] == "pelvis"]
+        free = tuple(name for name in joints if name in free)
+        names = skeleton.leg_coordinates(free)
+        self.joints, self.free = joints, free
+        self.legs = np.array([[free.index(f"{n}_{side}") for n in names] for side in SIDES])
+        root = [free.index(name) for name in free if skeleton.entry(name)["body"] == "pelvis"]
         self.feet = np.array([[*root, *leg] for leg in self.legs])
         self._knee = names.index("knee_angle")
         self._knees = self.legs[:, self._knee]
-        self._kept = np.array([joints.index(name) for name in own])
+        self._free_places = np.array([joints.index(name) for name in free])
         slides = [[joints.index(skeleton.slide(axis, s)) for s in SIDES] for axis in SLIDES]
         self._slides = np.array(slides).reshape(-1)  # both x, then both y
-        n, legs = len(own), len(SIDES)
+        n, legs = len(free), len(SIDES)
         # Indices in arrays with a leading zero.
         self._of_knees = _places(n, self._knees)
         self._of_legs = _places(n, self.legs.reshape(-1))
-        self._everywhere = np.argsort([*self._kept, *self._slides])
-        self._pairs = (self._kept[:, None] * len(joints) + self._kept).reshape(-1)
+        self._everywhere = np.argsort([*self._free_places, *self._slides])
+        self._pairs = (self._free_places[:, None] * len(joints) + self._free_places).reshape(-1)
         more = np.zeros((n, n), dtype=np.int64)  # added to a knee's row and column
         for side, knee in enumerate(self._knees):
             more[knee, :] = more[:, knee] = 1 + side * n + np.arange(n)
@@ -82,7 +82,7 @@ class Coordinates:
         self._more = more.reshape(-1)
         at = [joints.index(name) if name in joints else -1 for name in COORDINATES]
         self._all = np.array(at)
-        self._shown = np.array([own.index(name) + 1 if name in own else 0 for name in COORDINATES])
+        self._shown = np.array([free.index(n) + 1 if n in free else 0 for n in COORDINATES])
         width = self.feet.shape[1]
         blocks = np.zeros((legs, n, n), dtype=np.int64)
         for side, foot in enumerate(self.feet):
@@ -100,7 +100,7 @@ class Coordinates:
 
     def taken(self, joints: Array) -> Array:
         """Free coordinates among joint values, (..., c)."""
-        return columns(joints, self._kept)
+        return columns(joints, self._free_places)
 
     def slides(self, joints: Array) -> Array:
         """Slides among joint values, (..., 4): both x, then both y."""
@@ -185,7 +185,7 @@ class Coordinates:
         padded = namespace(cdof).concat(
             [namespace(more).zeros_like(more[..., :1, :]), more], axis=-2
         )
-        return columns(cdof, self._kept, -2) + columns(padded, self._of_knees, -2)
+        return columns(cdof, self._free_places, -2) + columns(padded, self._of_knees, -2)
 
     def equations(self, v: View, knees: Knees, rates: Array) -> Equations:
         """Inertia and bias forces in the current state.
@@ -209,9 +209,9 @@ class Coordinates:
         )
         of_slides = columns(bias, self._slides)
         gain = x[..., 0] * of_slides[..., :2] + y[..., 0] * of_slides[..., 2:]
-        bias = columns(bias, self._kept) + columns(_padded(gain), self._of_knees)
+        bias = columns(bias, self._free_places) + columns(_padded(gain), self._of_knees)
         # Add the slides' rows and columns to a knee's.
-        rows = columns(rows, self._kept)
+        rows = columns(rows, self._free_places)
         more = x * rows[..., :2, :] + y * rows[..., 2:, :]
         flat = reshaped(joints, (*joints.shape[:-2], -1))
         slide_inertia = columns(flat, self._corners)

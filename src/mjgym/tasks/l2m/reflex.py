@@ -1,7 +1,7 @@
 """Reflex controller: muscle stimulations as functions of sensed states.
 
     env = gymnasium.make("l2m/walk_planar-v0", init_pose=START)
-    script = Reflexes.of(env.unwrapped.task)
+    script = Reflexes.for_task(env.unwrapped.task)
     observation, info = env.reset()
     while True: observation, _, terminated, _, _ = env.step(script(observation))
 
@@ -124,7 +124,7 @@ class Reflexes:
         self._phases: dict[str, np.ndarray] | None = None
 
     @classmethod
-    def of(cls, task: Task) -> "Reflexes":
+    def for_task(cls, task: Task) -> "Reflexes":
         """The reflexes that walk in a task.
 
         Raises:
@@ -147,19 +147,19 @@ class Reflexes:
 
     def __call__(self, observation: np.ndarray | Mapping[str, np.ndarray]) -> np.ndarray:
         """Action, (..., 22), for a flat or dict observation."""
-        seen = looked_at(observation)
+        state = looked_at(observation)
         p = self._p
         if self._phases is None:
-            self._phases = _first_phases(seen.pitch.shape)
-        theta, theta_rate = seen.pitch[..., None], seen.velocity[..., 3:4]
-        load, contact = seen.load, seen.load > CONTACT
+            self._phases = _first_phases(state.pitch.shape)
+        theta, theta_rate = state.pitch[..., None], state.velocity[..., 3:4]
+        load, contact = state.load, state.load > CONTACT
         load_other = load[..., ::-1]
-        hip, knee = np.pi + seen.angles[..., 1], np.pi + seen.angles[..., 2]
-        ankle = ANKLE_ZERO + seen.angles[..., 3]
-        knee_rate = seen.rates[..., 2]
-        alpha, alpha_rate = hip - 0.5 * knee, seen.rates[..., 1] - 0.5 * knee_rate
+        hip, knee = np.pi + state.angles[..., 1], np.pi + state.angles[..., 2]
+        ankle = ANKLE_ZERO + state.angles[..., 3]
+        knee_rate = state.rates[..., 2]
+        alpha, alpha_rate = hip - 0.5 * knee, state.rates[..., 1] - 0.5 * knee_rate
 
-        alpha_target = p["c0"] - p["cv"] * seen.velocity[..., 0:1] - theta
+        alpha_target = p["c0"] - p["cv"] * state.velocity[..., 0:1] - theta
         hip_target = alpha_target + 0.5 * p["knee_tgt"]
         # In double support the foot further behind begins its swing; the left one if equal.
         late = alpha - alpha_target
@@ -175,7 +175,7 @@ class Reflexes:
         initiating = stance * begins
         swinging = initiating * load_other + swing
         standing = stance * ~begins + initiating * (1 - load_other)
-        force = seen.force
+        force = state.force
 
         leaning = theta - p["theta_tgt"]
         hip_flexion = (
@@ -222,22 +222,22 @@ class Reflexes:
             "TA": tibialis,
         }  # fmt: skip
         stimulations = {name: LEAST + x for name, x in stimulations.items()}
-        stimulations |= self._sideways(seen, stance * load, swinging)
+        stimulations |= self._sideways(state, stance * load, swinging)
         rows = [np.clip(stimulations[name], LEAST, 1.0) for name in MUSCLES_OF_A_LEG]
         legs = np.stack(rows, axis=-1)
         return legs.reshape(*legs.shape[:-2], -1)
 
-    def _sideways(self, seen: Seen, standing: np.ndarray, swinging: np.ndarray) -> dict[str, Any]:
+    def _sideways(self, state: Seen, standing: np.ndarray, swinging: np.ndarray) -> dict[str, Any]:
         """Stimulations of the hip abductor and adductor."""
         if self.planar:
             constant = np.full(standing.shape, HIP_ABDUCTION)
             return {"HAB": constant, "HAD": HAD_PER_HAB * constant}
         p = self._p
         sign = np.array([1.0, -1.0])
-        lean, lean_rate = sign * seen.roll[..., None], sign * seen.velocity[..., 4:5]
+        lean, lean_rate = sign * state.roll[..., None], sign * state.velocity[..., 4:5]
         # The rate of abduction, not the angle: as in the original.
-        alpha = ANKLE_ZERO - seen.rates[..., 0]
-        target = p["c0_f"] + sign * p["cv_f"] * seen.velocity[..., 1:2] - lean
+        alpha = ANKLE_ZERO - state.rates[..., 0]
+        target = p["c0_f"] + sign * p["cv_f"] * state.velocity[..., 1:2] - lean
         off, fallen = alpha - target, lean - p["theta_tgt_f"]
         return {
             "HAB": standing * _positive(-p["HAB_3_PG"] * fallen - p["HAB_3_DG"] * lean_rate)

@@ -128,17 +128,17 @@ def free_coordinates(planar: bool = False) -> tuple[str, ...]:
     """Free coordinates, in the order of the model's joints."""
     held = PLANAR if planar else ()
     return tuple(
-        name for name in COORDINATES if not of(name).get("locked", False) and name not in held
+        name for name in COORDINATES if not entry(name).get("locked", False) and name not in held
     )
 
 
-def of(coordinate: str) -> dict[str, Any]:
+def entry(coordinate: str) -> dict[str, Any]:
     """Numbers of a coordinate of either side."""
     table: dict[str, dict[str, Any]] = numbers()["coordinates"]
     return table[coordinate] if coordinate in table else table[coordinate[:-2]]
 
 
-DEFAULTS = np.array([of(name).get("value", 0.0) for name in COORDINATES])
+DEFAULTS = np.array([entry(name).get("value", 0.0) for name in COORDINATES])
 """The value of each coordinate where it is held or nothing else is asked for."""
 
 
@@ -162,7 +162,7 @@ def knee() -> Splines:
     """
     table = numbers()["knee"]
     splines = [cubic_spline(table[axis]["angle"], table[axis]["offset"]) for axis in SLIDES]
-    low, high = of("knee_angle_r")["range"]
+    low, high = entry("knee_angle_r")["range"]
     within: list[tuple[float, float] | None] = [None, None]
     for _, point in _moving_points():
         splines += [cubic_spline(point["knots"], point[axis]) for axis in SLIDES]
@@ -189,7 +189,7 @@ def paths(free: Sequence[str]) -> Paths:
     owners = {"calcn": "talus"}  # rigidly connected
     moved = np.zeros((len(names), len(LEG_BODIES)), dtype=bool)
     for i, name in enumerate(names):
-        moved[i, LEG_BODIES.index(of(f"{name}_r")["body"]) :] = True
+        moved[i, LEG_BODIES.index(entry(f"{name}_r")["body"]) :] = True
     moving = [id(point) for _, point in _moving_points()]
 
     def point(row: dict[str, Any], side: str) -> PathPoint:
@@ -278,7 +278,7 @@ def slide(axis: str, side: str) -> str:
 def joints(free: Sequence[str]) -> tuple[str, ...]:
     """Joint names of a model with some free coordinates, in order."""
     names: list[str] = []
-    order = sorted(free, key=lambda name: (_body_number(name), "slide" not in of(name)))
+    order = sorted(free, key=lambda name: (_body_number(name), "slide" not in entry(name)))
     for name in order:
         if name.startswith("knee_angle"):
             names += [slide(axis, name[-1]) for axis in SLIDES]
@@ -287,7 +287,7 @@ def joints(free: Sequence[str]) -> tuple[str, ...]:
 
 
 def _body_number(coordinate: str) -> int:
-    body: str = of(coordinate)["body"]
+    body: str = entry(coordinate)["body"]
     return BODIES.index(body if body in BODIES else f"{body}_{coordinate[-1]}")
 
 
@@ -328,9 +328,9 @@ def draw_muscles(spec: mjcf.Spec) -> None:
     moving = [id(point) for _, point in _moving_points()]
     for side in SIDES:
         for name, muscle in numbers()["muscles"].items():
-            own = f"{name}_{side}"
-            mjcf.add(spec, "material", name=f"muscle {own}", rgba=muscle_colour(np.zeros(())))
-            tendon = mjcf.add(spec, "tendon", name=own, width=0.006, material=f"muscle {own}")
+            sided = f"{name}_{side}"
+            mjcf.add(spec, "material", name=f"muscle {sided}", rgba=muscle_colour(np.zeros(())))
+            tendon = mjcf.add(spec, "tendon", name=sided, width=0.006, material=f"muscle {sided}")
             for i, row in enumerate(muscle["path"]):
                 at = row.get("at")
                 if at is None:
@@ -338,7 +338,7 @@ def draw_muscles(spec: mjcf.Spec) -> None:
                     at = (float(straight[first]), float(straight[first + 1]), row["z"])
                 body = row["body"] if row["body"] == "pelvis" else f"{row['body']}_{side}"
                 site = mjcf.add(
-                    spec.body(body), "site", name=f"{own} {i}", pos=upright(at, side), group=4
+                    spec.body(body), "site", name=f"{sided} {i}", pos=upright(at, side), group=4
                 )
                 mjcf.add(tendon, "site", site=site)
 
@@ -351,23 +351,23 @@ def muscle_colour(activation: Array) -> Array:
 
 
 def _body(
-    made: Mapping[str, Any], name: str, side: str, row: Mapping[str, Any], free: Sequence[str]
+    bodies: Mapping[str, Any], name: str, side: str, row: Mapping[str, Any], free: Sequence[str]
 ) -> Any:
     parent = row.get("parent", "")
-    parent = f"{parent}_{side}" if f"{parent}_{side}" in made else parent
+    parent = f"{parent}_{side}" if f"{parent}_{side}" in bodies else parent
     offset = np.array(upright(row.get("offset", (0.0, 0.0, 0.0)), side or "r"))
     coordinates = [c for c in COORDINATES if BODIES[_body_number(c)] == name]
     quat = np.array([1.0, 0.0, 0.0, 0.0])
     for c in coordinates:
-        value = of(c).get("value", 0.0)
+        value = entry(c).get("value", 0.0)
         if c in free or not value:
             continue
-        if "slide" in of(c):
-            offset = offset + value * np.array(upright(of(c)["slide"]))
+        if "slide" in entry(c):
+            offset = offset + value * np.array(upright(entry(c)["slide"]))
         else:
-            axis = np.array(turning(of(c)["turn"], side or "r"))
+            axis = np.array(turning(entry(c)["turn"], side or "r"))
             quat = np.array([np.cos(value / 2), *(np.sin(value / 2) * axis)])
-    body = mjcf.add(made[parent], "body", name=name, pos=offset, quat=quat)
+    body = mjcf.add(bodies[parent], "body", name=name, pos=offset, quat=quat)
     inertia = row["inertia"]
     if row["mass"]:
         mjcf.assign(
@@ -376,7 +376,7 @@ def _body(
         )  # fmt: skip
     tibia = {slide(name, side): {"slide": unit} for name, unit in SLIDES.items()}
     for joint in joints([c for c in coordinates if c in free]):
-        motion = tibia[joint] if joint in tibia else of(joint)
+        motion = tibia[joint] if joint in tibia else entry(joint)
         if "slide" in motion:
             mjcf.add(body, "joint", name=joint, type="slide", axis=upright(motion["slide"]))
         else:

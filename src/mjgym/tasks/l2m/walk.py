@@ -89,7 +89,7 @@ LEG_JOINTS = np.array(
 EXTENSION = np.array([-1.0, -1.0, 1.0, -1.0])
 OUTWARD = np.array([-1.0, 1.0])  # of each leg, leftward
 # Observed muscles of each leg, (2, 11), in the model's order.
-LEG_MUSCLES = np.array([[MUSCLES.index(f"{own}_{s}") for own, _ in LEG.values()] for s in SIDES])
+LEG_MUSCLES = np.array([[MUSCLES.index(f"{name}_{s}") for name, _ in LEG.values()] for s in SIDES])
 
 
 class Body(Protocol):
@@ -231,11 +231,11 @@ class Walk(Task):
                 f"{side}_{name}",
                 0.0,
                 1.0,
-                source=f"muscle {own}_{side}",
+                source=f"muscle {source}_{side}",
                 meaning=f"excitation of the {whose} {muscle}",
             )
             for side, whose in SIDES.items()
-            for name, (own, muscle) in LEG.items()
+            for name, (source, muscle) in LEG.items()
         ]
 
     def scripted_policy(self) -> Reflexes:
@@ -438,7 +438,7 @@ class Walk(Task):
 
     def labels(self, v: View) -> dict[str, Signal]:
         places = range(-(SEEN // 2), SEEN // 2 + 1)
-        seen = tuple(
+        field = tuple(
             f"{way} at {SEEN_SPACING * x:g} m ahead, {SEEN_SPACING * y:g} m left"
             for way in ("forward", "leftward")
             for x in places
@@ -448,7 +448,7 @@ class Walk(Task):
         units = ("m/s",) * 3 + ("rad/s",) * 3
         signals = {
             "v_tgt_field": Signal(
-                "target velocities around the walker", seen, "m/s", HEADING, "memory sink"
+                "target velocities around the walker", field, "m/s", HEADING, "memory sink"
             ),
             "pelvis/height": Signal("height of the pelvis", ("height",), "m", "world", "qpos"),
             "pelvis/pitch": Signal("lean forward", ("pitch",), "rad", "", "qpos"),

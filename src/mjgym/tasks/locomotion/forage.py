@@ -130,8 +130,8 @@ class Forage(Scene):
 
     def terms(self, v: View) -> Arrays:
         new = v.memory["touched"] - v.memory["counted"]
-        found = total(new * self._target_rewards(v))
-        return {"alive": self.alive + 0.0 * found, "found": found}
+        reward = total(new * self._target_rewards(v))
+        return {"alive": self.alive + 0.0 * reward, "found": reward}
 
     def reward(self, terms: Arrays) -> Array:
         return terms["alive"] + terms["found"]

@@ -212,10 +212,10 @@ class _Body:
 
     def _from_npz(self, path: Path, timestep: float) -> Trajectory:
         trajectory = Trajectory.load(path)
-        found, wanted = trajectory.qpos.shape[1], len(self._v.qpos)
-        if found != wanted:
+        count, wanted = trajectory.qpos.shape[1], len(self._v.qpos)
+        if count != wanted:
             raise ValueError(
-                f"{path}: has {found} positions in a frame, the walker {self._name!r} has {wanted}"
+                f"{path}: has {count} positions in a frame, the walker {self._name!r} has {wanted}"
             )
         if abs(trajectory.timestep - timestep) < SAME:
             return trajectory
@@ -261,12 +261,12 @@ class _Body:
         """Lowest z of all colliding geoms; boxes and meshes by their bounding boxes."""
         v = self._v
         first = v.names("body").index(self._prefix)
-        own = (v.geom_bodyid >= first) & ((v.geom_contype | v.geom_conaffinity) != 0)
-        if not own.any():
+        colliding = (v.geom_bodyid >= first) & ((v.geom_contype | v.geom_conaffinity) != 0)
+        if not colliding.any():
             return 0.0
-        kind, size = v.geom_type[own], v.geom_size[own]
-        up = v.geom_xmat[own][:, 6:9]  # z components of the geoms' axes
-        middle, half = v.geom_aabb[own][:, :3], v.geom_aabb[own][:, 3:]
+        kind, size = v.geom_type[colliding], v.geom_size[colliding]
+        up = v.geom_xmat[colliding][:, 6:9]  # z components of the geoms' axes
+        middle, half = v.geom_aabb[colliding][:, :3], v.geom_aabb[colliding][:, 3:]
         reach = np.select(
             [kind == SPHERE, kind == CAPSULE, kind == ELLIPSOID],
             [
@@ -276,7 +276,7 @@ class _Body:
             ],
             (abs(up) * half).sum(axis=-1) - (up * middle).sum(axis=-1),
         )
-        return float((v.geom_xpos[own][:, 2] - reach).min())
+        return float((v.geom_xpos[colliding][:, 2] - reach).min())
 
     def shapes(self) -> Iterable[Shape]:
         v = self._v

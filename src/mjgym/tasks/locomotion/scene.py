@@ -164,11 +164,13 @@ class Scene(Task):
 
     def labels(self, v: View) -> dict[str, Signal]:
         """Labels of the walkers' observations, from the walkers and their docstrings."""
-        seen, stated = Scene.observation(self, v), {}
+        entries, stated = Scene.observation(self, v), {}
         for walker in self.creatures:
-            own = [key.removeprefix(walker.prefix) for key in seen if key.startswith(walker.prefix)]
+            names = [
+                key.removeprefix(walker.prefix) for key in entries if key.startswith(walker.prefix)
+            ]
             labels = walker.labels()
-            for key, meaning in meanings(type(walker), own).items():
+            for key, meaning in meanings(type(walker), names).items():
                 label = labels.get(key, Signal())
                 stated[walker.prefix + key] = dataclasses.replace(label, meaning=meaning)
         return stated

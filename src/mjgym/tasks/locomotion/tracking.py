@@ -265,7 +265,7 @@ class Tracking(Scene):
         axes = walker.rotation(v)
         observed = v.take("qpos", walker.prefixed(walker.observed_joints))
         moved = reference.at("bodies_pos", rows) - self._bodies(v, "xpos")[..., None, :, :]
-        seen = {
+        entries = {
             "rel_joints": reference.at("observed", rows) - observed[..., None, :],
             "rel_bodies_pos_global": moved,
             "rel_bodies_quats": _between(
@@ -284,7 +284,7 @@ class Tracking(Scene):
         passed, last = self._frame(v), reference.at("frames", clip) - 1
         return {
             **super().observation(v),
-            **{f"{prefix}reference_{key}": xp.reshape(x, shape) for key, x in seen.items()},
+            **{f"{prefix}reference_{key}": xp.reshape(x, shape) for key, x in entries.items()},
             f"{prefix}clip_id": xp.astype(clip, xp.float64),
             f"{prefix}time_in_clip": xp.astype(passed, xp.float64) / xp.astype(last, xp.float64),
         }

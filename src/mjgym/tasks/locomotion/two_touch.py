@@ -98,8 +98,10 @@ class TwoTouch(Scene):
         chosen = xp.arange(float(PLACES)) == number[..., None]
         place = xp.sum(xp.where(chosen[..., None], places, 0.0), axis=-2)
         orb, others = v.mocap_pos[..., :1, :], v.mocap_pos[..., 1:, :]
-        seen = xp.where(m["renew"][..., None, None] > 0, place[..., None, :], orb[..., :2])
-        return {"mocap_pos": xp.concat([xp.concat([seen, orb[..., 2:]], axis=-1), others], axis=-2)}
+        orb_xy = xp.where(m["renew"][..., None, None] > 0, place[..., None, :], orb[..., :2])
+        return {
+            "mocap_pos": xp.concat([xp.concat([orb_xy, orb[..., 2:]], axis=-1), others], axis=-2)
+        }
 
     def substep(self, v: View) -> Arrays:
         m, xp = v.memory, v.xp

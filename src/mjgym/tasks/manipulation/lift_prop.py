@@ -98,7 +98,7 @@ class LiftBrick(Lift):
         add_part(scene, brick(corners=True), self.thing, free=True)
 
     def scripted_policy(self) -> StagedPolicy:
-        return lifting.lift_brick(self)
+        return lifting.lift_brick(self, self.thing)
 
 
 @features_and_vision("lift_large_box", "Lift a box that is too large for the hand by 30 cm")

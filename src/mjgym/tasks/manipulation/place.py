@@ -94,4 +94,4 @@ class Place(Scene):
         return (terms["placed"] == 1) & (terms["away"] == 1)
 
     def scripted_policy(self) -> StagedPolicy:
-        return placing_brick.place(self, BRICK)
+        return placing_brick.place(self, BRICK, self.top)

@@ -6,13 +6,13 @@ from math import pi
 from mjgym import mjcf
 from mjgym.arrays import Array, namespace
 from mjgym.mjcf import Spec
+from mjgym.placements import Extent, Placement, Uniform
 from mjgym.robots import Arm
 from mjgym.robots.staged_policy import StagedPolicy
 from mjgym.sim.single import SingleView
 from mjgym.sim.views import View
 from mjgym.task import Arrays, Viewpoint, register
 from mjgym.tasks.robosuite.furniture import add_table
-from mjgym.tasks.robosuite.placements import Extent, Placement, Uniform
 from mjgym.tasks.robosuite.scripted_policies import opening
 from mjgym.tasks.robosuite.tabletop import Tabletop, closeness, reward_if
 

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from mjgym.mjcf import Spec, load
+from mjgym.placements import Extent, Uniform
 from mjgym.rotations import product, to_quaternion
 from mjgym.sim.engine import FOLLOWING
 from mjgym.sim.single import SingleView
-from mjgym.tasks.robosuite.placements import Extent, Uniform
 
 VARIES = (
     "geom_size",

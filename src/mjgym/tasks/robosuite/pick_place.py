@@ -9,12 +9,12 @@ from types import MappingProxyType
 from mjgym import mjcf
 from mjgym.arrays import Array
 from mjgym.mjcf import Spec
+from mjgym.placements import Extent, Placement, Uniform
 from mjgym.robots import Arm
 from mjgym.robots.staged_policy import StagedPolicy
 from mjgym.sim.single import SingleView
 from mjgym.sim.views import View
 from mjgym.task import GoalTask, Viewpoint, register
-from mjgym.tasks.robosuite.placements import Extent, Placement, Uniform
 from mjgym.tasks.robosuite.scripted_policies import sorting_objects
 from mjgym.tasks.robosuite.sorting import ALL, OVER, RANDOM, Sorting
 
@@ -43,12 +43,12 @@ def grocery(name: str) -> Spec:
 
 def ghost(name: str) -> Spec:
     """Build the visual copy of an object at its destination."""
-    seen = grocery(name)
-    mjcf.remove(seen, "joint", "joint0")
-    mjcf.remove(seen, "geom", "g0")
-    for material in seen.materials:
+    copy = grocery(name)
+    mjcf.remove(copy, "joint", "joint0")
+    mjcf.remove(copy, "geom", "g0")
+    for material in copy.materials:
         material.rgba = (*material.rgba[:3], GHOST)
-    return seen
+    return copy
 
 
 @register("robosuite/PickPlace-v0", tags=("tabletop", "one-arm"))

@@ -67,15 +67,15 @@ def proprioception(v: View, robot: Robot) -> Arrays:
     tool's site, x, y, z, w; `gripper_qpos` and `gripper_qvel` (m or rad, per s). With two arms
     these names go on with "right_" or "left_".
     """
-    own = f"robot{robot.number}_"
+    prefix = f"robot{robot.number}_"
     qpos = v.qpos[..., v.rows("qpos", robot.joints)]
     dofs = v.rows("qvel", robot.joints)
     entries = {
-        f"{own}joint_pos": qpos,
-        f"{own}joint_pos_cos": v.xp.cos(qpos),
-        f"{own}joint_pos_sin": v.xp.sin(qpos),
-        f"{own}joint_vel": v.qvel[..., dofs],
-        f"{own}joint_acc": v.qacc[..., dofs],
+        f"{prefix}joint_pos": qpos,
+        f"{prefix}joint_pos_cos": v.xp.cos(qpos),
+        f"{prefix}joint_pos_sin": v.xp.sin(qpos),
+        f"{prefix}joint_vel": v.qvel[..., dofs],
+        f"{prefix}joint_acc": v.qacc[..., dofs],
     }
     for each in robot.manipulators:
         entries[f"{each.label}eef_pos"] = tool_position(v, each)
@@ -90,9 +90,9 @@ def proprioception(v: View, robot: Robot) -> Arrays:
 
 def labels(robot: Robot) -> dict[str, Signal]:
     """Labels of the entries of `proprioception`."""
-    own = f"robot{robot.number}_"
+    prefix = f"robot{robot.number}_"
     of_joints, of_tools = list(MEANINGS)[:5], list(MEANINGS)[5:]
-    signals = {f"{own}{name}": Signal(MEANINGS[name]) for name in of_joints}
+    signals = {f"{prefix}{name}": Signal(MEANINGS[name]) for name in of_joints}
     for each in robot.manipulators:
         for name in of_tools:
             if each.finger_joints or not name.startswith("gripper"):

@@ -147,18 +147,18 @@ class Sorting(Tabletop):
         if self.grouped or not self.object_entries:
             return signals
         if self.choice == RANDOM:
-            own = self._pose_labels(self.drawn, self.drawn, "the object")
-            own[f"{self.drawn}_id"] = Signal(
+            pose_signals = self._pose_labels(self.drawn, self.drawn, "the object")
+            pose_signals[f"{self.drawn}_id"] = Signal(
                 f"number of the object among {', '.join(self.object_names)}, from 0", unit="1"
             )
         else:
-            seen = self.object_names if self.choice == ALL else (self.kinds[self.choice],)
-            own = {
+            names = self.object_names if self.choice == ALL else (self.kinds[self.choice],)
+            pose_signals = {
                 key: signal
-                for name in seen
+                for name in names
                 for key, signal in self._pose_labels(name, self.body_of(name), name).items()
             }
-        return signals | own
+        return signals | pose_signals
 
     def _pose_labels(self, label: str, body: str, called: str) -> dict[str, Signal]:
         """Labels of the entries of `poses`."""

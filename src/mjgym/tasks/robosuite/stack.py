@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from mjgym.arrays import Array, namespace
 from mjgym.mjcf import Spec
+from mjgym.placements import Extent, Placement, Uniform
 from mjgym.robots.staged_policy import StagedPolicy
 from mjgym.rotations import norm
 from mjgym.sim.single import SingleView
@@ -11,7 +12,6 @@ from mjgym.sim.views import View
 from mjgym.task import Arrays, GoalTask, register
 from mjgym.tasks.robosuite.boxes import add_box
 from mjgym.tasks.robosuite.contacts import in_contact, watch_contact
-from mjgym.tasks.robosuite.placements import Extent, Placement, Uniform
 from mjgym.tasks.robosuite.proprioception import xyzw
 from mjgym.tasks.robosuite.scripted_policies import cubes
 from mjgym.tasks.robosuite.tabletop import TABLE_TOP, OneTable, closeness, reward_if

@@ -27,6 +27,7 @@ import numpy as np
 from mjgym.actions import Action, Model
 from mjgym.arrays import Array, namespace
 from mjgym.mjcf import Spec
+from mjgym.placements import Extent, Placement, find_placement, is_placement
 from mjgym.resets import put
 from mjgym.robots import Arm, grasped, watch_grasp
 from mjgym.sim.single import SingleView
@@ -34,7 +35,6 @@ from mjgym.sim.views import View
 from mjgym.task import WHOLE, Arrays, Signal, Task, Viewpoint, steps_in
 from mjgym.tasks.robosuite import drive
 from mjgym.tasks.robosuite.furniture import FRICTION, Pose, add_table, move_camera, room
-from mjgym.tasks.robosuite.placements import Extent, Placement, find_placement, is_placement
 from mjgym.tasks.robosuite.proprioception import labels, nearest, proprioception
 from mjgym.tasks.robosuite.team import (
     DEFAULT,
@@ -45,6 +45,7 @@ from mjgym.tasks.robosuite.team import (
     normal,
     one_each,
     places,
+    unpacked,
 )
 from mjgym.util.suggestions import or_else
 
@@ -90,7 +91,7 @@ class Tabletop(Task):
             parameters, or a JSON object of it; or one for each robot.
         base: a name in `mjgym.robots.bases`, "default" for the robot's own, or one for each robot.
         arrangement: of two robots: "opposed" or "parallel".
-        placement: where objects lie, see `mjgym.tasks.robosuite.placements.find_placement`.
+        placement: where objects lie, see `mjgym.placements.find_placement`.
         reward_type: "dense" pays for the stages on the way, "sparse" for success alone.
         reward_scale: the most that a control step pays; None for the published raw values.
         control_frequency: Hz, of actions.
@@ -244,7 +245,8 @@ class Tabletop(Task):
     @functools.cached_property
     def chosen_placement(self) -> Placement:
         """The placement of the objects: the chosen one, or the task's default."""
-        return find_placement(self.placement, self.default_placement, self.object_names)
+        asked = unpacked(self.placement)
+        return find_placement(asked, self.default_placement, self.object_names)
 
     def body_of(self, name: str) -> str:
         """The body that an object is placed by."""
@@ -335,9 +337,9 @@ class Tabletop(Task):
         if not self.grouped:
             signals = {name: x for robot in self.robots for name, x in labels(robot).items()}
             for name in self.objects(v) if self.object_entries else ():
-                side, _, seen = name.partition("_")
+                side, _, quantity = name.partition("_")
                 if side in ("right", "left"):  # of `from_tools`
-                    signals[name] = Signal(f"{seen.replace('_', ' ')}, of the {side} arm")
+                    signals[name] = Signal(f"{quantity.replace('_', ' ')}, of the {side} arm")
             return signals
         groups = {
             f"robot{robot.number}_proprio-state": "the robot's entries in a row"

@@ -129,9 +129,9 @@ class Robot:
         x, y, yaw = place
         site = add(scene.worldbody, "site", name=f"stand{self.number}", pos=(x, y, 0.0), group=4)
         site.quat = about_z(yaw)
-        mount, own = f"fixed_mount{self.number}_", f"robot{self.number}_"
+        mount, arm = f"fixed_mount{self.number}_", f"robot{self.number}_"
         attach(scene, self.base, mount, site)
-        attach(scene, self.arm, own, mount + self.base.mount)
+        attach(scene, self.arm, arm, mount + self.base.mount)
         for each in self.manipulators:
             attach(scene, each.hand, each.hand_prefix, each.wrist)
 

@@ -6,6 +6,7 @@ from math import cos, pi, radians, sqrt
 
 from mjgym.arrays import Array, total
 from mjgym.mjcf import Spec
+from mjgym.placements import Extent, Placement, Several, Uniform
 from mjgym.robots.staged_policy import StagedPolicy
 from mjgym.rotations import norm, to_local
 from mjgym.sim.single import SingleView
@@ -21,7 +22,6 @@ from mjgym.tasks.robosuite.hanging import (
     WALLS,
     add_stand_frame_and_tool,
 )
-from mjgym.tasks.robosuite.placements import Extent, Placement, Several, Uniform
 from mjgym.tasks.robosuite.proprioception import pose_in_hand, tool_position, upright, xyzw
 from mjgym.tasks.robosuite.scripted_policies import hanging_up
 from mjgym.tasks.robosuite.tabletop import TABLE_TOP, OneTable, reward_if

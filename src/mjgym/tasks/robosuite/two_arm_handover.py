@@ -5,6 +5,7 @@ from typing import Any, ClassVar
 
 from mjgym.arrays import Array, namespace
 from mjgym.mjcf import Spec
+from mjgym.placements import Extent, Placement
 from mjgym.robots.staged_policy import StagedPolicy
 from mjgym.rotations import norm
 from mjgym.sim.single import SingleView
@@ -18,7 +19,6 @@ from mjgym.tasks.robosuite.hammers import (
     extent_of_hammer,
     resize_hammer,
 )
-from mjgym.tasks.robosuite.placements import Extent, Placement
 from mjgym.tasks.robosuite.proprioception import xyzw
 from mjgym.tasks.robosuite.scripted_policies import handing
 from mjgym.tasks.robosuite.tabletop import OneTable, closeness, reward_if

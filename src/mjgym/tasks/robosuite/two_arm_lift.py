@@ -6,12 +6,12 @@ from math import cos, pi, radians
 from mjgym import mjcf
 from mjgym.arrays import Array, namespace
 from mjgym.mjcf import Spec
+from mjgym.placements import Extent, Placement, Uniform
 from mjgym.robots.staged_policy import StagedPolicy
 from mjgym.rotations import norm
 from mjgym.sim.single import SingleView
 from mjgym.sim.views import View
 from mjgym.task import Arrays, register
-from mjgym.tasks.robosuite.placements import Extent, Placement, Uniform
 from mjgym.tasks.robosuite.proprioception import xyzw
 from mjgym.tasks.robosuite.scripted_policies import pot
 from mjgym.tasks.robosuite.tabletop import TABLE_TOP, OneTable, closeness, reward_if

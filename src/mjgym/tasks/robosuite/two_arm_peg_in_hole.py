@@ -139,7 +139,7 @@ class TwoArmPegInHole(TwoArms):
         return (beside < BESIDE) & (along >= BEFORE) & (along <= BEHIND) & (cosine > STRAIGHT)
 
     def scripted_policy(self) -> StagedPolicy:
-        return inserting.insert_peg(self)
+        return inserting.insert_peg(self, self.peg_length)
 
 
 def resize_peg(v: SingleView, radius: float, half: float) -> None:

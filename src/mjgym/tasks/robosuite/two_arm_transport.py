@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 from mjgym import mjcf
 from mjgym.arrays import Array
 from mjgym.mjcf import Spec, add
+from mjgym.placements import Extent, Placement, Several, Uniform, Within
 from mjgym.robots import Arm
 from mjgym.robots.staged_policy import SideBySide
 from mjgym.sim.single import SingleView
@@ -24,7 +25,6 @@ from mjgym.tasks.robosuite.hammers import (
     extent_of_hammer,
     resize_hammer,
 )
-from mjgym.tasks.robosuite.placements import Extent, Placement, Several, Uniform, Within
 from mjgym.tasks.robosuite.proprioception import upright, xyzw
 from mjgym.tasks.robosuite.scripted_policies import transporting
 from mjgym.tasks.robosuite.tabletop import reward_if

@@ -313,4 +313,4 @@ class Wipe(OneTable):
         }
 
     def scripted_policy(self) -> StagedPolicy:
-        return wiping.wipe(self)
+        return wiping.wipe(self, self.middle, self.room, self.condensed)

@@ -4,6 +4,7 @@ import copy
 import dataclasses
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import gymnasium
@@ -19,13 +20,14 @@ from mjgym_compat.robosuite.episodes import Episodes, Picture
 from mjgym_compat.robosuite.macros import SIMULATION_TIMESTEP
 from mjgym_compat.robosuite.models.objects import MujocoModel
 from mjgym_compat.robosuite.models.scene_model import Scene
-from mjgym_compat.robosuite.robots.robot import Robot
+from mjgym_compat.robosuite.robots import Robot
 from mjgym_compat.robosuite.sim_facade import Simulation
 from mjgym_compat.robosuite.utils import sim_utils
 from mjgym_compat.robosuite.utils.observables import Observable, Observables
 
-IDS = {id.partition("/")[2].removesuffix("-v0"): id for id in registry.ids(namespace="robosuite")}
-REGISTERED_ENVS = dict(IDS)
+REGISTERED_ENVS = {
+    id.partition("/")[2].removesuffix("-v0"): id for id in registry.ids(namespace="robosuite")
+}
 """The ids of the environments by their published names."""
 OURS = ("vary", "observables")  # keyword arguments of `mjgym.make` that pass through
 # Tasks whose objects' sizes are drawn; the fields of others are drawn in every reset.
@@ -46,16 +48,17 @@ def make(env_name: str, robots: str | Sequence[str] = "Panda", **kwargs: Any) ->
         ValueError: there is no such task, robot, controller or camera (the message names the
             nearest ones), or a value is not supported here.
     """
-    if env_name not in IDS:
-        raise ValueError(f"env_name: no {env_name!r}{or_else(env_name, IDS)}")
+    if env_name not in REGISTERED_ENVS:
+        raise ValueError(f"env_name: no {env_name!r}{or_else(env_name, REGISTERED_ENVS)}")
+    id = REGISTERED_ENVS[env_name]
     names = {field.name for field in dataclasses.fields(Episodes) if field.init}
     episodes = Episodes(**{name: kwargs.pop(name) for name in names & kwargs.keys()})
     ours = {name: kwargs.pop(name) for name in OURS if name in kwargs}
     asked = {"robots": robots, **kwargs}
-    fields = task_fields(env_name, IDS[env_name], asked, {*names, *OURS})
+    fields = task_fields(env_name, id, asked, {*names, *OURS})
     asked |= ours
     env: Any = gymnasium.make(
-        IDS[env_name],
+        id,
         observation="dict",
         dtype="float64",
         max_episode_steps=-1,  # no limit: the horizon is counted here
@@ -64,8 +67,8 @@ def make(env_name: str, robots: str | Sequence[str] = "Panda", **kwargs: Any) ->
         **fields,
     )
     kind = type(env_name, (RobosuiteEnv,), {"__doc__": RobosuiteEnv.__doc__})
-    made: RobosuiteEnv = kind(env.unwrapped, episodes, asked)
-    return made
+    named: RobosuiteEnv = kind(env.unwrapped, episodes, asked)
+    return named
 
 
 class RobosuiteEnv:
@@ -91,6 +94,8 @@ class RobosuiteEnv:
         done: whether the episode is over.
         terminated: whether the task ended it, not the horizon.
         viewer: the window, None before the first `render`.
+        actions: the action dimensions, with names and units.
+        placement_initializer: the sampler passed to `make`, or None.
     """
 
     def __init__(self, env: Env, episodes: Episodes, asked: Mapping[str, Any]) -> None:
@@ -100,7 +105,10 @@ class RobosuiteEnv:
         self._asked = dict(asked)
         self._pictures = episodes.pictures(env.model)
         self._view_of = episodes.window_camera(env.model)
-        self._actions = task.actions(env.model)
+        self.actions: tuple[Action, ...] = tuple(task.actions(env.model))
+        self.action_dim = len(self.actions)
+        self.env_configuration = str(asked.get("env_configuration", "default"))
+        self.placement_initializer = asked.get("placement_initializer")
         self._ep_meta: dict[str, Any] = {}
         self._xml_processors: list[Callable[[str], str]] = [self.edit_model_xml]
         self._seed = episodes.seed
@@ -108,10 +116,10 @@ class RobosuiteEnv:
         self.viewer: Any = None
         self.horizon = episodes.horizon
         self.ignore_done, self.hard_reset = episodes.ignore_done, episodes.hard_reset
-        self.deterministic_reset = False
         self.has_renderer = episodes.has_renderer
         self.has_offscreen_renderer = episodes.has_offscreen_renderer
         self.use_camera_obs = episodes.use_camera_obs
+        self.deterministic_reset = False
         self.use_object_obs = bool(task.object_entries)
         self.reward_scale, self.reward_shaping = task.reward_scale, task.reward_type == "dense"
         self.control_freq: float = asked.get("control_freq", task.control_frequency)
@@ -127,9 +135,11 @@ class RobosuiteEnv:
         self.sim = Simulation(env, episodes)
         self.model = Scene(env, episodes)
         self.robots = [
-            Robot(env, i, robot, self._actions, self.model, self.sim, self.control_freq)
+            Robot(env, i, robot, self.actions, self.model, self.sim, self.control_freq)
             for i, robot in enumerate(task.robots)
         ]
+        self.robot_names = [robot.name for robot in self.robots]
+        self.num_robots, self.num_cameras = len(self.robots), len(self.camera_names)
         self._observables = Observables(self.control_freq)
         self.reset()
 
@@ -141,6 +151,10 @@ class RobosuiteEnv:
                 f"{type(self).__name__} has no {name!r}{did_you_mean(name, objects)}"
             )
         return objects[name]
+
+    @property
+    def unwrapped(self) -> "RobosuiteEnv":
+        return self
 
     # The loop.
 
@@ -196,7 +210,6 @@ class RobosuiteEnv:
             self.viewer = None
 
     def close(self) -> None:
-        """Close the window and the environment."""
         self.close_renderer()
         self.env.close()
 
@@ -219,17 +232,13 @@ class RobosuiteEnv:
         self._entries = env.set_state({"qpos": env.data.qpos.copy()})
 
     def reseed(self, seed: int) -> None:
-        """Start the next episode from a seed."""
         self._seed = seed
 
     def remade(self, **changed: Any) -> "RobosuiteEnv":
         """A new environment with some arguments of `make` changed."""
-        own = {
-            field.name: getattr(self._episodes, field.name)
-            for field in dataclasses.fields(Episodes)
-            if field.init
-        }
-        return make(type(self).__name__, **{**self._asked, **own, **changed})
+        fields = [field.name for field in dataclasses.fields(Episodes) if field.init]
+        episodes = {name: getattr(self._episodes, name) for name in fields}
+        return make(type(self).__name__, **{**self._asked, **episodes, **changed})
 
     # Demonstrations: models as XML, states as vectors.
 
@@ -250,7 +259,6 @@ class RobosuiteEnv:
         return xml_str
 
     def set_xml_processor(self, processor: Callable[[str], str]) -> None:
-        """Preprocess XML with a function before loading it."""
         self._xml_processors.append(processor)
 
     def reset_from_xml_string(self, xml_string: str) -> None:
@@ -276,8 +284,8 @@ class RobosuiteEnv:
             robot.set_robot_joint_positions(robot.init_qpos)
         self.sim.forward()
         memory = {MEMORY + name: x for name, x in self.env.task.memory(self.env.view).items()}
-        kept = {name: x for name, x in numbers.items() if name.startswith(MEMORY)}
-        self.env.set_state({**memory, **kept})
+        recorded = {name: x for name, x in numbers.items() if name.startswith(MEMORY)}
+        self.env.set_state({**memory, **recorded})
         self.env.data.qacc_warmstart[:] = 0.0  # as after `sim.reset()`
 
     # Queries.
@@ -285,42 +293,7 @@ class RobosuiteEnv:
     @property
     def action_spec(self) -> tuple[np.ndarray, np.ndarray]:
         """The action bounds, (action_dim,) each."""
-        return bounds(self._actions)
-
-    @property
-    def action_dim(self) -> int:
-        """Numbers in an action."""
-        return len(self._actions)
-
-    @property
-    def actions(self) -> tuple[Action, ...]:
-        """The action dimensions, with names and units."""
-        return tuple(self._actions)
-
-    @property
-    def num_robots(self) -> int:
-        """Number of robots."""
-        return len(self.robots)
-
-    @property
-    def num_cameras(self) -> int:
-        """Number of cameras in the observation."""
-        return len(self.camera_names)
-
-    @property
-    def robot_names(self) -> list[str]:
-        """The robots' names."""
-        return [robot.name for robot in self.robots]
-
-    @property
-    def env_configuration(self) -> str:
-        """The `env_configuration` that was passed to `make`."""
-        return str(self._asked.get("env_configuration", "default"))
-
-    @property
-    def placement_initializer(self) -> Any:
-        """The sampler passed to `make`, or None."""
-        return self._asked.get("placement_initializer")
+        return bounds(self.actions)
 
     @property
     def table_offset(self) -> np.ndarray:
@@ -348,47 +321,40 @@ class RobosuiteEnv:
         return self._observation(force=force_update)
 
     def _observation(self, force: bool = False) -> "OrderedDict[str, Any]":
-        entries = self._entries
-        shapes = self.env.entry_shapes
-        groups: dict[str, dict[str, Any]] = {robot.prefix: {} for robot in self.robots}
-        pictures: dict[str, Any] = {}
-        objects: dict[str, Any] = {}
-        for name, value in entries.items():
-            prefix = next((p for p in groups if name.startswith(p)), None)
-            group = objects if prefix is None else groups[prefix]
-            group[name] = np.reshape(value, shapes[name])[()]  # scalars have no axis
-        for picture in self._pictures:
-            pictures.update(self._seen(picture))
-        modalities = {
-            **{f"{prefix}proprio": group for prefix, group in groups.items()},
-            "image": pictures,
-            "object": objects,
+        modalities: dict[str, dict[str, Any]] = {
+            **{f"{robot.prefix}proprio": {} for robot in self.robots},
+            "image": {n: x for picture in self._pictures for n, x in self._images(picture).items()},
+            "object": {},
         }
+        prefixes = tuple(robot.prefix for robot in self.robots)
+        for name, value in self._entries.items():
+            prefix = next((p for p in prefixes if name.startswith(p)), None)
+            group = modalities["object" if prefix is None else f"{prefix}proprio"]
+            group[name] = np.reshape(value, self.env.entry_shapes[name])[()]  # scalars have no axis
         modalities = self._observables.read(modalities, force)
-        found: OrderedDict[str, Any] = OrderedDict()
-        for group in modalities.values():
-            found.update(group)
+        observation = OrderedDict(
+            (name, value) for group in modalities.values() for name, value in group.items()
+        )
         order = [name for name in modalities if name not in ("image", "object")]
         order += ["image"] if self._episodes.concatenated else []
         for name in [*order, "object"]:
             if modalities[name]:
-                found[f"{name}-state"] = _joined(modalities[name], name == "image")
-        return found
+                observation[f"{name}-state"] = _joined(modalities[name], name == "image")
+        return observation
 
-    def _seen(self, picture: Picture) -> dict[str, np.ndarray]:
-        sim, name = self.sim, picture.camera
-        size = (picture.width, picture.height)
+    def _images(self, picture: Picture) -> dict[str, np.ndarray]:
+        name = picture.camera
+        render = partial(self.sim.render, picture.width, picture.height, camera_name=name)
         if picture.depth:
-            image, depth = sim.render(*size, camera_name=name, depth=True)
-            found = {f"{name}_image": image, f"{name}_depth": depth[..., None]}
+            image, depth = render(depth=True)
+            images = {f"{name}_image": image, f"{name}_depth": depth[..., None]}
         else:
-            found = {f"{name}_image": sim.render(*size, camera_name=name)}
-        if picture.segmentations:
-            elements = sim.render(*size, camera_name=name, segmentation=True)
-            for kind in picture.segmentations:
-                grouped = self.model.segmented(elements, kind)
-                found[f"{name}_segmentation_{kind}"] = grouped[..., None]
-        return found
+            images = {f"{name}_image": render()}
+        elements = render(segmentation=True) if picture.segmentations else np.empty(0)
+        for kind in picture.segmentations:
+            grouped = self.model.segmented(elements, kind)
+            images[f"{name}_segmentation_{kind}"] = grouped[..., None]
+        return images
 
     def add_observable(self, observable: Observable) -> None:
         """Add an entry to the observation.
@@ -418,27 +384,24 @@ class RobosuiteEnv:
         """Names of all entries, without groups."""
         entries = {*self.env.entry_shapes, *self._observables.added}
         for picture in self._pictures:
-            entries.add(f"{picture.camera}_image")
-            entries |= {f"{picture.camera}_depth"} if picture.depth else set()
-            entries |= {f"{picture.camera}_segmentation_{kind}" for kind in picture.segmentations}
+            kinds = ["image", *(["depth"] if picture.depth else [])]
+            kinds += [f"segmentation_{kind}" for kind in picture.segmentations]
+            entries |= {f"{picture.camera}_{kind}" for kind in kinds}
         return entries
 
     @property
     def enabled_observables(self) -> set[str]:
-        """Names of the entries that are read."""
-        return {n for n in self.observation_names if self._observables.of(n).enabled}
+        return {n for n in self.observation_names if self._observables.find(n).enabled}
 
     @property
     def active_observables(self) -> set[str]:
-        """Names of the entries shown in an observation."""
-        return {n for n in self.observation_names if self._observables.of(n).active}
+        return {n for n in self.observation_names if self._observables.find(n).active}
 
     @property
     def observation_modalities(self) -> set[str]:
         """Names of the groups of entries."""
-        found = {f"{robot.prefix}proprio" for robot in self.robots}
-        found |= {"object"} if self.use_object_obs else set()
-        return found | ({"image"} if self._pictures else set())
+        shown = {"object": self.use_object_obs, "image": bool(self._pictures)}
+        return {f"{robot.prefix}proprio" for robot in self.robots} | {n for n in shown if shown[n]}
 
     # Contacts.
 
@@ -447,7 +410,6 @@ class RobosuiteEnv:
         return sim_utils.check_contact(self.sim, geoms_1, geoms_2)
 
     def get_contacts(self, model: MujocoModel) -> set[str]:
-        """Geoms of other models that touch a model."""
         return sim_utils.get_contacts(self.sim, model)
 
     def _check_grasp(self, gripper: Any, object_geoms: Any) -> bool:
@@ -494,7 +456,6 @@ class RobosuiteEnv:
 
     @property
     def _visualizations(self) -> set[str]:
-        """The kinds of sites that `visualize` shows or hides."""
         return {"env", "robots", "grippers"}
 
     def visualize(self, vis_settings: Mapping[str, bool]) -> None:

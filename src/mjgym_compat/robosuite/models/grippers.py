@@ -1,7 +1,6 @@
 """Grippers, as `_check_grasp` takes them."""
 
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 
@@ -16,7 +15,6 @@ class GripperModel(MujocoModel):
     """The gripper of a robot's arm.
 
     Args:
-        prefix: of its elements' names.
         dof: numbers of an action that move it.
         speed: of its fingers, half strokes per control step.
         init_qpos: initial joint positions, m or rad.
@@ -26,16 +24,10 @@ class GripperModel(MujocoModel):
         important_sensors: "force_ee" and "torque_ee".
     """
 
-    prefix: str = ""
     dof: int = 0
     speed: float = 0.0
-    init_qpos: Any = field(default_factory=lambda: np.zeros(0))
+    init_qpos: np.ndarray = field(default_factory=lambda: np.zeros(0))
     actuators: tuple[str, ...] = ()
     important_geoms: dict[str, tuple[str, ...]] = field(default_factory=dict)
     important_sites: dict[str, str] = field(default_factory=dict)
     important_sensors: dict[str, str] = field(default_factory=dict)
-
-    @property
-    def naming_prefix(self) -> str:
-        """Prefix of its elements' names."""
-        return self.prefix

@@ -1,11 +1,12 @@
 """Objects of a task, as samplers and `_check_grasp` take them."""
 
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 
-_UPRIGHT = (1.0, 0.0, 0.0, 0.0)
+from mjgym.placements import Extent
+
+NO_EXTENT = Extent(0.0, 0.0, 0.0)  # of objects that are not placed
 
 
 @dataclass(frozen=True, eq=False)
@@ -20,6 +21,8 @@ class MujocoModel:
         joints: its joints.
         sites: its sites.
         class_name: class in `camera_segmentations="class"`.
+        geom_ids: ids of all its geoms.
+        naming_prefix: of its elements' names; by default "<name>_".
     """
 
     name: str
@@ -30,11 +33,11 @@ class MujocoModel:
     sites: tuple[str, ...] = ()
     class_name: str = ""
     geom_ids: tuple[int, ...] = field(default=(), repr=False)
+    naming_prefix: str = ""
 
-    @property
-    def naming_prefix(self) -> str:
-        """Prefix of its elements' names."""
-        return f"{self.name}_"
+    def __post_init__(self) -> None:
+        if not self.naming_prefix:
+            object.__setattr__(self, "naming_prefix", f"{self.name}_")
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,32 +45,27 @@ class MujocoObject(MujocoModel):
     """An object of a task, with its dimensions for placement.
 
     Args:
-        horizontal_radius: radius of a vertical cylinder around its frame that contains it, m.
-        bottom_offset: its lowest point relative to its frame, (3,) m.
-        top_offset: its highest point relative to its frame, (3,) m.
-        init_quat: its orientation before a sampler rotates it, w, x, y, z.
-        clearance: minimum radius of the circle that must not overlap another object's, m.
+        extent: its dimensions around its frame.
     """
 
-    horizontal_radius: float = 0.0
-    bottom_offset: Any = (0.0, 0.0, 0.0)
-    top_offset: Any = (0.0, 0.0, 0.0)
-    init_quat: Any = field(default_factory=lambda: np.array(_UPRIGHT))
-    clearance: float = 0.0
+    extent: Extent = NO_EXTENT
 
     @property
-    def clear_radius(self) -> float:
-        """Radius of the circle that must not overlap another object's, m."""
-        return max(self.horizontal_radius, self.clearance)
+    def horizontal_radius(self) -> float:
+        """Radius of a vertical cylinder around its frame that contains it, m."""
+        return self.extent.radius
 
-    @classmethod
-    def with_extent(cls, extent: Any, **fields: Any) -> "MujocoObject":
-        """An object with the `radius`, `bottom`, `top`, `quat` and `clearance` of an extent."""
-        return cls(
-            horizontal_radius=extent.radius,
-            bottom_offset=np.array([0.0, 0.0, extent.bottom]),
-            top_offset=np.array([0.0, 0.0, extent.top]),
-            init_quat=np.array(extent.quat),
-            clearance=extent.clearance,
-            **fields,
-        )
+    @property
+    def bottom_offset(self) -> np.ndarray:
+        """Its lowest point relative to its frame, (3,) m."""
+        return np.array([0.0, 0.0, self.extent.bottom])
+
+    @property
+    def top_offset(self) -> np.ndarray:
+        """Its highest point relative to its frame, (3,) m."""
+        return np.array([0.0, 0.0, self.extent.top])
+
+    @property
+    def init_quat(self) -> np.ndarray:
+        """Its orientation before a sampler rotates it, w, x, y, z."""
+        return np.array(self.extent.quat)

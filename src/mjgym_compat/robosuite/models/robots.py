@@ -10,23 +10,16 @@ class RobotModel(MujocoModel):
     """A robot without its hands.
 
     Args:
-        prefix: of its elements' names.
         eef_name: the body that carries each arm's hand.
         cameras: attached to it.
         actuators: of its arms.
         models: its base, then its grippers.
     """
 
-    prefix: str = ""
     eef_name: dict[str, str] = field(default_factory=dict)
     cameras: tuple[str, ...] = ()
     actuators: tuple[str, ...] = ()
     models: tuple[MujocoModel, ...] = ()
-
-    @property
-    def naming_prefix(self) -> str:
-        """Prefix of its elements' names."""
-        return self.prefix
 
     @property
     def arm_type(self) -> str:

@@ -11,7 +11,7 @@ from mjgym.envs.env import Env
 from mjgym.robots import bases, hands
 from mjgym_compat.robosuite.episodes import Episodes
 from mjgym_compat.robosuite.models.grippers import GripperModel
-from mjgym_compat.robosuite.models.objects import MujocoModel, MujocoObject
+from mjgym_compat.robosuite.models.objects import NO_EXTENT, MujocoModel, MujocoObject
 from mjgym_compat.robosuite.models.robots import RobotModel
 
 # Published object classes, for "class" segmentation.
@@ -47,20 +47,16 @@ class Scene:
         """The task's objects."""
         task: Any = self._env.task
         extents = task.extents(self._env.view)
-        objects = []
-        for name in task.object_names:
-            root = task.body_of(name)
-            parts = self._parts(self._below(root))
-            kind = CLASSES.get(name, f"{name}Object")
-            if name in extents:
-                objects.append(
-                    MujocoObject.with_extent(
-                        extents[name], name=name, root_body=root, class_name=kind, **parts
-                    )
-                )
-            else:
-                objects.append(MujocoObject(name=name, root_body=root, class_name=kind, **parts))
-        return objects
+        return [
+            MujocoObject(
+                name,
+                root_body=task.body_of(name),
+                class_name=CLASSES.get(name, f"{name}Object"),
+                extent=extents.get(name, NO_EXTENT),
+                **self._parts(self._below(task.body_of(name))),
+            )
+            for name in task.object_names
+        ]
 
     @cached_property
     def mujoco_robots(self) -> list[RobotModel]:
@@ -74,11 +70,7 @@ class Scene:
         prefix, mount = f"robot{number}_", f"fixed_mount{number}_"
         model = self._env.model
         stand = name_of(bases, robot.base)
-        base = MujocoModel(
-            name=f"{stand}{number}",
-            class_name=stand,
-            **self._parts(self._named(mount)),
-        )
+        base = MujocoModel(f"{stand}{number}", class_name=stand, **self._parts(self._named(mount)))
         grippers = tuple(self._gripper(each) for each in robot.manipulators)
         bodies = self._named(prefix)
         cameras = [model.camera(i).name for i in range(model.ncam)]
@@ -86,7 +78,7 @@ class Scene:
             name=f"{name}{number}",
             class_name=name,
             root_body=model.body(min(bodies)).name if bodies else "",
-            prefix=prefix,
+            naming_prefix=prefix,
             eef_name={each.side: each.link for each in robot.manipulators},
             cameras=tuple(camera for camera in cameras if camera.startswith(prefix)),
             actuators=tuple(motor for each in robot.manipulators for motor in each.motors),
@@ -102,7 +94,7 @@ class Scene:
             name=f"{name}{each.robot}_{each.side}",
             class_name=name,
             root_body=each.link,
-            prefix=prefix,
+            naming_prefix=prefix,
             dof=hand.law.dimensions,
             speed=hand.law.speed,
             init_qpos=np.array(hand.start or [0.0] * len(hand.joints)),
@@ -119,35 +111,34 @@ class Scene:
     # Bodies and their elements.
 
     def _named(self, prefix: str) -> set[int]:
-        """The bodies with a name prefix."""
         model = self._env.model
         return {i for i in range(model.nbody) if model.body(i).name.startswith(prefix)}
 
     def _below(self, root: str) -> set[int]:
-        """A body and its descendants."""
         model = self._env.model
-        found = {int(model.body(root).id)}
+        bodies = {int(model.body(root).id)}
         for i in range(model.nbody):  # parents come before their children
-            if int(model.body_parentid[i]) in found:
-                found.add(i)
-        return found
+            if int(model.body_parentid[i]) in bodies:
+                bodies.add(i)
+        return bodies
 
     def _parts(self, bodies: Iterable[int]) -> dict[str, Any]:
-        model, own = self._env.model, set(bodies)
-        geoms = [i for i in range(model.ngeom) if int(model.geom_bodyid[i]) in own]
+        model, ids = self._env.model, list(bodies)
+
+        def rows(body_of_each: np.ndarray) -> list[int]:
+            return np.flatnonzero(np.isin(body_of_each, ids)).tolist()
+
+        def named(geoms: list[int]) -> tuple[str, ...]:
+            return tuple(model.geom(i).name for i in geoms if model.geom(i).name)
+
+        geoms = rows(model.geom_bodyid)
         touch = [i for i in geoms if model.geom_contype[i] or model.geom_conaffinity[i]]
         return {
             "geom_ids": tuple(geoms),
-            "contact_geoms": tuple(model.geom(i).name for i in touch if model.geom(i).name),
-            "visual_geoms": tuple(
-                model.geom(i).name for i in geoms if i not in touch and model.geom(i).name
-            ),
-            "joints": tuple(
-                model.joint(i).name for i in range(model.njnt) if int(model.jnt_bodyid[i]) in own
-            ),
-            "sites": tuple(
-                model.site(i).name for i in range(model.nsite) if int(model.site_bodyid[i]) in own
-            ),
+            "contact_geoms": named(touch),
+            "visual_geoms": named([i for i in geoms if i not in touch]),
+            "joints": tuple(model.joint(i).name for i in rows(model.jnt_bodyid)),
+            "sites": tuple(model.site(i).name for i in rows(model.site_bodyid)),
         }
 
     # Segmentation by instance and class.
@@ -185,12 +176,10 @@ class Scene:
 
     @property
     def geom_ids_to_instances(self) -> dict[int, str]:
-        """The instance of each geom."""
         return {i: name for name, ids in self.instances_to_ids.items() for i in ids["geom"]}
 
     @property
     def geom_ids_to_classes(self) -> dict[int, str]:
-        """The class of each geom."""
         return {i: name for name, ids in self.classes_to_ids.items() for i in ids["geom"]}
 
     @cached_property

@@ -109,5 +109,5 @@ def transform_from_pixels_to_world(
             depth += share * part * flat[number, rows, columns]
     depth = depth.reshape(lead)
     row, column = pixels[..., 0], pixels[..., 1]
-    seen = np.stack([column * depth, row * depth, depth, np.ones_like(depth)], axis=-1)
-    return np.asarray(seen @ np.asarray(camera_to_world_transform).T)[..., :3]
+    scaled = np.stack([column * depth, row * depth, depth, np.ones_like(depth)], axis=-1)
+    return np.asarray(scaled @ np.asarray(camera_to_world_transform).T)[..., :3]

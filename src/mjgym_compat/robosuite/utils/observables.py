@@ -7,6 +7,7 @@ pass `observables` to `make`, see `mjgym.Observable`.
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -32,11 +33,7 @@ def create_gaussian_noise_corrupter(
 ) -> Callable[[Any], Any]:
     """A corrupter that adds Gaussian noise from NumPy's global generator, clipped to a range."""
 
-    def corrupt(reading: Any) -> Any:
-        noise = np.random.normal(mean, std, np.shape(reading))
-        return np.clip(np.asarray(reading) + noise, low, high)
-
-    return corrupt
+    return _corrupter(partial(np.random.normal, mean, std), low, high)
 
 
 def create_uniform_noise_corrupter(
@@ -44,11 +41,11 @@ def create_uniform_noise_corrupter(
 ) -> Callable[[Any], Any]:
     """A corrupter that adds uniform noise from NumPy's global generator, clipped to a range."""
 
-    def corrupt(reading: Any) -> Any:
-        noise = np.random.uniform(min_noise, max_noise, np.shape(reading))
-        return np.clip(np.asarray(reading) + noise, low, high)
+    return _corrupter(partial(np.random.uniform, min_noise, max_noise), low, high)
 
-    return corrupt
+
+def _corrupter(draw: Callable[..., Any], low: float, high: float) -> Callable[[Any], Any]:
+    return lambda reading: np.clip(np.asarray(reading) + draw(np.shape(reading)), low, high)
 
 
 @dataclass
@@ -83,8 +80,7 @@ class Observables:
         self._held: dict[str, tuple[float, Any]] = {}  # seconds since the reading, the reading
         self.added: dict[str, Observable] = {}
 
-    def of(self, name: str) -> Observable:
-        """The `Observable` of an entry."""
+    def find(self, name: str) -> Observable:
         return self.added.get(name) or self._changed.get(name) or Observable(name)
 
     def add(self, observable: Observable) -> None:
@@ -117,13 +113,12 @@ class Observables:
                 " mjgym.Observable(...)}) reads them between control steps",
                 stacklevel=3,
             )
-        observable = self.of(name)
+        observable = self.find(name)
         setattr(observable, attribute, modifier)
         if name not in self.added:
             self._changed[name] = observable
 
     def reset(self) -> None:
-        """Forget the readings of the previous episode."""
         self._held = {}
 
     def read(
@@ -135,25 +130,27 @@ class Observables:
             modalities: the task's entries by modality.
             force: whether to refresh held readings.
         """
-        found = {modality: dict(entries) for modality, entries in modalities.items()}
+        shown = {modality: dict(entries) for modality, entries in modalities.items()}
         if not (self._changed or self.added):
-            return found
-        seen = {name: x for entries in found.values() for name, x in entries.items()}
+            return shown
+        readings = {name: x for entries in shown.values() for name, x in entries.items()}
         for observable in self.added.values():
             assert observable.sensor is not None
             modality: str = observable.sensor.modality  # type: ignore[attr-defined]
-            seen[observable.name] = observable.sensor(seen)
-            found.setdefault(modality, {})[observable.name] = seen[observable.name]
-        for entries in found.values():
+            readings[observable.name] = observable.sensor(readings)
+            shown.setdefault(modality, {})[observable.name] = readings[observable.name]
+        for entries in shown.values():
             for name in list(entries):
-                observable = self.of(name)
-                if not (observable.active and observable.enabled):
-                    del entries[name]
+                observable = self.find(name)
+                if observable.active and observable.enabled:
+                    entries[name] = self._read(observable, entries[name], readings, force)
                 else:
-                    entries[name] = self._read(observable, entries[name], seen, force)
-        return found
+                    del entries[name]
+        return shown
 
-    def _read(self, observable: Observable, value: Any, seen: dict[str, Any], force: bool) -> Any:
+    def _read(
+        self, observable: Observable, value: Any, readings: dict[str, Any], force: bool
+    ) -> Any:
         period = 1 / (observable.sampling_rate or self._rate)
         since, held = self._held.get(observable.name, (np.inf, None))
         since += 1 / self._rate
@@ -161,7 +158,7 @@ class Observables:
             self._held[observable.name] = since, held
             return held
         if observable.sensor is not None and observable.name not in self.added:
-            value = observable.sensor(seen)
+            value = observable.sensor(readings)
         for change in (observable.corrupter, observable.filter):
             value = value if change is None else change(value)
         self._held[observable.name] = (0.0, value)

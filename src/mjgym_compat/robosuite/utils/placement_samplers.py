@@ -9,12 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from mjgym.rotations import product
+from mjgym.placements import Extent, Pose, Uniform
 from mjgym_compat.robosuite.models.objects import MujocoObject
 from mjgym_compat.robosuite.utils.errors import RandomizationError
 
-ATTEMPTS = 5000  # to find a free place for an object
-AXES = "xyz"
 HIDDEN = (-20.0, -10.0)  # m along x and y, where `hide` puts objects
 HIDDEN_HEIGHT = 10.0  # m
 
@@ -61,7 +59,7 @@ class ObjectPositionSampler:
         self.reference_pos = reference_pos
         self.z_offset = z_offset
         self.rng = np.random.default_rng() if rng is None else rng
-        self._given_rng = rng is not None
+        self._rng_is_fixed = rng is not None
 
     def add_objects(self, mujoco_objects: Any) -> None:
         """Add objects to place.
@@ -98,12 +96,12 @@ class ObjectPositionSampler:
 
     def draw_from(self, rng: np.random.Generator) -> None:
         """Use an episode's generator, unless the sampler has an explicit one."""
-        if not self._given_rng:
+        if not self._rng_is_fixed:
             self.rng = rng
 
 
 class UniformRandomSampler(ObjectPositionSampler):
-    """Positions drawn uniformly from a rectangle.
+    """Positions drawn uniformly from a rectangle, see `mjgym.placements.Uniform`.
 
     Args:
         name: of the sampler.
@@ -112,9 +110,10 @@ class UniformRandomSampler(ObjectPositionSampler):
         y_range: likewise along y.
         rotation: angle about `rotation_axis`: a number, a range, or None for any angle.
         rotation_axis: "x", "y" or "z" of the world.
+        **kwargs: see `ObjectPositionSampler`.
 
     Raises:
-        ValueError: there is no such axis.
+        ValueError: there is no such axis, or a range is out of order.
     """
 
     def __init__(
@@ -127,23 +126,27 @@ class UniformRandomSampler(ObjectPositionSampler):
         rotation_axis: str = "z",
         ensure_object_boundary_in_range: bool = True,
         ensure_valid_placement: bool = True,
-        reference_pos: Any = (0, 0, 0),
-        z_offset: float = 0.0,
-        rng: np.random.Generator | None = None,
+        *args: Any,
+        **kwargs: Any,
     ) -> None:
-        if rotation_axis not in tuple(AXES):
-            raise ValueError(f"rotation_axis: no {rotation_axis!r}, only x, y, z")
-        super().__init__(
-            name,
-            mujoco_objects,
-            ensure_object_boundary_in_range,
-            ensure_valid_placement,
-            reference_pos,
-            z_offset,
-            rng,
-        )
+        whole, clear = ensure_object_boundary_in_range, ensure_valid_placement
+        super().__init__(name, mujoco_objects, whole, clear, *args, **kwargs)
         self.x_range, self.y_range = x_range, y_range
         self.rotation, self.rotation_axis = rotation, rotation_axis
+        self._law((0.0, 0.0, 0.0), 0.0)  # raises for invalid arguments
+
+    def _law(self, reference: Any, z_offset: float) -> Uniform:
+        several = self.rotation is not None and np.ndim(self.rotation)
+        return Uniform(
+            x_range=tuple(self.x_range),
+            y_range=tuple(self.y_range),
+            rotation=(min(self.rotation), max(self.rotation)) if several else self.rotation,
+            rotation_axis=self.rotation_axis,
+            whole=self.ensure_object_boundary_in_range,
+            clear=self.ensure_valid_placement,
+            reference=tuple(reference),
+            z_offset=z_offset,
+        )
 
     def sample(
         self,
@@ -157,7 +160,14 @@ class UniformRandomSampler(ObjectPositionSampler):
         for each in self.mujoco_objects:
             if each.name in placed:
                 raise ValueError(f"{self.name}: {each.name!r} has been placed already")
-            placed[each.name] = self._place(each, origin, placed, on_top)
+            poses = {name: Pose(np.array(pos), quat) for name, (pos, quat, _) in placed.items()}
+            extents = {name: other.extent for name, (_, _, other) in placed.items()}
+            law = self._law(origin, self.z_offset + (0 if on_top else each.extent.bottom))
+            try:
+                pose = law.draw(self.rng, {**extents, each.name: each.extent}, poses)[each.name]
+            except RuntimeError as error:
+                raise RandomizationError(f"{self.name}: {error}") from None
+            placed[each.name] = pose.pos, pose.quat, each
         return placed
 
     def _origin(self, placed: Mapping[str, Placed], reference: Any, on_top: bool) -> np.ndarray:
@@ -168,42 +178,7 @@ class UniformRandomSampler(ObjectPositionSampler):
         if reference not in placed:
             raise ValueError(f"{self.name}: {reference!r} is not among {', '.join(placed)}")
         position, _, base = placed[reference]
-        return np.array(position) + ([0, 0, base.top_offset[-1]] if on_top else 0)
-
-    def _place(
-        self, each: MujocoObject, origin: np.ndarray, placed: Mapping[str, Placed], on_top: bool
-    ) -> Placed:
-        shrunk = each.horizontal_radius if self.ensure_object_boundary_in_range else 0.0
-        bottom = each.bottom_offset[-1]
-        height = origin[2] + self.z_offset - (bottom if on_top else 0)
-        for _ in range(ATTEMPTS):
-            x, y = (
-                self.rng.uniform(low + shrunk, high - shrunk)
-                for low, high in (self.x_range, self.y_range)
-            )
-            position = np.array([x + origin[0], y + origin[1], height])
-            if not (self.ensure_valid_placement and self._overlaps(each, position, placed)):
-                return position, product(self._turn(), each.init_quat), each
-        raise RandomizationError(f"{self.name}: no free place for {each.name!r}")
-
-    @staticmethod
-    def _overlaps(each: MujocoObject, position: np.ndarray, placed: Mapping[str, Placed]) -> bool:
-        return any(
-            np.hypot(*(position - there)[:2]) <= other.clear_radius + each.clear_radius
-            and position[2] - there[2] <= other.top_offset[-1] - each.bottom_offset[-1]
-            for there, _, other in placed.values()
-        )
-
-    def _turn(self) -> np.ndarray:
-        if self.rotation is None:
-            angle = self.rng.uniform(0, 2 * np.pi)
-        elif np.ndim(self.rotation):
-            angle = self.rng.uniform(min(self.rotation), max(self.rotation))
-        else:
-            angle = self.rotation
-        quat = np.zeros(4)
-        quat[0], quat[1 + AXES.index(self.rotation_axis)] = np.cos(angle / 2), np.sin(angle / 2)
-        return quat
+        return np.array(position) + ([0, 0, base.extent.top] if on_top else 0)
 
 
 class SequentialCompositeSampler(ObjectPositionSampler):
@@ -294,3 +269,51 @@ class SequentialCompositeSampler(ObjectPositionSampler):
         super().draw_from(rng)
         for sampler in self.samplers.values():
             sampler.draw_from(rng)
+
+
+class SampledPlacement:
+    """A sampler as a task's placement; see `mjgym.placements.Placement`.
+
+    Args:
+        sampler: an `ObjectPositionSampler`, or an object with its methods.
+    """
+
+    objects: tuple[str, ...] = ()
+    """Empty: it places all objects of the task."""
+
+    def __init__(self, sampler: Any) -> None:
+        self.sampler = sampler
+
+    def draw(
+        self, rng: np.random.Generator, extents: Mapping[str, Extent], placed: Mapping[str, Pose]
+    ) -> dict[str, Pose]:
+        """Poses of the objects that have not been placed yet.
+
+        Raises:
+            RandomizationError: there is no free place for an object.
+            ValueError: the sampler omitted an object, or placed an unknown one.
+        """
+        sampler = self.sampler
+        objects = {
+            name: MujocoObject(name, root_body=f"{name}_main", extent=extent)
+            for name, extent in extents.items()
+        }
+        sampler.reset()
+        if hasattr(sampler, "draw_from"):
+            sampler.draw_from(rng)
+        unplaced = [name for name in objects if name not in placed]
+        if isinstance(sampler, SequentialCompositeSampler):
+            for name in unplaced:
+                sampler.add_objects_to_sampler(f"{name}Sampler", objects[name])
+        else:
+            sampler.add_objects([objects[name] for name in unplaced])
+        fixtures = {name: (x.pos, x.quat, objects[name]) for name, x in placed.items()}
+        poses = sampler.sample(fixtures=fixtures) if fixtures else sampler.sample()
+        if missing := [name for name in unplaced if name not in poses]:
+            raise ValueError(f"placement_initializer: nothing for {', '.join(missing)}")
+        if more := [name for name in poses if name not in objects]:
+            raise ValueError(f"placement_initializer: the task has no {', '.join(more)}")
+        return {
+            name: Pose(np.array(poses[name][0], float), np.array(poses[name][1], float))
+            for name in unplaced
+        }

@@ -5,11 +5,11 @@ from typing import Any
 from mjgym_compat.robosuite.models.objects import MujocoModel
 
 
-def geoms_of(given: Any) -> set[str]:
+def geoms_of(model: Any) -> set[str]:
     """The geoms that a model, a name or several names stand for."""
-    if isinstance(given, MujocoModel):
-        return set(given.contact_geoms)
-    return {given} if isinstance(given, str) else set(given)
+    if isinstance(model, MujocoModel):
+        return set(model.contact_geoms)
+    return {model} if isinstance(model, str) else set(model)
 
 
 def check_contact(sim: Any, geoms_1: Any, geoms_2: Any = None) -> bool:
@@ -17,16 +17,13 @@ def check_contact(sim: Any, geoms_1: Any, geoms_2: Any = None) -> bool:
     first = geoms_of(geoms_1)
     second = None if geoms_2 is None else geoms_of(geoms_2)
     return any(
-        (a in first and (second is None or b in second))
-        or (b in first and (second is None or a in second))
-        for a, b in sim.contacts()
+        a in first and (second is None or b in second)
+        for pair in sim.contacts()
+        for a, b in (pair, pair[::-1])
     )
 
 
 def get_contacts(sim: Any, model: MujocoModel) -> set[str]:
     """Geoms of other models that touch a model."""
     geoms = set(model.contact_geoms)
-    pairs = sim.contacts()
-    return {b for a, b in pairs if a in geoms and b not in geoms} | {
-        a for a, b in pairs if b in geoms and a not in geoms
-    }
+    return {geom for pair in sim.contacts() if geoms & set(pair) for geom in pair} - geoms

@@ -78,16 +78,16 @@ def random_quat(rand: Any = None) -> np.ndarray:
 def quat2mat(quaternion: Any) -> np.ndarray:
     """The rotation matrix (3, 3) of a quaternion."""
     q = _wxyz(quaternion)
-    found = np.zeros(9)
-    mujoco.mju_quat2Mat(found, q / max(float(np.linalg.norm(q)), EPS))
-    return found.reshape(3, 3)
+    matrix = np.zeros(9)
+    mujoco.mju_quat2Mat(matrix, q / max(float(np.linalg.norm(q)), EPS))
+    return matrix.reshape(3, 3)
 
 
 def mat2quat(rmat: Any) -> np.ndarray:
     """The quaternion of a rotation matrix (3, 3)."""
-    found = np.zeros(4)
-    mujoco.mju_mat2Quat(found, np.asarray(rmat, float)[:3, :3].ravel())
-    return np.roll(found, -1)
+    quaternion = np.zeros(4)
+    mujoco.mju_mat2Quat(quaternion, np.asarray(rmat, float)[:3, :3].ravel())
+    return np.roll(quaternion, -1)
 
 
 def axisangle2quat(vec: Any) -> np.ndarray:
@@ -178,6 +178,6 @@ def get_orientation_error(target_orn: Any, current_orn: Any) -> np.ndarray:
 
 def get_pose_error(target_pose: Any, current_pose: Any) -> np.ndarray:
     """The error between poses, (6,): position, then half the sum of the axes' cross products."""
-    goal, own = np.asarray(target_pose), np.asarray(current_pose)
-    turn = sum(np.cross(own[:3, i], goal[:3, i]) for i in range(3)) / 2
-    return np.concatenate([goal[:3, 3] - own[:3, 3], turn])
+    goal, present = np.asarray(target_pose), np.asarray(current_pose)
+    turn = sum(np.cross(present[:3, i], goal[:3, i]) for i in range(3)) / 2
+    return np.concatenate([goal[:3, 3] - present[:3, 3], turn])

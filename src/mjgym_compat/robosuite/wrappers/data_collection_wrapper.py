@@ -42,14 +42,14 @@ class DataCollectionWrapper(Wrapper):
         """Start an episode, after writing the rest of the previous one."""
         self._finish()
         self.env.unset_ep_meta()
-        observation = super().reset()
+        observation = self.env.reset()
         self.t = 0
         self._start = self.env.sim.model.get_xml(), self.env.sim.get_state().flatten()
         return observation
 
     def step(self, action: Any) -> Any:
         """Advance by one control step, and record the new state."""
-        result = super().step(action)
+        result = self.env.step(action)
         self.t += 1
         if not self.has_interaction:
             self._begin()

@@ -1,12 +1,17 @@
 """Domain randomization with robosuite's magnitudes, by the keyword argument `vary`."""
 
-import warnings
-from collections.abc import Mapping
+import copy
+from collections.abc import Callable, Mapping
+from operator import attrgetter
 from typing import Any
 
+import numpy as np
+
+from mjgym.task.models import compile_model
 from mjgym.util.suggestions import or_else
 from mjgym.variation import Uniform, factor, offset
 from mjgym.variation import rotations as turns
+from mjgym.variation.varying import Varying
 from mjgym_compat.robosuite.wrappers.wrapper import Wrapper
 
 DEFAULT_COLOR_ARGS: dict[str, Any] = {"local_rgb_interpolation": 0.2}  # share of a random colour
@@ -61,44 +66,74 @@ DEFAULT_DYNAMICS_ARGS: dict[str, Any] = {
     "damping_perturbation_size": 0.01,
     "armature_perturbation_size": 0.01,
 }
-# For each switch: the varied field, the key of its magnitude, and whether that is relative.
-CAMERAS = (
-    ("randomize_position", "cam_pos", "position_perturbation_size"),
-    ("randomize_fovy", "cam_fovy", "fovy_perturbation_size"),
-)
-LIGHTS = (
-    ("randomize_position", "light_pos", "position_perturbation_size"),
-    ("randomize_direction", "light_dir", "direction_perturbation_size"),
-)
-COLOURS = ("specular", "ambient", "diffuse")
-SHARES = {
-    "body": (
-        ("randomize_mass", "body_mass", "mass_perturbation_ratio"),
-        ("randomize_inertia", "body_inertia", "inertia_perturbation_ratio"),
+
+
+def _offset(size: float) -> Any:
+    return offset(Uniform(-size, size))
+
+
+def _increase(size: float) -> Any:
+    return offset(Uniform(0.0, size))  # stays above zero
+
+
+def _factor(ratio: float) -> Any:
+    return factor(Uniform(1 - ratio, 1 + ratio))
+
+
+def _decrease(ratio: float) -> Any:
+    return factor(Uniform(1 - ratio, 1.0))  # stays below 1
+
+
+def _rotation(angle: float) -> Any:
+    return factor(turns.About((0, 0, 1), Uniform(-angle, angle)))
+
+
+# By the argument with the elements' names: switch "randomize_<...>", key of `vary` for an element,
+# argument with the magnitude, and distribution.
+Row = tuple[str, str, str, Callable[[float], Any]]
+VARIED: dict[str, tuple[Row, ...]] = {
+    "camera_names": (
+        ("position", "cam_pos[{}]", "position_perturbation_size", _offset),
+        ("fovy", "cam_fovy[{}]", "fovy_perturbation_size", _offset),
+        ("rotation", "cam_quat[{}]", "rotation_perturbation_size", _rotation),
     ),
-    "geom": (
-        ("randomize_friction", "geom_friction", "friction_perturbation_ratio"),
-        ("randomize_solref", "geom_solref", "solref_perturbation_ratio"),
+    "light_names": (
+        ("position", "light_pos[{}]", "position_perturbation_size", _offset),
+        ("direction", "light_dir[{}]", "direction_perturbation_size", _offset),
+        ("specular", "light_specular[{}]", "specular_perturbation_size", _offset),
+        ("ambient", "light_ambient[{}]", "ambient_perturbation_size", _offset),
+        ("diffuse", "light_diffuse[{}]", "diffuse_perturbation_size", _offset),
     ),
-    "joint": (("randomize_stiffness", "jnt_stiffness", "stiffness_perturbation_ratio"),),
+    "body_names": (
+        ("mass", "body_mass[{}]", "mass_perturbation_ratio", _factor),
+        ("inertia", "body_inertia[{}]", "inertia_perturbation_ratio", _factor),
+        ("position", "body_pos[{}]", "position_perturbation_size", _offset),
+    ),
+    "geom_names": (
+        ("friction", "geom_friction[{}]", "friction_perturbation_ratio", _factor),
+        ("solref", "geom_solref[{}]", "solref_perturbation_ratio", _factor),
+        ("solimp", "geom_solimp[{}, 0]", "solimp_perturbation_ratio", _decrease),
+        ("solimp", "geom_solimp[{}, 1]", "solimp_perturbation_ratio", _decrease),
+    ),
+    "joint_names": (
+        ("stiffness", "jnt_stiffness[{}]", "stiffness_perturbation_ratio", _factor),
+        ("frictionloss", "dof_frictionloss[{}]", "frictionloss_perturbation_size", _increase),
+        ("damping", "dof_damping[{}]", "damping_perturbation_size", _increase),
+        ("armature", "dof_armature[{}]", "armature_perturbation_size", _increase),
+    ),
 }
-JOINTS = (
-    ("randomize_frictionloss", "dof_frictionloss", "frictionloss_perturbation_size"),
-    ("randomize_damping", "dof_damping", "damping_perturbation_size"),
-    ("randomize_armature", "dof_armature", "armature_perturbation_size"),
-)
-SOLIMP = 2  # columns of solimp below 1
 
 
 class DomainRandomizationWrapper(Wrapper):
-    """Randomize colours, cameras, lights and dynamics in each episode.
+    """Randomize colours, cameras, lights and dynamics in each episode, and within it.
 
     The environment is made again with a `vary` of the published magnitudes: each value is drawn
-    from a range around the model's, with the episode's generator.
+    from a range around the model's, with the episode's generator. Within an episode the wrapper
+    draws again; numbers that the task draws itself stay.
 
     Args:
         env: of `make`; it is closed.
-        seed: of the first episode; None for that of `make`.
+        seed: of the first episode and of draws within episodes; None for that of `make`.
         randomize_color: whether random colours are mixed into materials.
         randomize_camera: whether cameras move, rotate and zoom.
         randomize_lighting: whether lights move and change.
@@ -108,7 +143,8 @@ class DomainRandomizationWrapper(Wrapper):
         lighting_randomization_args: likewise for lights.
         dynamics_randomization_args: likewise for dynamics.
         randomize_on_reset: True.
-        randomize_every_n_steps: 0 to avoid a warning: models do not change within an episode.
+        randomize_every_n_steps: control steps between draws within an episode, the first of which
+            precedes its first step; 0 for none.
 
     Attributes:
         vary: passed to the environment.
@@ -116,9 +152,6 @@ class DomainRandomizationWrapper(Wrapper):
     Raises:
         TypeError: an argument has an unknown key; the message names the nearest.
         ValueError: `randomize_on_reset` is False.
-
-    Warns:
-        UserWarning: `randomize_every_n_steps` is not 0, as by robosuite's default.
     """
 
     def __init__(
@@ -141,113 +174,78 @@ class DomainRandomizationWrapper(Wrapper):
                 "randomize_on_reset: only True, as the numbers of a model are drawn at the start of"
                 " an episode here"
             )
-        if randomize_every_n_steps:
-            warnings.warn(
-                f"randomize_every_n_steps: {randomize_every_n_steps} asks for draws within an"
-                " episode, but a model's numbers are drawn at its start here; 0 says so",
-                stacklevel=2,
-            )
-        model = env.unwrapped.env.model if isinstance(env, Wrapper) else env.env.model
+        plain = env.unwrapped
         self.vary: dict[str, Any] = {}
-        for wanted, given, usual, varied in (
+        for wanted, asked, usual, varied in (
             (randomize_color, color_randomization_args, DEFAULT_COLOR_ARGS, _colours),
-            (randomize_camera, camera_randomization_args, DEFAULT_CAMERA_ARGS, _cameras),
-            (randomize_lighting, lighting_randomization_args, DEFAULT_LIGHTING_ARGS, _lights),
-            (randomize_dynamics, dynamics_randomization_args, DEFAULT_DYNAMICS_ARGS, _dynamics),
+            (randomize_camera, camera_randomization_args, DEFAULT_CAMERA_ARGS, _elements),
+            (randomize_lighting, lighting_randomization_args, DEFAULT_LIGHTING_ARGS, _elements),
+            (randomize_dynamics, dynamics_randomization_args, DEFAULT_DYNAMICS_ARGS, _elements),
         ):
-            for key in given or {}:
+            for key in asked or {}:
                 if key not in usual:
                     raise TypeError(f"randomization: no {key!r}{or_else(key, usual)}")
             if wanted:
-                self.vary |= varied({**usual, **(given or {})}, model)
-        plain = env.unwrapped if isinstance(env, Wrapper) else env
-        super().__init__(plain.remade(vary=self.vary, **({} if seed is None else {"seed": seed})))
+                self.vary |= varied({**usual, **(asked or {})}, plain.env.model)
+        seeded = {} if seed is None else {"seed": seed}
+        super().__init__(plain.remade(vary=self.vary, **seeded))
         plain.close()
+        self._every, self._steps = randomize_every_n_steps, 0
+        self._rng, self._draws = np.random.default_rng(seed), 0
+        self._compiled = compile_model(self.unwrapped.env.task)
+        self._varying = Varying(self.vary, self._compiled)
 
+    def reset(self) -> Any:
+        self._steps = 0
+        return self.env.reset()
 
-def _within(size: float) -> Any:
-    return offset(Uniform(-size, size))
+    def step(self, action: Any) -> Any:
+        if self._every and self._steps % self._every == 0:
+            self.randomize_domain()
+        self._steps += 1
+        return self.env.step(action)
 
-
-def _share(size: float) -> Any:
-    return factor(Uniform(1 - size, 1 + size))
-
-
-def _named(args: Mapping[str, Any], key: str, field: str) -> list[str]:
-    """Keys of a field for the elements that an argument names, or for all."""
-    names = args[key]
-    return [field] if names is None else [f"{field}[{name}]" for name in names]
-
-
-def _switched(
-    args: Mapping[str, Any], names: str, rows: tuple[tuple[str, str, str], ...], make: Any
-) -> dict[str, Any]:
-    return {
-        key: make(args[size])
-        for switch, field, size in rows
-        if args[switch]
-        for key in _named(args, names, field)
-    }
+    def randomize_domain(self) -> None:
+        """Draw all varied numbers again, within the episode."""
+        env, varying = self.unwrapped.env, self._varying
+        state = env.get_state()
+        drawn = varying.draw(self._rng, self._draws)
+        self._draws += 1
+        before, after = copy.copy(self._compiled), copy.copy(self._compiled)
+        varying.write(before, {key: state[f"variation.{key}"] for key in drawn})
+        varying.write(after, drawn)
+        model = copy.copy(env.model)
+        for name in varying.fields:
+            old, new, present = map(attrgetter(name), (before, after, model))
+            # Numbers that differ from those of the last draw are the task's.
+            holder = model.opt if name.startswith("opt.") else model
+            setattr(holder, name.removeprefix("opt."), np.where(present == old, new, present)[()])
+        varying.follow(model)
+        fields = state.keys() & {*varying.fields, *varying.derived}
+        numbers = {name: attrgetter(name)(model) for name in fields}
+        env.set_state(numbers | {f"variation.{key}": values for key, values in drawn.items()})
 
 
 def _colours(args: Mapping[str, Any], model: Any) -> dict[str, Any]:
     share = args["local_rgb_interpolation"]
-    found = {}
+    vary = {}
     for i in range(model.nmat):
         name = model.material(i).name
-        for column, own in enumerate(model.mat_rgba[i, :3].tolist() if name else ()):
-            kept = (1 - share) * own
-            found[f"mat_rgba[{name}, {column}]"] = Uniform(kept, kept + share)
-    return found
+        for column, value in enumerate(model.mat_rgba[i, :3].tolist() if name else ()):
+            rest = (1 - share) * value
+            vary[f"mat_rgba[{name}, {column}]"] = Uniform(rest, rest + share)
+    return vary
 
 
-def _cameras(args: Mapping[str, Any], model: Any) -> dict[str, Any]:
-    found = _switched(args, "camera_names", CAMERAS, _within)
-    if args["randomize_rotation"]:
-        angle = args["rotation_perturbation_size"]
-        for key in _named(args, "camera_names", "cam_quat"):
-            found[key] = factor(turns.About((0, 0, 1), Uniform(-angle, angle)))
-    return found
-
-
-def _lights(args: Mapping[str, Any], model: Any) -> dict[str, Any]:
-    found = _switched(args, "light_names", LIGHTS, _within)
-    for name in COLOURS:
-        if args[f"randomize_{name}"]:
-            for key in _named(args, "light_names", f"light_{name}"):
-                found[key] = _within(args[f"{name}_perturbation_size"])
-    return found
-
-
-def _dynamics(args: Mapping[str, Any], model: Any) -> dict[str, Any]:
-    found: dict[str, Any] = {}
-    for name in ("density", "viscosity"):
-        if args[f"randomize_{name}"]:
-            found[f"opt.{name}"] = _share(args[f"{name}_perturbation_ratio"])
-    for kind, rows in SHARES.items():
-        found |= _switched(args, f"{kind}_names", rows, _share)
-    if args["randomize_position"]:
-        found |= {
-            key: _within(args["position_perturbation_size"])
-            for key in _named(args, "body_names", "body_pos")
-        }
-    if args["randomize_solimp"]:
-        found |= _solimp(args, model)
-    for switch, field, size in JOINTS:
-        if args[switch]:
-            for key in _named(args, "joint_names", field):
-                found[key] = offset(Uniform(0.0, args[size]))  # stays above zero
-    return found
-
-
-def _solimp(args: Mapping[str, Any], model: Any) -> dict[str, Any]:
-    """Variation of solimp, which only decreases, as it must stay below 1."""
-    size = args["solimp_perturbation_ratio"]
-    columns = range(SOLIMP)
-    if args["geom_names"] is None:
-        return {f"geom_solimp[*, {i}]": factor(Uniform(1 - size, 1.0)) for i in columns}
-    return {
-        f"geom_solimp[{name}, {i}]": factor(Uniform(1 - size, 1.0))
-        for name in args["geom_names"]
-        for i in columns
+def _elements(args: Mapping[str, Any], model: Any) -> dict[str, Any]:
+    vary = {
+        f"opt.{name}": _factor(args[f"{name}_perturbation_ratio"])
+        for name in ("density", "viscosity")
+        if args.get(f"randomize_{name}")
     }
+    for names, rows in VARIED.items():
+        for switch, key, size, distribution in rows if names in args else ():
+            if args[f"randomize_{switch}"]:
+                for name in ["*"] if args[names] is None else args[names]:
+                    vary[key.format(name)] = distribution(args[size])
+    return vary

@@ -30,7 +30,7 @@ class GymWrapper(Wrapper, gymnasium.Env[Any, np.ndarray]):
         self, env: Any, keys: Sequence[str] | None = None, flatten_obs: bool = True
     ) -> None:
         Wrapper.__init__(self, env)
-        self._plain = env.unwrapped if isinstance(env, Wrapper) else env
+        self._plain = env.unwrapped
         self.name = "_".join(["".join(env.robot_names), type(self._plain).__name__])
         self.reward_range = (0, env.reward_scale)
         if keys is None:
@@ -39,10 +39,10 @@ class GymWrapper(Wrapper, gymnasium.Env[Any, np.ndarray]):
             keys += [f"robot{i}_proprio-state" for i in range(env.num_robots)]
         self.keys = list(keys)
         self.flatten_obs = flatten_obs
-        seen = env.observation_spec()
-        if missing := [key for key in self.keys if key not in seen]:
+        observation = env.observation_spec()
+        if missing := [key for key in self.keys if key not in observation]:
             raise ValueError(f"keys: the observation has no {', '.join(missing)}")
-        chosen = self._chosen(seen)
+        chosen = self._chosen(observation)
         self.observation_space = (
             _space(chosen)
             if flatten_obs
@@ -57,10 +57,11 @@ class GymWrapper(Wrapper, gymnasium.Env[Any, np.ndarray]):
         """The wrapper itself, as in Gymnasium; `env` has robosuite's interface."""
         return self
 
-    def _chosen(self, seen: Mapping[str, Any]) -> Any:
+    def _chosen(self, observation: Mapping[str, Any]) -> Any:
+        entries = {key: np.asarray(observation[key]) for key in self.keys}
         if self.flatten_obs:
-            return np.concatenate([np.ravel(seen[key]).astype(float) for key in self.keys])
-        return {key: np.asarray(seen[key]) for key in self.keys}
+            return np.concatenate([np.ravel(value).astype(float) for value in entries.values()])
+        return entries
 
     def reset(
         self, seed: int | None = None, options: dict[str, Any] | None = None
@@ -73,21 +74,19 @@ class GymWrapper(Wrapper, gymnasium.Env[Any, np.ndarray]):
 
     def step(self, action: np.ndarray) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         """Advance by one control step; see `gymnasium.Env.step`."""
-        seen, reward, done, info = self.env.step(action)
+        observation, reward, done, info = self.env.step(action)
         ended = bool(self._plain.terminated)
-        return self._chosen(seen), reward, ended, bool(done and not ended), info
+        return self._chosen(observation), reward, ended, bool(done and not ended), info
 
     def compute_reward(self, achieved_goal: Any, desired_goal: Any, info: Any) -> float:
         """The reward of the current state, whatever the goals."""
         return float(self.env.reward())
 
     def render(self, **kwargs: Any) -> Any:
-        """Show the current state in a window."""
-        return Wrapper.render(self, **kwargs)
+        return self.env.render(**kwargs)
 
     def close(self) -> None:
-        """Close the environment."""
-        Wrapper.close(self)
+        self.env.close()
 
 
 def _space(value: np.ndarray) -> gymnasium.spaces.Box:

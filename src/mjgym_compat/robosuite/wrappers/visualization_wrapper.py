@@ -29,12 +29,7 @@ class VisualizationWrapper(Wrapper):
         self._settings = dict.fromkeys(sorted(env._visualizations), True)
         self.reset()
 
-    def get_indicator_names(self) -> list[str]:
-        """None: there are no indicators."""
-        return []
-
     def get_visualization_settings(self) -> list[str]:
-        """The kinds of sites that can be shown."""
         return list(self._settings)
 
     def set_visualization_setting(self, setting: str, visible: bool) -> None:
@@ -49,12 +44,12 @@ class VisualizationWrapper(Wrapper):
 
     def reset(self) -> Any:
         """Start an episode; returns its observation."""
-        observation = super().reset()
+        observation = self.env.reset()
         self.env.visualize(vis_settings=self._settings)
         return observation
 
     def step(self, action: Any) -> Any:
         """Advance by one control step."""
-        result = super().step(action)
+        result = self.env.step(action)
         self.env.visualize(vis_settings=self._settings)
         return result

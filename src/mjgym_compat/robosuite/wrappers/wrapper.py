@@ -4,47 +4,17 @@ from typing import Any
 
 
 class Wrapper:
-    """A wrapper that forwards everything to an environment.
+    """A wrapper that forwards everything it does not define to an environment.
 
     Args:
         env: of `make`, or another wrapper.
 
     Attributes:
-        env: the wrapped environment.
+        env: the wrapped environment; `unwrapped` is the one inside all wrappers.
     """
 
     def __init__(self, env: Any) -> None:
         self.env = env
-
-    @property
-    def unwrapped(self) -> Any:
-        """The environment inside all wrappers."""
-        return self.env.unwrapped if isinstance(self.env, Wrapper) else self.env
-
-    @classmethod
-    def class_name(cls) -> str:
-        """The name of the wrapper's class."""
-        return cls.__name__
-
-    def reset(self) -> Any:
-        """Start an episode; returns its observation."""
-        return self.env.reset()
-
-    def step(self, action: Any) -> Any:
-        """Advance by one control step: observation, reward, whether the episode is over, info."""
-        return self.env.step(action)
-
-    def render(self, **kwargs: Any) -> Any:
-        """Show the current state in a window."""
-        return self.env.render(**kwargs)
-
-    def close(self) -> None:
-        """Close the environment."""
-        self.env.close()
-
-    def observation_spec(self) -> Any:
-        """The current observation."""
-        return self.env.observation_spec()
 
     def __getattr__(self, name: str) -> Any:
         if name == "env":  # during construction

@@ -1,8 +1,7 @@
 """The arena interface of the locomotion family."""
 
-from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, Self, TypeVar
+from typing import Any, ClassVar, Self
 
 from mjgym.mjcf import Spec
 from mjgym.sim.bounds import REFITTED
@@ -69,22 +68,8 @@ def _times(length: Any, factor: float) -> Any:
 
 _arenas: Catalogue[Arena] = Catalogue("arena", Arena)
 
-ArenaType = TypeVar("ArenaType", bound=type[Arena])
-
-
-def register_arena(name: str, **fields: Any) -> Callable[[ArenaType], ArenaType]:
-    """Class decorator: register an arena under a name for the keyword argument `arena`.
-
-    Args:
-        name: value of the argument.
-        **fields: field values of this arena.
-    """
-
-    def decorate(arena_class: ArenaType) -> ArenaType:
-        _arenas.add(name, arena_class(**fields))
-        return arena_class
-
-    return decorate
+register_arena = _arenas.register
+"""Class decorator: register an arena under a name for the keyword argument `arena`."""
 
 
 def find_arena(name: str | Arena) -> Arena:

@@ -143,13 +143,13 @@ class Seen:
         limbs = limbs - mine(self.centre)[..., None, :]
         # A single product for all that a player observes of the others.
         world = xp.concat([moves[..., None, :], away[..., None, :], axes, limbs], axis=-2)
-        own = rows_to_local(self.axes, reshaped(world, (*lead, count, -1, 3)))
-        own = reshaped(own, world.shape)
+        local = rows_to_local(self.axes, reshaped(world, (*lead, count, -1, 3)))
+        local = reshaped(local, world.shape)
         parts = {
-            "ego_end_effectors_pos": reshaped(own[..., 5:, :], (*lead, count, rest, -1)),
-            "ego_linear_velocity": own[..., 0, :],
-            "ego_position": own[..., 1, :],
-            "ego_orientation": reshaped(own[..., 2:5, :], (*lead, count, rest, 9)),
+            "ego_end_effectors_pos": reshaped(local[..., 5:, :], (*lead, count, rest, -1)),
+            "ego_linear_velocity": local[..., 0, :],
+            "ego_position": local[..., 1, :],
+            "ego_orientation": reshaped(local[..., 2:5, :], (*lead, count, rest, 9)),
             "end_effectors_pos": theirs[..., 15 + numbers :],
         }
         return {

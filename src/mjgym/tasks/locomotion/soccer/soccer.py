@@ -444,17 +444,17 @@ class Soccer(Task):
     def _seen(self, v: View) -> Arrays:
         """Entries of all players' observations, with an axis of players."""
         scored = v.memory["scored"][..., None] * v.xp.asarray(self._sides)
-        seen = seeing.Seen(v, self.creatures[0], self.prefixes, self.team_size)
-        return seen.entries(v.memory["action"], scored)
+        sight = seeing.Seen(v, self.creatures[0], self.prefixes, self.team_size)
+        return sight.entries(v.memory["action"], scored)
 
     def observation(self, v: View) -> Arrays:
-        seen, axis = self._seen(v), len(v.lead)
+        entries, axis = self._seen(v), len(v.lead)
         if self.opponent is None:
-            return seen
+            return entries
         return {
             f"{name}/{entry}": value[(*[slice(None)] * axis, i, ...)]
             for i, name in enumerate(self.names[: self.team_size])
-            for entry, value in seen.items()
+            for entry, value in entries.items()
         }
 
     def labels(self, v: View) -> dict[str, Signal]:

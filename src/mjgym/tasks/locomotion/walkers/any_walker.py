@@ -2,9 +2,9 @@
 
 import dataclasses
 import functools
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, Self, TypeVar
+from typing import Any, Self
 
 import numpy as np
 
@@ -336,22 +336,8 @@ def normalised(quaternion: Array) -> np.ndarray:
 
 _walkers: Catalogue[Walker] = Catalogue("walker", Walker)
 
-WalkerType = TypeVar("WalkerType", bound=type[Walker])
-
-
-def register_walker(name: str, **fields: Any) -> Callable[[WalkerType], WalkerType]:
-    """Class decorator: register a walker under a name for the keyword argument `walker`.
-
-    Args:
-        name: value of the argument.
-        **fields: field values of this walker.
-    """
-
-    def decorate(walker_class: WalkerType) -> WalkerType:
-        _walkers.add(name, walker_class(**fields))
-        return walker_class
-
-    return decorate
+register_walker = _walkers.register
+"""Class decorator: register a walker under a name for the keyword argument `walker`."""
 
 
 def walker_names() -> list[str]:

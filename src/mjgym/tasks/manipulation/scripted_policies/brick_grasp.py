@@ -1,11 +1,11 @@
 """Grasps of a brick by the Jaco's thumb and two fingers, on its long sides."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Sequence
 
 import numpy as np
 
 from mjgym.robots.staged_policy import CLOSE, Observation, Stage
+from mjgym.robots.tool_poses import UP, heading_of_x, pointing_down
 from mjgym.rotations import (
     from_rotation_vector,
     norm,
@@ -14,9 +14,7 @@ from mjgym.rotations import (
     to_local,
     to_world,
 )
-from mjgym.tasks.manipulation.scripted_policies.velocity_arm import VelocityArm
-
-Reading = Callable[[Observation], np.ndarray]
+from mjgym.tasks.manipulation.scripted_policies.velocity_arm import Hand
 
 BETWEEN = np.array([0.0, -0.0145, 0.0])  # m, centre between the fingertips, in the hand's frame
 GRASP_HEIGHT = 0.003  # m, height of the hand's frame over the centre of a grasped brick
@@ -25,7 +23,6 @@ HELD = (1.35, 1.14, 1.14)  # rad, of thumb and fingers: the thumb presses agains
 HALF_OPEN = 0.45  # opening of the fingers that passes a brick with 7 mm on either side
 FIST = 0.83  # closing of the fingers to press from above
 CLOSING = 5  # control steps before resting fingers count as holding
-AT_REST = 0.2  # rad/s, of a finger
 STRAIGHT = 0.06  # rad, tolerance of the hand's orientation
 LOST = 0.035  # m, from the hand to the centre of a lost brick
 SHIFTS = (0.0, 0.012, -0.012)  # m, shifts of the grasp along the brick
@@ -45,107 +42,84 @@ OUTLINE = np.array(
 """Points of a brick that others see, from its middle, m."""
 
 
-@dataclass(frozen=True)
 class Brick:
-    """A brick that an arm moves.
+    """A brick at the time of an observation, and the hand that moves it.
 
     Args:
-        arm: the arm.
-        position: entry of the brick's centre, or a function of the observation, (..., 3).
-        quaternion: the same for its orientation, (..., 4).
+        hand: the hand.
+        pose: centre of the brick, m, and its orientation, w, x, y, z, (..., 7).
         others: bricks that may obstruct the fingers.
+
+    Attributes:
+        position: its centre, (..., 3) m.
+        rotation: (..., 9).
+        heading: angle about the vertical of its short side, (...) rad.
+        in_hand: displacement from its grasped position, in the hand's frame, (..., 3) m.
+        lost: whether it is no longer between the fingers, (...) bool.
     """
 
-    arm: VelocityArm
-    position: Reading
-    quaternion: Reading
-    others: tuple["Brick", ...] = ()
+    def __init__(self, hand: Hand, pose: np.ndarray, others: Sequence["Brick"] = ()) -> None:
+        self.hand, self.pose, self.others = hand, pose, others
+        self.position = pose[..., 0:3]
+        self.rotation = from_rotation_vector(quaternion_to_rotation_vector(pose[..., 3:7]))
+        self.heading = heading_of_x(self.rotation)
+        self.in_hand = to_local(hand.rotation, self.position - hand.position) - BETWEEN
+        self.lost = norm(self.in_hand) > LOST
 
     @classmethod
-    def named(cls, arm: VelocityArm, name: str) -> "Brick":
+    def named(cls, name: str, observation: Observation, hand: Hand) -> "Brick":
         """Look up a brick by name."""
-        return cls(
-            arm,
-            lambda observation: observation[f"{name}/position"],
-            lambda observation: observation[f"{name}/orientation"],
-        )
+        pose = [observation[f"{name}/{entry}"] for entry in ("position", "orientation")]
+        return cls(hand, np.concatenate(pose, axis=-1))
 
-    def rotation(self, observation: Observation) -> np.ndarray:
-        """Rotation, (..., 9)."""
-        vector = quaternion_to_rotation_vector(self.quaternion(observation))
-        return np.asarray(from_rotation_vector(vector))
-
-    def heading(self, observation: Observation) -> np.ndarray:
-        """Angle of the direction of its short side about the vertical, (...) rad."""
-        rotation = self.rotation(observation)
-        return np.asarray(np.arctan2(rotation[..., 3], rotation[..., 0]))
-
-    def grasp(self, observation: Observation) -> tuple[np.ndarray, np.ndarray]:
+    def grip(self) -> tuple[np.ndarray, np.ndarray]:
         """Cheapest grasp: the hand turns little, and no other brick obstructs it.
 
         Returns:
-            The rotation of the hand, pointing down and closing along the brick's short side, (...,
-            9),
-            and its position, (..., 3) m.
+            The position of the hand, (..., 3) m, and its rotation vector, (..., 3) rad, to point
+            down and close along the brick's short side.
         """
-        x = self.arm.rotation(observation)[..., 0::3]
-        now = np.arctan2(x[..., 1], x[..., 0])
-        around = [points(other, observation, OUTLINE) for other in self.others]
+        now = self.hand.heading
+        around = [other.points(OUTLINE) for other in self.others]
         outlines = np.concatenate(around, axis=-2) if around else None
         ways = []
         for side in (0.0, np.pi):
-            turn = smallest_angle(self.heading(observation) + side - now, 2 * np.pi)
+            turn = smallest_angle(self.heading + side - now, 2 * np.pi)
             rotation = pointing_down(now + turn)
             for shift in SHIFTS:
                 aside = to_world(rotation, BETWEEN + np.array([0.0, shift, 0.0]))
-                place = self.position(observation) - aside + np.array([0.0, 0.0, GRASP_HEIGHT])
+                place = self.position - aside + GRASP_HEIGHT * UP
                 cost = np.abs(turn) + abs(shift) / SHIFT_COST
                 if outlines is not None:
                     cost = cost + hindrance(outlines, rotation, place)
                 ways.append((cost, rotation, place))
         costs, rotations, places = (np.stack(each) for each in zip(*ways, strict=True))
         best = costs.argmin(axis=0)[None, ..., None]
-        return (
-            np.take_along_axis(rotations, best, axis=0)[0],
-            np.take_along_axis(places, best, axis=0)[0],
+        rotation, place = (
+            np.take_along_axis(each, best, axis=0)[0] for each in (rotations, places)
         )
+        return place, self.hand.turn_to(rotation)
 
-    def straight(self, observation: Observation) -> np.ndarray:
+    def straight(self) -> np.ndarray:
         """Rotation of the hand to point down and close along its short side, (..., 3) rad."""
-        x = self.arm.rotation(observation)[..., 0::3]
-        now = np.arctan2(x[..., 1], x[..., 0])
-        turned = now + smallest_angle(self.heading(observation) - now, np.pi)
-        return self.arm.turn_to(observation, pointing_down(turned))
+        now = self.hand.heading
+        turned = now + smallest_angle(self.heading - now, np.pi)
+        return self.hand.turn_to(pointing_down(turned))
 
-    def over(self, observation: Observation, height: float) -> np.ndarray:
+    def over(self, height: float) -> np.ndarray:
         """Position of the hand with its fingers over the centre of the brick, (..., 3) m."""
-        aside = to_world(self.arm.rotation(observation), BETWEEN)
-        up = np.array([0.0, 0.0, height])
-        return np.asarray(self.position(observation) - aside + up)
+        return np.asarray(self.position - to_world(self.hand.rotation, BETWEEN) + height * UP)
 
-    def turn(self, observation: Observation) -> np.ndarray:
-        """Rotation of the hand to the grasp, (..., 3) rad."""
-        return self.arm.turn_to(observation, self.grasp(observation)[0])
-
-    def grip(self, observation: Observation) -> np.ndarray:
-        """Position of the hand at the grasp, (..., 3) m."""
-        return self.grasp(observation)[1]
-
-    def moved(self, observation: Observation, place: np.ndarray, turn: np.ndarray) -> np.ndarray:
+    def moved(self, place: np.ndarray, turn: np.ndarray) -> np.ndarray:
         """Position of the hand (..., 3) that brings the held brick to a place by a rotation."""
-        held = self.arm.position(observation) - self.position(observation)
+        held = self.hand.position - self.position
         return np.asarray(place + to_world(from_rotation_vector(turn), held))
 
-    def in_hand(self, observation: Observation) -> np.ndarray:
-        """Displacement from its grasped position, in the hand's frame, (..., 3) m."""
-        away = self.position(observation) - self.arm.position(observation)
-        return np.asarray(to_local(self.arm.rotation(observation), away) - BETWEEN)
-
-
-def points(brick: Brick, observation: Observation, local: np.ndarray) -> np.ndarray:
-    """World positions, (..., n, 3) m, of points of a brick (n, 3)."""
-    rotation = brick.rotation(observation)[..., None, :]
-    return np.asarray(brick.position(observation)[..., None, :] + to_world(rotation, local))
+    def points(self, local: np.ndarray) -> np.ndarray:
+        """World positions, (..., n, 3) m, of points in its frame (n, 3)."""
+        return np.asarray(
+            self.position[..., None, :] + to_world(self.rotation[..., None, :], local)
+        )
 
 
 def hindrance(outlines: np.ndarray, rotation: np.ndarray, place: np.ndarray) -> np.ndarray:
@@ -158,51 +132,19 @@ def hindrance(outlines: np.ndarray, rotation: np.ndarray, place: np.ndarray) -> 
     return np.asarray(deepest / HINDRANCE)
 
 
-def pointing_down(heading: np.ndarray) -> np.ndarray:
-    """Rotation of a hand that points down and closes along a heading, (...) rad to (..., 9)."""
-    cos, sin, zero = np.cos(heading), np.sin(heading), np.zeros_like(heading)
-    return np.stack([cos, sin, zero, sin, -cos, zero, zero, zero, zero - 1], axis=-1)
-
-
-def lost(brick: Brick) -> Reading:
-    """Whether the brick is no longer between the fingers."""
-
-    def away(observation: Observation) -> np.ndarray:
-        return np.asarray(norm(brick.in_hand(observation)) > LOST)
-
-    return away
-
-
-def holding(arm: VelocityArm) -> Reading:
-    """Whether all fingers have come to rest."""
-    entry = f"{arm.robot.hand_name}/joints_vel"
-
-    def at_rest(observation: Observation) -> np.ndarray:
-        return np.asarray((np.abs(observation[entry]) < AT_REST).all(axis=-1))
-
-    return at_rest
-
-
-def grasp(brick: Brick, above: float = ABOVE) -> tuple[Stage, ...]:
+def grasp(
+    hand: Hand, place: np.ndarray, turn: np.ndarray, above: float = ABOVE
+) -> tuple[Stage, ...]:
     """Stages that grasp a brick: above it, down to it, close the fingers.
 
     Args:
-        brick: the brick.
+        hand: the hand.
+        place: position of the hand at the grasp, (..., 3) m.
+        turn: rotation vector of the hand to the grasp, (..., 3) rad.
         above: height above the grasp before the hand descends, m.
     """
-
-    def over(observation: Observation) -> np.ndarray:
-        return np.asarray(brick.grip(observation) + np.array([0.0, 0.0, above]))
-
     return (
-        Stage(over, HALF_OPEN, brick.turn, near=0.012, straight=0.15),
-        Stage(brick.grip, HALF_OPEN, brick.turn, near=0.005, straight=STRAIGHT),
-        Stage(
-            brick.grip,
-            CLOSE,
-            brick.turn,
-            near=np.inf,
-            steps=CLOSING,
-            until=holding(brick.arm),
-        ),
+        Stage(place + above * UP, HALF_OPEN, turn, near=0.012, straight=0.15),
+        Stage(place, HALF_OPEN, turn, near=0.005, straight=STRAIGHT),
+        Stage(place, CLOSE, turn, near=np.inf, steps=CLOSING, until=hand.at_rest),
     )

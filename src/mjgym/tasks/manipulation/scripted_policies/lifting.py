@@ -1,27 +1,21 @@
 """Scripted policy of LiftBrick."""
 
-from typing import TYPE_CHECKING
-
-import numpy as np
-
 from mjgym.robots.staged_policy import CLOSE, Observation, Stage, StagedPolicy
-from mjgym.tasks.manipulation.scripted_policies.brick_grasp import HELD, Brick, grasp, lost
-from mjgym.tasks.manipulation.scripted_policies.velocity_arm import velocity_arm
-
-if TYPE_CHECKING:
-    from mjgym.tasks.manipulation.lift_prop import LiftBrick
+from mjgym.robots.tool_poses import at_height
+from mjgym.tasks.manipulation.arm_scene import Scene
+from mjgym.tasks.manipulation.scripted_policies.brick_grasp import HELD, Brick, grasp
+from mjgym.tasks.manipulation.scripted_policies.velocity_arm import Hand, velocity_arm
 
 HIGH = 0.36  # m, over the work top, final height of the brick
 
 
-def lift_brick(task: "LiftBrick") -> StagedPolicy:
-    """Grasp the brick by its long sides and carry it up."""
-    arm = velocity_arm(task, HELD)
-    brick = Brick.named(arm, task.thing)
+def lift_brick(task: Scene, name: str) -> StagedPolicy:
+    """Grasp the brick of a name by its long sides and carry it up."""
 
-    def up(observation: Observation) -> np.ndarray:
-        tool = arm.position(observation)
-        return np.concatenate([tool[..., 0:2], np.full_like(tool[..., 0:1], HIGH)], axis=-1)
+    def stages(observation: Observation, hand: Hand) -> list[Stage]:
+        brick = Brick.named(name, observation, hand)
+        place, turn = brick.grip()
+        carry = Stage(at_height(hand.position, HIGH), CLOSE, turn, lost=brick.lost)
+        return [*grasp(hand, place, turn), carry]
 
-    carry = Stage(up, CLOSE, brick.turn, lost=lost(brick))
-    return StagedPolicy(arm, [(*grasp(brick), carry)])
+    return StagedPolicy(velocity_arm(task, HELD), stages)

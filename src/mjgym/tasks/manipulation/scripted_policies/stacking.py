@@ -1,28 +1,16 @@
 """Scripted policies of Stack: press bricks onto each other, one by one."""
 
-import itertools
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from functools import partial
 
 import numpy as np
 
-from mjgym.robots.staged_policy import CLOSE, Observation, Stage, StagedPolicy
-from mjgym.rotations import compose, norm, to_local, to_rotation_vector, to_world, transposed
+from mjgym.robots.staged_policy import CLOSE, Observation, Part, Stage, StagedPolicy
+from mjgym.robots.tool_poses import UP, rotation_between
+from mjgym.rotations import norm, to_local, to_world
+from mjgym.tasks.manipulation.brick_scene import BrickScene
 from mjgym.tasks.manipulation.bricks import CLICK, HEIGHT, brick_name, pair_distance
-from mjgym.tasks.manipulation.scripted_policies.brick_grasp import (
-    ABOVE,
-    FIST,
-    HELD,
-    Brick,
-    Reading,
-    grasp,
-    lost,
-    points,
-)
-from mjgym.tasks.manipulation.scripted_policies.velocity_arm import VelocityArm, velocity_arm
-
-if TYPE_CHECKING:
-    from mjgym.tasks.manipulation.stack_bricks import Stack
+from mjgym.tasks.manipulation.scripted_policies.brick_grasp import ABOVE, FIST, HELD, Brick, grasp
+from mjgym.tasks.manipulation.scripted_policies.velocity_arm import Hand, velocity_arm
 
 CARRY = 0.035  # m, over its place, while a brick is carried there
 LOWER = 0.015  # m, below that, where it may move sideways
@@ -44,186 +32,94 @@ HOLES = np.array([[-0.008, -0.024, -0.0073], [0.008, 0.024, -0.0073]])
 TURNED = np.array([-1.0, -1.0, 1.0] * 3)  # times a rotation (9,): half a turn about its z first
 
 
-def floors(arm: VelocityArm, task: "Stack") -> list[Brick]:
+def stack(task: BrickScene) -> StagedPolicy:
+    """Grasp each brick by its long sides and press it onto the one below."""
+    parts: list[Part] = []
+    for floor in range(1, task.pile.height):
+        parts += [partial(_press, task, floor), partial(_strike, task, floor)]
+    return StagedPolicy(velocity_arm(task, HELD), *parts)
+
+
+def floors(task: BrickScene, observation: Observation, hand: Hand) -> list[Brick]:
     """Bricks of the goal stack, from the bottom; each observes all bricks."""
     names = [brick_name(i) for i in range(task.bricks)]
-    every = tuple(Brick.named(arm, name) for name in names)
-    if not task.random_order:
-        return [replace(brick, others=every) for brick in every[: task.pile.height]]
-    return [_drawn(arm, every, floor) for floor in range(task.pile.height)]
+    bricks = [Brick.named(name, observation, hand) for name in names]
+    poses = np.stack([brick.pose for brick in bricks], axis=-2)
+    if task.random_order:
+        order = observation["desired_order"].astype(np.int64)
+        poses = np.take_along_axis(poses, order[..., None], axis=-2)
+    return [Brick(hand, poses[..., i, :], others=bricks) for i in range(task.pile.height)]
 
 
-def _drawn(arm: VelocityArm, bricks: tuple[Brick, ...], floor: int) -> Brick:
-    """Brick of a floor, as drawn per episode."""
-
-    def of(observation: Observation, readings: list[Reading]) -> np.ndarray:
-        every = np.stack([reading(observation) for reading in readings], axis=-2)
-        number = observation["desired_order"][..., floor].astype(np.int64)[..., None, None]
-        return np.take_along_axis(every, number, axis=-2)[..., 0, :]
-
-    return Brick(
-        arm,
-        lambda observation: of(observation, [brick.position for brick in bricks]),
-        lambda observation: of(observation, [brick.quaternion for brick in bricks]),
-        others=bricks,
-    )
-
-
-@dataclass(frozen=True)
 class Pair:
     """A brick to press onto another one.
 
     Args:
         lower: the other one.
         upper: the brick.
+
+    Attributes:
+        turn: rotation of the upper brick to the nearer of its two fits, (..., 3) rad.
+        snapped: whether the upper brick has snapped onto the lower one, (...) bool.
+        gone: whether the upper brick is no longer on the lower one, (...) bool.
+        clear: whether the fingers are above the upper brick, (...) bool.
     """
 
-    lower: Brick
-    upper: Brick
-
-    def place(self, observation: Observation, above: float) -> np.ndarray:
-        """Goal of the upper brick on the lower one, or above it, (..., 3) m."""
-        up = np.array([0.0, 0.0, HEIGHT + above])
-        rotation = self.lower.rotation(observation)
-        return np.asarray(self.lower.position(observation) + to_world(rotation, up))
-
-    def turn(self, observation: Observation) -> np.ndarray:
-        """Rotation of the upper brick to the nearer of its two fits, (..., 3) rad."""
-        now, straight = self.upper.rotation(observation), self.lower.rotation(observation)
+    def __init__(self, lower: Brick, upper: Brick) -> None:
+        self.lower, self.upper = lower, upper
+        now, straight = upper.rotation, lower.rotation
         same = (now[..., 0::3] * straight[..., 0::3]).sum(axis=-1, keepdims=True) >= 0
-        wanted = np.where(same, straight, straight * TURNED)
-        return np.asarray(to_rotation_vector(compose(wanted, transposed(now))))
+        self.turn = rotation_between(now, np.where(same, straight, straight * TURNED))
+        self.snapped = pair_distance(lower.points(STUDS), upper.points(HOLES)) < SNAPPED
+        self.gone = norm(self.place(0.0) - upper.position) > GONE
+        self.clear = (upper.hand.position - upper.position)[..., 2] > RAISED
 
-    def distance(self, observation: Observation) -> np.ndarray:
-        """`pair_distance` of both, (...) m."""
-        lower, upper = self.lower, self.upper
-        studs = points(lower, observation, STUDS)
-        return np.asarray(pair_distance(studs, points(upper, observation, HOLES)))
-
-    def snapped(self, observation: Observation) -> np.ndarray:
-        """Whether the upper brick has snapped onto the lower one, bool."""
-        return np.asarray(self.distance(observation) < SNAPPED)
+    def place(self, above: float) -> np.ndarray:
+        """Goal of the upper brick on the lower one, or above it, (..., 3) m."""
+        up = (HEIGHT + above) * UP
+        return np.asarray(self.lower.position + to_world(self.lower.rotation, up))
 
 
-def press(pair: Pair) -> tuple[Stage, ...]:
-    """Stages that press a held brick onto another and release it."""
-    upper = pair.upper
-    arm, dropped = upper.arm, lost(upper)
+def _press(task: BrickScene, floor: int, observation: Observation, hand: Hand) -> list[Stage]:
+    """Grasp a brick, press it onto the one below and release it."""
+    lower, upper = floors(task, observation, hand)[floor - 1 : floor + 1]
+    pair = Pair(lower, upper)
+    turn, lost, gone = pair.turn, upper.lost, pair.gone
+    rest = pair.place(ON_STUDS)
 
-    def at(above: float) -> Reading:
-        def target(observation: Observation) -> np.ndarray:
-            return upper.moved(observation, pair.place(observation, above), pair.turn(observation))
+    def at(place: np.ndarray) -> np.ndarray:
+        return upper.moved(place, turn)
 
-        return target
-
-    def up(observation: Observation) -> np.ndarray:
-        place = upper.position(observation)
-        lift = pair.place(observation, CARRY) - place
-        place = place + np.array([0.0, 0.0, 1.0]) * lift
-        return upper.moved(observation, place, pair.turn(observation))
-
-    def lifted(observation: Observation) -> np.ndarray:
-        way = pair.place(observation, CARRY) - upper.position(observation)
-        return way[..., 2] < LOWER
-
-    def laid(observation: Observation) -> np.ndarray:
-        way = upper.position(observation) - pair.place(observation, ON_STUDS)
-        aside = to_local(pair.lower.rotation(observation), way)
-        lying = (norm(aside[..., 0:2]) < ASIDE) & (aside[..., 2] < LEVEL)
-        return np.asarray(lying | (upper.in_hand(observation)[..., 2] < 0))
-
-    def slipped(observation: Observation) -> np.ndarray:
-        return upper.in_hand(observation)[..., 2] < -SLIPPED
-
-    def over(height: float) -> Reading:
-        return lambda observation: upper.over(observation, height)
-
-    def pressed(observation: Observation) -> np.ndarray:
-        return np.asarray(pair.snapped(observation) | slipped(observation))
-
-    away, clear = gone(pair), raised(upper)
-
-    return (
-        Stage(up, CLOSE, pair.turn, near=np.inf, until=lifted, lost=dropped),
-        Stage(at(APPROACH), CLOSE, pair.turn, near=0.003, straight=0.03, lost=dropped),
-        Stage(at(ON_STUDS), CLOSE, pair.turn, near=np.inf, until=laid, lost=dropped),
-        Stage(at(-DEEPER), CLOSE, pair.turn, near=np.inf, until=pressed, lost=dropped),
-        Stage(rising(arm), LET_GO, near=np.inf, until=opened(upper), lost=away),
-        Stage(over(FIST_ABOVE), LET_GO, near=np.inf, until=clear, lost=away),
-    )
+    climb = (pair.place(CARRY) - upper.position)[..., 2:3] * UP
+    lifted = climb[..., 2] < LOWER
+    aside = to_local(lower.rotation, upper.position - rest)
+    lying = (norm(aside[..., 0:2]) < ASIDE) & (aside[..., 2] < LEVEL)
+    laid = lying | (upper.in_hand[..., 2] < 0)
+    pressed = pair.snapped | (upper.in_hand[..., 2] < -SLIPPED)
+    opened = (hand.angles < OPENED).all(axis=-1) | pair.clear
+    rising = hand.position + EASE * UP
+    return [
+        *grasp(hand, *upper.grip(), ABOVE + floor // 2 * HEIGHT),
+        Stage(at(upper.position + climb), CLOSE, turn, near=np.inf, until=lifted, lost=lost),
+        Stage(at(pair.place(APPROACH)), CLOSE, turn, near=0.003, straight=0.03, lost=lost),
+        Stage(at(rest), CLOSE, turn, near=np.inf, until=laid, lost=lost),
+        Stage(at(pair.place(-DEEPER)), CLOSE, turn, near=np.inf, until=pressed, lost=lost),
+        Stage(rising, LET_GO, near=np.inf, until=opened, lost=gone),
+        Stage(upper.over(FIST_ABOVE), LET_GO, near=np.inf, until=pair.clear, lost=gone),
+    ]
 
 
-def strike(pair: Pair) -> tuple[Stage, ...]:
-    """Stages that press a brick from above with the fingertips; skipped if it has snapped."""
-    upper = pair.upper
-    arm, away, clear = upper.arm, gone(pair), raised(upper)
-
-    def over(height: float) -> Reading:
-        return lambda observation: upper.over(observation, height)
-
-    def closed(observation: Observation) -> np.ndarray:
-        return (arm.angles(observation) > CLOSED).all(axis=-1) | pair.snapped(observation)
-
-    def down(observation: Observation) -> np.ndarray:
-        way = upper.position(observation) - pair.place(observation, 0.0)
-        low = to_local(pair.lower.rotation(observation), way)[..., 2] < 0
-        return np.asarray(low | pair.snapped(observation))
-
-    def again(observation: Observation) -> np.ndarray:
-        return np.asarray(clear(observation) & ~pair.snapped(observation))
-
-    return (
-        Stage(over(FIST_ABOVE), FIST, upper.straight, near=np.inf, until=closed, lost=away),
-        Stage(over(-STRIKE), FIST, upper.straight, near=np.inf, until=down, lost=away),
-        Stage(over(FIST_ABOVE), FIST, near=np.inf, until=clear, lost=again),
-    )
-
-
-def gone(pair: Pair) -> Reading:
-    """Whether the upper brick is no longer on the lower one."""
-
-    def far(observation: Observation) -> np.ndarray:
-        way = pair.place(observation, 0.0) - pair.upper.position(observation)
-        return np.asarray(norm(way) > GONE)
-
-    return far
-
-
-def stack(task: "Stack") -> StagedPolicy:
-    """Grasp each brick by its long sides and press it onto the one below."""
-    arm = velocity_arm(task, HELD)
-    bricks = floors(arm, task)
-    stages: list[Stage] = []
-    parts = []
-    for lower, upper in itertools.pairwise(bricks):
-        pair = Pair(lower, upper)
-        parts.append(len(stages))
-        stages += [*grasp(upper, ABOVE + len(parts) // 2 * HEIGHT), *press(pair)]
-        parts.append(len(stages))
-        stages += strike(pair)
-    return StagedPolicy(arm, [stages], parts=parts[1:])
-
-
-def rising(arm: VelocityArm) -> Reading:
-    """Position slightly above the hand."""
-    return lambda observation: arm.position(observation) + np.array([0.0, 0.0, EASE])
-
-
-def opened(brick: Brick) -> Reading:
-    """Whether the fingers have released a brick, or are above it."""
-    above = raised(brick)
-
-    def free(observation: Observation) -> np.ndarray:
-        return (brick.arm.angles(observation) < OPENED).all(axis=-1) | above(observation)
-
-    return free
-
-
-def raised(brick: Brick) -> Reading:
-    """Whether the fingers are above a brick."""
-
-    def above(observation: Observation) -> np.ndarray:
-        height = brick.arm.position(observation) - brick.position(observation)
-        return height[..., 2] > RAISED
-
-    return above
+def _strike(task: BrickScene, floor: int, observation: Observation, hand: Hand) -> list[Stage]:
+    """Press a brick from above with the fingertips; skipped if it has snapped."""
+    lower, upper = floors(task, observation, hand)[floor - 1 : floor + 1]
+    pair = Pair(lower, upper)
+    straight, gone = upper.straight(), pair.gone
+    closed = (hand.angles > CLOSED).all(axis=-1) | pair.snapped
+    low = to_local(lower.rotation, upper.position - pair.place(0.0))[..., 2] < 0
+    high, deep = upper.over(FIST_ABOVE), upper.over(-STRIKE)
+    again = np.asarray(pair.clear) & ~np.asarray(pair.snapped)
+    return [
+        Stage(high, FIST, straight, near=np.inf, until=closed, lost=gone),
+        Stage(deep, FIST, straight, near=np.inf, until=low | pair.snapped, lost=gone),
+        Stage(high, FIST, near=np.inf, until=pair.clear, lost=again),
+    ]

@@ -2,24 +2,47 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from mjgym.robots.kinematics import Kinematics
 from mjgym.robots.staged_policy import Motion, Observation
-from mjgym.rotations import compose, from_rotation_vector, norm, to_rotation_vector, transposed
+from mjgym.robots.tool_poses import heading_of_x, rotation_between
+from mjgym.rotations import compose, from_rotation_vector, norm
 from mjgym.task.models import compile_model
-
-if TYPE_CHECKING:
-    from mjgym.tasks.manipulation.arm_scene import Robot, Scene
+from mjgym.tasks.manipulation.arm_scene import Robot, Scene
 
 LOOK_AHEAD, TURN_AHEAD = 0.12, 0.3  # m and rad, horizon of the inverse kinematics
 GAIN = 9.0  # 1/s, from remaining joint displacement to velocity
 BRAKING = 0.7  # fraction of a servo's acceleration used for braking
 FINGER_GAIN = 10.0  # 1/s, from remaining finger displacement to velocity
 HAND = "jaco_3_fingers"  # the hand that the grasps are made for
+AT_REST = 0.2  # rad/s, of a finger
 AFFINE = 1  # mjtBias
+
+
+class Hand:
+    """A hand at the time of an observation.
+
+    Attributes:
+        position: centre between the fingers, (..., 3) m.
+        rotation: (..., 9); the fingers close along its x and point along its z.
+        heading: angle about the vertical of its x axis, (...) rad.
+        angles: finger angles, (..., n) rad.
+        at_rest: whether all fingers have come to rest, (...) bool.
+    """
+
+    def __init__(self, name: str, observation: Observation) -> None:
+        self.position = observation[f"{name}/pinch_site_pos"]
+        self.rotation = observation[f"{name}/pinch_site_rmat"]
+        self.heading = heading_of_x(self.rotation)
+        self.angles = observation[f"{name}/joints_pos"]
+        speed = np.abs(observation[f"{name}/joints_vel"]).max(axis=-1)
+        self.at_rest = np.asarray(speed < AT_REST)
+
+    def turn_to(self, rotation: np.ndarray) -> np.ndarray:
+        """Rotation vector to another rotation (..., 9), (..., 3) rad in world axes."""
+        return rotation_between(self.rotation, rotation)
 
 
 @dataclass(frozen=True)
@@ -37,7 +60,7 @@ class VelocityArm:
         finger_speed: velocity limit of each finger, rad/s.
     """
 
-    robot: "Robot"
+    robot: Robot
     kinematics: Kinematics
     fastest: np.ndarray
     braking: np.ndarray
@@ -46,24 +69,9 @@ class VelocityArm:
     held: np.ndarray
     finger_speed: np.ndarray
 
-    count = 1
-
-    def position(self, observation: Observation, tool: int = 0) -> np.ndarray:
-        """Position of the centre between the fingers, (..., 3) m."""
-        return observation[f"{self.robot.hand_name}/pinch_site_pos"]
-
-    def rotation(self, observation: Observation) -> np.ndarray:
-        """Rotation of the hand, (..., 9): the fingers close along its x and point along its z."""
-        return observation[f"{self.robot.hand_name}/pinch_site_rmat"]
-
-    def turn_to(self, observation: Observation, rotation: np.ndarray) -> np.ndarray:
-        """Rotation vector from the hand's rotation to another (..., 9), (..., 3) rad."""
-        between = compose(rotation, transposed(self.rotation(observation)))
-        return np.asarray(to_rotation_vector(between))
-
-    def angles(self, observation: Observation) -> np.ndarray:
-        """Finger angles, (..., n) rad."""
-        return observation[f"{self.robot.hand_name}/joints_pos"]
+    def tools(self, observation: Observation) -> tuple[Hand]:
+        """The hand at the time of an observation."""
+        return (Hand(self.robot.hand_name, observation),)
 
     def action(self, observation: Observation, motions: Sequence[Motion]) -> np.ndarray:
         """Joint velocities, (..., n) float32 rad/s, towards the target pose.
@@ -75,9 +83,10 @@ class VelocityArm:
         arm = self.robot.name
         sincos = observation[f"{arm}/joints_pos"]
         q = np.arctan2(sincos[..., 0], sincos[..., 1])
-        place = self.position(observation) + _shortened(motion.way, LOOK_AHEAD)
+        (hand,) = self.tools(observation)
+        place = hand.position + _shortened(motion.way, LOOK_AHEAD)
         turn = from_rotation_vector(_shortened(motion.turn, TURN_AHEAD))
-        wanted = self.kinematics.solve(q, place, compose(turn, self.rotation(observation)))
+        wanted = self.kinematics.solve(q, place, compose(turn, hand.rotation))
         way = wanted - q
         size = np.maximum(np.abs(way), 1e-9)
         most = np.minimum(self.fastest / size, np.sqrt(2 * self.braking / size))
@@ -89,7 +98,7 @@ class VelocityArm:
         least, greatest = self.fingers
         share = (motion.fingers[..., None] + 1) / 2
         angle = np.where(share < 1, least + share * (greatest - least), self.held)
-        closing = FINGER_GAIN * (angle - self.angles(observation))
+        closing = FINGER_GAIN * (angle - hand.angles)
         closing = np.clip(closing, -self.finger_speed, self.finger_speed)
         return np.concatenate([velocity, closing], axis=-1).astype(np.float32)
 
@@ -99,7 +108,7 @@ def _shortened(vector: np.ndarray, longest: float) -> np.ndarray:
     return np.asarray(vector * (longest / np.maximum(norm(vector), longest))[..., None])
 
 
-def velocity_arm(task: "Scene", held: Sequence[float] | None = None) -> VelocityArm:
+def velocity_arm(task: Scene, held: Sequence[float] | None = None) -> VelocityArm:
     """Arm and hand of a task.
 
     Args:

@@ -1,82 +1,56 @@
 """Scripted policies of Lift and Stack."""
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from mjgym.robots.staged_policy import CLOSE, OPEN, Observation, Stage, StagedPolicy
+from mjgym.robots.tool_poses import at_height
 from mjgym.tasks.robosuite.scripted_policies.motions import (
     CLOSING,
     QUARTER_TURN,
-    across,
-    away_from,
     grasp,
-    over,
+    heading_across,
 )
-from mjgym.tasks.robosuite.scripted_policies.tools import tools_of
-
-if TYPE_CHECKING:
-    from mjgym.tasks.robosuite.lift import Lift
-    from mjgym.tasks.robosuite.stack import Stack
+from mjgym.tasks.robosuite.scripted_policies.tools import Tool, tools_of
+from mjgym.tasks.robosuite.tabletop import Tabletop
 
 CARRY_HEIGHT = 1.0  # m, above the floor, of the tool
 GAP = 0.003  # m, between the cubes when the upper one is released
 
 
-def lift(task: "Lift") -> StagedPolicy:
+def lift(task: Tabletop) -> StagedPolicy:
     """Grasp the cube and carry it up."""
-    tools = tools_of(task, 1)
-    (tool,) = tools.tools
 
-    def cube(observation: Observation) -> np.ndarray:
-        return observation["cube_pos"]
+    def stages(observation: Observation, tool: Tool) -> list[Stage]:
+        cube = observation["cube_pos"]
+        turn = tool.facing(heading_across(observation["cube_quat"]), QUARTER_TURN)
+        lost = tool.away_from(cube)
+        return [*grasp(cube, turn), Stage(at_height(cube, CARRY_HEIGHT), CLOSE, turn, lost=lost)]
 
-    turn = across(tool, "cube_quat", QUARTER_TURN)
-    carry = Stage(
-        lambda observation: over(cube(observation), CARRY_HEIGHT),
-        CLOSE,
-        turn,
-        lost=away_from(tool, cube),
-    )
-    return StagedPolicy(tools, [(*grasp(tool, cube, turn), carry)])
+    return StagedPolicy(tools_of(task, 1), stages)
 
 
-def stack(task: "Stack", sides: float) -> StagedPolicy:
+def stack(task: Tabletop, sides: float) -> StagedPolicy:
     """Grasp cube A and release it on cube B.
 
     Args:
         task: the task.
         sides: half the sum of the cubes' sides, m.
     """
-    tools = tools_of(task, 1)
-    (tool,) = tools.tools
+    above = np.array([0, 0, sides + GAP])
 
-    def upper(observation: Observation) -> np.ndarray:
-        return observation["cubeA_pos"]
+    def stages(observation: Observation, tool: Tool) -> list[Stage]:
+        upper, lower = observation["cubeA_pos"], observation["cubeB_pos"]
+        onto = lower + above + (tool.position - upper)
+        turn = tool.facing(heading_across(observation["cubeA_quat"]), QUARTER_TURN)
+        square = tool.facing(heading_across(observation["cubeB_quat"]), QUARTER_TURN)
+        lost = tool.away_from(upper)
+        return [
+            *grasp(upper, turn),
+            Stage(at_height(upper, CARRY_HEIGHT), CLOSE, turn, near=0.03),
+            Stage(at_height(onto, CARRY_HEIGHT), CLOSE, square, near=0.005, lost=lost),
+            Stage(onto, CLOSE, square, near=0.004, lost=lost),
+            Stage(tool.position, OPEN, steps=CLOSING),
+            Stage(at_height(tool.position, CARRY_HEIGHT), OPEN),
+        ]
 
-    def held(observation: Observation) -> np.ndarray:
-        """Position of the tool relative to cube A."""
-        return np.asarray(tool.position(observation) - upper(observation))
-
-    def onto(observation: Observation) -> np.ndarray:
-        above = np.array([0, 0, sides + GAP])
-        return np.asarray(observation["cubeB_pos"] + above + held(observation))
-
-    turn = across(tool, "cubeA_quat", QUARTER_TURN)
-    square = across(tool, "cubeB_quat", QUARTER_TURN)
-    lost = away_from(tool, upper)
-    stages = (
-        *grasp(tool, upper, turn),
-        Stage(lambda observation: over(upper(observation), CARRY_HEIGHT), CLOSE, turn, near=0.03),
-        Stage(
-            lambda observation: over(onto(observation), CARRY_HEIGHT),
-            CLOSE,
-            square,
-            near=0.005,
-            lost=lost,
-        ),
-        Stage(onto, CLOSE, square, near=0.004, lost=lost),
-        Stage(tool.position, OPEN, steps=CLOSING),
-        Stage(lambda observation: over(tool.position(observation), CARRY_HEIGHT), OPEN),
-    )
-    return StagedPolicy(tools, [stages])
+    return StagedPolicy(tools_of(task, 1), stages)

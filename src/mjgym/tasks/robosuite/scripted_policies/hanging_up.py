@@ -1,32 +1,24 @@
 """Scripted policy of ToolHang."""
 
-from typing import TYPE_CHECKING
+from functools import partial
 
 import numpy as np
 
 from mjgym.robots.staged_policy import CLOSE, OPEN, Observation, Stage, StagedPolicy
+from mjgym.robots.tool_poses import DOWN, UP, at_height, frame, rotation_between
 from mjgym.rotations import smallest_angle, to_world, unit
 from mjgym.tasks.robosuite.scripted_policies.motions import (
     CLOSING,
     HALF_TURN,
     STRAIGHT,
     WHOLE_TURN,
-    Reading,
-    across,
-    away_from,
-    frame,
     grasp,
+    heading_across,
     heading_of,
-    over,
-    upright,
-    within_reach,
 )
-from mjgym.tasks.robosuite.scripted_policies.tools import rotation_between, rotation_of, tools_of
+from mjgym.tasks.robosuite.scripted_policies.tools import Tool, rotation_of, tools_of
+from mjgym.tasks.robosuite.tabletop import Tabletop
 
-if TYPE_CHECKING:
-    from mjgym.tasks.robosuite.tool_hang import ToolHang
-
-UP, DOWN = np.array([0.0, 0.0, 1.0]), np.array([0.0, 0.0, -1.0])
 CARRY_HEIGHT = 1.22  # m, above the floor, of the hand: its load clears the stand
 
 # The stand, from the centre of its foot upwards.
@@ -54,159 +46,98 @@ GENTLE, FIRM = 0.3, 0.6  # fractions of the largest displacement, as speed and a
 INSERTING = 50  # control steps to insert a frame
 
 
-def hang_up(task: "ToolHang") -> StagedPolicy:
+def hang_up(task: Tabletop) -> StagedPolicy:
     """Insert the frame into the stand, then lower the tool's ring over the hook and release it.
 
     The hand grasps the lying frame from above and turns about the line of its fingers until the
     frame's post stands upright below them. The tool lies with level rings: beyond the hook, the
     ring goes over it from above, and the handle swings down once the fingers open.
     """
-    tools = tools_of(task, 1)
-    (tool,) = tools.tools
+    return StagedPolicy(tools_of(task, 1), _insert, _hang)
 
-    def axes(observation: Observation) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Axes of the frame: x against its rod, y, and z up its post."""
-        turned = rotation_of(observation["frame_quat"])
-        return turned[..., 0::3], turned[..., 1::3], turned[..., 2::3]
 
-    def high(observation: Observation) -> np.ndarray:
-        return over(tool.position(observation), CARRY_HEIGHT)
+def _axes(rotation: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    return rotation[..., 0::3], rotation[..., 1::3], rotation[..., 2::3]
 
-    # Insert the frame into the stand, which an arm may have pushed on its way.
 
-    def of_stand(observation: Observation, vector: np.ndarray) -> np.ndarray:
-        turned = rotation_of(observation["base_quat"])
-        return np.asarray(to_world(turned, np.broadcast_to(vector, (*turned.shape[:-1], 3))))
+def _insert(observation: Observation, hand: Tool) -> list[Stage]:
+    """Insert the frame into the stand, which an arm may have pushed on its way."""
+    corner, rotation = observation["frame_pos"], rotation_of(observation["frame_quat"])
+    x, y, z = _axes(rotation)  # x against its rod, z up its post
+    stand = rotation_of(observation["base_quat"])
 
-    def face(observation: Observation) -> np.ndarray:
-        """1 if the hand points along the lying or upright frame's y axis, -1 if against it."""
-        along = (axes(observation)[1] * (SIDE + 2 * DOWN)).sum(axis=-1, keepdims=True)
-        return np.where(along > 0, 1.0, -1.0)
+    def of_stand(vector: np.ndarray) -> np.ndarray:
+        return np.asarray(to_world(stand, np.broadcast_to(vector, x.shape)))
 
-    def pointing(observation: Observation) -> np.ndarray:
-        """Direction of the hand at its grasp of the frame."""
-        _, y, z = axes(observation)
-        return np.asarray(np.cos(SLANT) * face(observation) * y - np.sin(SLANT) * z)
+    # 1 if the hand points along the lying or upright frame's y axis, -1 if against it.
+    face = np.where((y * (SIDE + 2 * DOWN)).sum(axis=-1, keepdims=True) > 0, 1.0, -1.0)
+    pointing = np.cos(SLANT) * face * y - np.sin(SLANT) * z
+    grip = corner - FRAME_GRIP * z
+    before = grip - BACK * pointing
+    to_grip = hand.turn_to(frame(face * x, pointing))
+    standing = frame(unit(np.cross(face * of_stand(SIDE), UP)), np.broadcast_to(UP, x.shape))
+    set_upright = rotation_between(rotation, standing)
+    high = at_height(hand.position, CARRY_HEIGHT)
+    dropped = hand.away_from(grip)
+    fallen = observation["frame_is_assembled"][..., 0] == 0
 
-    def frame_grip(observation: Observation) -> np.ndarray:
-        return np.asarray(observation["frame_pos"] - FRAME_GRIP * axes(observation)[2])
+    def tip_at(height: float) -> np.ndarray:
+        """Position of the hand with the frame's tip on the hole's axis, at a height."""
+        to = observation["base_pos"] + of_stand(HOLE) + height * UP
+        return np.asarray(hand.position + to - (corner - TIP * z))
 
-    def before(observation: Observation) -> np.ndarray:
-        return np.asarray(frame_grip(observation) - BACK * pointing(observation))
+    above_hole, inserted = tip_at(HOLE_TOP + ABOVE_HOLE), tip_at(HOLE_FLOOR)
 
-    def turn_to_grip(observation: Observation) -> np.ndarray:
-        x = face(observation) * axes(observation)[0]
-        return tool.turn_to(observation, frame(x, pointing(observation)))
+    carry = partial(Stage, fingers=CLOSE, lost=dropped)
+    insert = partial(carry, turn=set_upright)
+    return [
+        Stage(before, OPEN, to_grip, near=0.02, straight=STRAIGHT, steps=CLOSING),
+        Stage(grip, OPEN, to_grip, near=DEEP, straight=STRAIGHT, steps=LOWERING),
+        Stage(grip, CLOSE, to_grip, near=np.inf, steps=CLOSING),
+        carry(high, near=0.05),
+        insert(high, near=0.05, straight=STRAIGHT),
+        insert(above_hole, near=0.003, straight=ALIGNED),
+        insert(inserted, near=np.inf, steps=INSERTING, speed=GENTLE),
+        insert(inserted, near=0.008, speed=FIRM),
+        Stage(hand.position, OPEN, steps=CLOSING),
+        Stage(before, OPEN, to_grip, near=0.02, lost=fallen),
+    ]
 
-    def set_upright(observation: Observation) -> np.ndarray:
-        x = unit(np.cross(face(observation) * of_stand(observation, SIDE), UP))
-        standing = frame(x, np.broadcast_to(UP, x.shape))
-        return rotation_between(rotation_of(observation["frame_quat"]), standing)
 
-    def tip_at(height: float) -> Reading:
-        """Position of the tool that puts the frame's tip on the hole's axis, at a height."""
+def _hang(observation: Observation, hand: Tool) -> list[Stage]:
+    """Hang the tool onto the hook."""
+    tool, quaternion = observation["tool_pos"], observation["tool_quat"]
+    x, *_ = _axes(rotation_of(observation["frame_quat"]))
+    grip = tool + TOOL_GRIP * UP
+    ring = tool - RING * rotation_of(quaternion)[..., 0::3]
+    # Angle to a handle that points away from the post.
+    outwards = np.arctan2(-x[..., 1], -x[..., 0]) - heading_of(quaternion)
+    outwards = smallest_angle(outwards, WHOLE_TURN)
+    turn = hand.facing(heading_across(quaternion), HALF_TURN)
+    ready = hand.within_reach(turn, HALF_TURN, outwards)
+    turn_outwards = hand.within_reach(hand.upright(outwards), WHOLE_TURN)
+    high = at_height(hand.position, CARRY_HEIGHT)
+    slipped = hand.away_from(grip)
+    down = observation["tool_on_frame"][..., 0] == 0
 
-        def target(observation: Observation) -> np.ndarray:
-            tip = observation["frame_pos"] - TIP * axes(observation)[2]
-            to = observation["base_pos"] + of_stand(observation, HOLE) + height * UP
-            return np.asarray(tool.position(observation) + to - tip)
+    def ring_at(height: float) -> np.ndarray:
+        """Position of the hand with the ring's centre above the hook, (m) over the corner."""
+        to = observation["frame_pos"] - HOOK * x + height * UP
+        return np.asarray(hand.position + to - ring)
 
-        return target
-
-    def fallen(observation: Observation) -> np.ndarray:
-        return np.asarray(observation["frame_is_assembled"][..., 0] == 0)
-
-    dropped = away_from(tool, frame_grip)
-    insert = (
-        Stage(before, OPEN, turn_to_grip, near=0.02, straight=STRAIGHT, steps=CLOSING),
-        Stage(frame_grip, OPEN, turn_to_grip, near=DEEP, straight=STRAIGHT, steps=LOWERING),
-        Stage(frame_grip, CLOSE, turn_to_grip, near=np.inf, steps=CLOSING),
-        Stage(high, CLOSE, near=0.05, lost=dropped),
-        Stage(high, CLOSE, set_upright, near=0.05, straight=STRAIGHT, lost=dropped),
-        Stage(
-            tip_at(HOLE_TOP + ABOVE_HOLE),
-            CLOSE,
-            set_upright,
-            near=0.003,
-            straight=ALIGNED,
-            lost=dropped,
-        ),
-        Stage(
-            tip_at(HOLE_FLOOR),
-            CLOSE,
-            set_upright,
-            near=np.inf,
-            steps=INSERTING,
-            speed=GENTLE,
-            lost=dropped,
-        ),
-        Stage(tip_at(HOLE_FLOOR), CLOSE, set_upright, near=0.008, speed=FIRM, lost=dropped),
-        Stage(tool.position, OPEN, steps=CLOSING),
-        Stage(before, OPEN, turn_to_grip, near=0.02, lost=fallen),
-    )
-
-    # The tool onto the hook.
-
-    def tool_grip(observation: Observation) -> np.ndarray:
-        return np.asarray(observation["tool_pos"] + TOOL_GRIP * UP)
-
-    def ring_at(height: float) -> Reading:
-        """Position of the tool with the ring's centre above the hook, (m) over the corner."""
-
-        def target(observation: Observation) -> np.ndarray:
-            handle = rotation_of(observation["tool_quat"])[..., 0::3]
-            ring = observation["tool_pos"] - RING * handle
-            to = observation["frame_pos"] - HOOK * axes(observation)[0] + height * UP
-            return np.asarray(tool.position(observation) + to - ring)
-
-        return target
-
-    def high_above_hook(observation: Observation) -> np.ndarray:
-        return over(ring_at(HOOK_TOP)(observation), CARRY_HEIGHT)
-
-    def outwards(observation: Observation) -> np.ndarray:
-        """Angle to a handle that points away from the post."""
-        x = axes(observation)[0]
-        heading = np.arctan2(-x[..., 1], -x[..., 0])
-        now = heading_of(observation["tool_quat"])
-        return np.asarray(smallest_angle(heading - now, WHOLE_TURN))
-
-    def down(observation: Observation) -> np.ndarray:
-        return np.asarray(observation["tool_on_frame"][..., 0] == 0)
-
-    turn = across(tool, "tool_quat", HALF_TURN)
-    turn_outwards = within_reach(tool, upright(tool, outwards), WHOLE_TURN)
-    slipped = away_from(tool, tool_grip)
-    hang = (
+    above_hook, on_rod = ring_at(HOOK_TOP + ABOVE_HOOK), ring_at(ROD_TOP + ON_ROD)
+    high_above_hook = at_height(above_hook, CARRY_HEIGHT)
+    carry = partial(Stage, fingers=CLOSE, lost=slipped)
+    hang = partial(carry, turn=turn_outwards)
+    return [
         Stage(high, OPEN, near=0.05, until=down),
-        Stage(
-            lambda observation: over(tool_grip(observation), CARRY_HEIGHT),
-            OPEN,
-            within_reach(tool, turn, HALF_TURN, outwards),
-            near=0.1,
-            straight=STRAIGHT,
-        ),
-        *grasp(tool, tool_grip, turn),
-        Stage(high, CLOSE, turn, near=0.03, lost=slipped),
-        Stage(high_above_hook, CLOSE, turn_outwards, near=0.005, straight=0.05, lost=slipped),
-        Stage(
-            ring_at(HOOK_TOP + ABOVE_HOOK),
-            CLOSE,
-            turn_outwards,
-            near=0.004,
-            straight=ALIGNED,
-            lost=slipped,
-        ),
-        Stage(
-            ring_at(ROD_TOP + ON_ROD),
-            CLOSE,
-            turn_outwards,
-            near=0.006,
-            speed=GENTLE,
-            lost=slipped,
-        ),
-        Stage(tool.position, OPEN, steps=CLOSING),
+        Stage(at_height(grip, CARRY_HEIGHT), OPEN, ready, near=0.1, straight=STRAIGHT),
+        *grasp(grip, turn),
+        carry(high, turn=turn, near=0.03),
+        hang(high_above_hook, near=0.005, straight=0.05),
+        hang(above_hook, near=0.004, straight=ALIGNED),
+        hang(on_rod, near=0.006, speed=GENTLE),
+        Stage(hand.position, OPEN, steps=CLOSING),
         Stage(high, OPEN, near=0.05, steps=SETTLED),
         Stage(high, OPEN, lost=down),
-    )
-    return StagedPolicy(tools, [(*insert, *hang)], parts=(len(insert),))
+    ]

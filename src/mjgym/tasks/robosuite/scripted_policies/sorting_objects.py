@@ -1,29 +1,22 @@
 """Scripted policies of PickPlace and NutAssembly."""
 
-from typing import TYPE_CHECKING
+from functools import partial
 
 import numpy as np
 
 from mjgym.robots.staged_policy import CLOSE, OPEN, Observation, Stage, StagedPolicy
+from mjgym.robots.tool_poses import UP, at_height, level
 from mjgym.rotations import norm, smallest_angle
 from mjgym.tasks.robosuite.scripted_policies.motions import (
     CLOSING,
     HALF_TURN,
     QUARTER_TURN,
     WHOLE_TURN,
-    away_from,
-    facing,
     grasp,
     heading_of,
-    level,
-    over,
-    upright,
-    within_reach,
 )
-from mjgym.tasks.robosuite.scripted_policies.tools import Tools, rotation_of, tools_of
-
-if TYPE_CHECKING:
-    from mjgym.tasks.robosuite.sorting import Sorting
+from mjgym.tasks.robosuite.scripted_policies.tools import Tool, rotation_of, tools_of
+from mjgym.tasks.robosuite.sorting import Sorting
 
 CARRY_HEIGHT = 1.1  # m, above the floor: clears the walls of the bins and the pegs
 MISSED = 0.05  # m, from its destination, of an object that missed it
@@ -44,118 +37,67 @@ GRIPS = {
 }
 
 
-def sort(task: "Sorting", aligned: bool) -> StagedPolicy:
+def sort(task: Sorting, aligned: bool) -> StagedPolicy:
     """Put the objects away, one after the other.
 
     Args:
         task: the task.
         aligned: whether objects fit their places only when aligned with the world's axes.
     """
-    tools = tools_of(task, 1)
     order = list(GRIPS)
     labels = sorted(task.labels_of_objects.items(), key=lambda item: order.index(item[1][0]))
-    objects = [_put_away(task, tools, label, names, aligned) for label, names in labels]
-    parts = np.cumsum([len(stages) for stages in objects])[:-1].tolist()
-    return StagedPolicy(tools, [[stage for stages in objects for stage in stages]], parts=parts)
+    parts = []
+    for label, names in labels:
+        constants = np.array([[*GRIPS[name], *task.goal(name)] for name in names])
+        parts.append(partial(_put_away, label, constants, aligned))
+    return StagedPolicy(tools_of(task, 1), *parts)
 
 
 def _put_away(
-    task: "Sorting", tools: Tools, label: str, names: tuple[str, ...], aligned: bool
-) -> tuple[Stage, ...]:
+    label: str, constants: np.ndarray, aligned: bool, observation: Observation, tool: Tool
+) -> list[Stage]:
     """Stages that put one object away.
 
     Args:
-        task: the task.
-        tools: tools, including the one that carries it.
         label: prefix of the object's observation entries.
-        names: possible objects of that prefix; the entry "<label>_id" tells which it is.
+        constants: row of `GRIPS` and centre of the destination, m, for each possible object of that
+            prefix, (n, 5); the entry "<label>_id" tells which it is.
         aligned: see `sort`.
+        observation: the observation.
+        tool: the tool that carries the object.
     """
-    (tool,) = tools.tools
-    pos, quat = f"{label}_pos", f"{label}_quat"
-    constants = np.array([[*GRIPS[name], *task.goal(name)] for name in names])
-
-    def constants_of(observation: Observation) -> tuple[np.ndarray, ...]:
-        """Row of `GRIPS` of the object and the centre of its destination, (..., 1) each."""
-        which = np.zeros(observation[pos].shape[:-1], dtype=np.int64)
-        if len(names) > 1:
-            which = observation[f"{label}_id"].reshape(which.shape).astype(np.int64)
-        return tuple(np.moveaxis(constants[which][..., None], -2, 0))
-
-    def tipped(observation: Observation) -> tuple[np.ndarray, np.ndarray]:
-        """z axis of the object, (..., 3), and whether it is tall and has been knocked over."""
-        axis = rotation_of(observation[quat])[..., 2::3]
-        _, above, *_ = constants_of(observation)
-        return axis, np.asarray((above[..., 0] >= TALL) & (axis[..., 2] < TIPPED))
-
-    def grip(observation: Observation) -> np.ndarray:
-        along, above, *_ = constants_of(observation)
-        axis, fallen = tipped(observation)
-        forward = level(heading_of(observation[quat]))
-        up = np.where(fallen[..., None], axis, np.array([0.0, 0.0, 1.0]))
-        return np.asarray(observation[pos] + along * forward + above * up)
-
-    def crosswise(observation: Observation) -> np.ndarray:
-        """Heading along which the fingers close: y, or across the axis of a fallen object."""
-        axis, fallen = tipped(observation)
-        along_axis = np.arctan2(axis[..., 1], axis[..., 0])
-        return np.where(fallen, along_axis, heading_of(observation[quat])) + QUARTER_TURN
-
-    def down(observation: Observation) -> np.ndarray:
-        """Position of the tool at release."""
-        _, _, *place = (constants_of(observation)[i] for i in (0, 1, 3, 4, 2))
-        return np.asarray(
-            np.concatenate(place, axis=-1) + tool.position(observation) - observation[pos]
-        )
-
-    def to_place(observation: Observation) -> np.ndarray:
-        """Angle to an object with its x axis towards the arm, within reach."""
-        turn = smallest_angle(np.pi - heading_of(observation[quat]), WHOLE_TURN)
-        return np.asarray(turn * aligned)
-
-    def away(observation: Observation) -> np.ndarray:
-        """Whether the object has missed its destination."""
-        _, _, height, *goal = constants_of(observation)
-        beside = np.abs(observation[pos][..., 0:2] - np.concatenate(goal, axis=-1)).max(axis=-1)
-        return np.asarray((beside > MISSED) | (observation[pos][..., 2] > height[..., 0] + MISSED))
-
-    turn = facing(tool, crosswise, HALF_TURN)
-
-    def turned(observation: Observation) -> np.ndarray:
-        """Whether the object has turned under the hand, as when knocked over."""
-        return np.asarray(norm(turn(observation)) > KNOCKED)
-
-    turn_to_place = within_reach(tool, upright(tool, to_place), WHOLE_TURN)
-    lost = away_from(tool, grip)
+    place, quaternion = observation[f"{label}_pos"], observation[f"{label}_quat"]
+    which = np.zeros(place.shape[:-1], dtype=np.int64)
+    if len(constants) > 1:
+        which = observation[f"{label}_id"].reshape(which.shape).astype(np.int64)
+    along, above, height, *goal = np.moveaxis(constants[which], -1, 0)
+    heading, axis = heading_of(quaternion), rotation_of(quaternion)[..., 2::3]
+    # A tall object that has been knocked over is grasped across its axis.
+    fallen = (above >= TALL) & (axis[..., 2] < TIPPED)
+    up = np.where(fallen[..., None], axis, UP)
+    grip = place + along[..., None] * level(heading) + above[..., None] * up
+    along_axis = np.arctan2(axis[..., 1], axis[..., 0])
+    turn = tool.facing(np.where(fallen, along_axis, heading) + QUARTER_TURN, HALF_TURN)
+    knocked = norm(turn) > KNOCKED
+    # With the object's x axis towards the arm.
+    to_place = smallest_angle(np.pi - heading, WHOLE_TURN) * aligned
+    turn_to_place = tool.within_reach(tool.upright(to_place), WHOLE_TURN)
+    ready = tool.within_reach(turn, HALF_TURN, to_place)
+    release = np.stack([*goal, height], axis=-1) + tool.position - place
+    beside = np.abs(place[..., 0:2] - np.stack(goal, axis=-1)).max(axis=-1)
+    missed = (beside > MISSED) | (place[..., 2] > height + MISSED)
+    lost = tool.away_from(grip)
+    over_grip, over_place = at_height(grip, CARRY_HEIGHT), at_height(release, CARRY_HEIGHT)
     # Turn near the arm: on the way, a handle that points away would stretch it.
     turning = Stage(tool.position, CLOSE, turn_to_place, straight=0.2, lost=lost)
-    return (
+    return [
         # High above: a stretched arm that descends on its way locks its elbow.
-        Stage(
-            lambda observation: over(grip(observation), CARRY_HEIGHT),
-            OPEN,
-            within_reach(tool, turn, HALF_TURN, to_place),
-            near=0.1,
-            straight=STRAIGHT,
-        ),
-        *grasp(tool, grip, turn, lost=turned),
-        Stage(lambda observation: over(grip(observation), CARRY_HEIGHT), CLOSE, turn, near=0.03),
+        Stage(over_grip, OPEN, ready, near=0.1, straight=STRAIGHT),
+        *grasp(grip, turn, lost=knocked),
+        Stage(over_grip, CLOSE, turn, near=0.03),
         *((turning,) if aligned else ()),
-        Stage(
-            lambda observation: over(down(observation), CARRY_HEIGHT),
-            CLOSE,
-            turn_to_place,
-            near=0.005,
-            straight=STRAIGHT,
-            lost=lost,
-        ),
-        Stage(down, CLOSE, turn_to_place, near=0.008, lost=lost),
+        Stage(over_place, CLOSE, turn_to_place, near=0.005, straight=STRAIGHT, lost=lost),
+        Stage(release, CLOSE, turn_to_place, near=0.008, lost=lost),
         Stage(tool.position, OPEN, steps=CLOSING),
-        Stage(
-            lambda observation: over(tool.position(observation), CARRY_HEIGHT),
-            OPEN,
-            upright(tool),
-            near=0.03,
-            lost=away,
-        ),
-    )
+        Stage(at_height(tool.position, CARRY_HEIGHT), OPEN, tool.upright(), near=0.03, lost=missed),
+    ]

@@ -2,34 +2,32 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from mjgym.actions import Model
 from mjgym.robots.staged_policy import Motion, Observation
+from mjgym.robots.tool_poses import UP, heading_of_x, pointing_down, rotation_between
 from mjgym.rotations import (
     about_z,
     compose,
     from_rotation_vector,
     product,
     quaternion_to_rotation_vector,
+    smallest_angle,
     to_local,
-    to_rotation_vector,
     to_world,
-    transposed,
 )
 from mjgym.task.models import compile_model
 from mjgym.tasks.robosuite import drive
-
-if TYPE_CHECKING:
-    from mjgym.tasks.robosuite.tabletop import Tabletop
-    from mjgym.tasks.robosuite.team import Manipulator
+from mjgym.tasks.robosuite.tabletop import Tabletop
+from mjgym.tasks.robosuite.team import Manipulator
 
 STEP, TURN = 0.05, 0.5  # m and rad per control step, at an action of 1
 LEAD = 2.0  # the action asks for twice the remaining displacement, because the tool lags
 LEAD_TURN = 1.5  # and for more of the remaining rotation
 CLEAR = 0.35  # rad, clearance of a planned turn to the limits of the last joint
+LOST = 0.06  # m, from the tool to a lost object
 PARALLEL = (1, 2)  # actuators of a hand with two parallel fingers
 
 
@@ -74,16 +72,16 @@ class Wrist:
 
 
 @dataclass(frozen=True)
-class Tool:
-    """Tool of one arm.
+class Arm:
+    """An arm with its tool.
 
     Args:
         label: prefix of its observation entries.
         numbers: indices of its 6 pose actions.
         gripper: index of its finger action; None without fingers.
         origin: rotation of the action's axes, (9,).
-        wrist: the joint that turns it.
-        hand: rotation from its site to the hand, which closes along x, (9,).
+        wrist: the joint that turns the tool.
+        hand: rotation from the tool's site to the hand, which closes along x, (9,).
     """
 
     label: str
@@ -93,55 +91,95 @@ class Tool:
     wrist: Wrist
     hand: np.ndarray
 
-    def position(self, observation: Observation) -> np.ndarray:
-        """Position, (..., 3) m."""
-        return observation[f"{self.label}eef_pos"]
 
-    def rotation(self, observation: Observation) -> np.ndarray:
-        """Rotation, (..., 9): the fingers close along its x and point along its z."""
-        site = rotation_of(observation[f"{self.label}eef_quat_site"])
-        return np.asarray(compose(site, self.hand))
+class Tool:
+    """The tool of an arm at the time of an observation.
 
-    def turn_to(self, observation: Observation, rotation: np.ndarray) -> np.ndarray:
-        """Rotation vector from its rotation to another (..., 9), (..., 3) rad in world axes."""
-        return rotation_between(self.rotation(observation), rotation)
+    Attributes:
+        position: (..., 3) m.
+        rotation: (..., 9); the fingers close along its x and point along its z.
+    """
+
+    def __init__(self, arm: Arm, observation: Observation) -> None:
+        self._arm, self._observation = arm, observation
+        self.position = self.entry("eef_pos")
+        self.rotation = np.asarray(compose(rotation_of(self.entry("eef_quat_site")), arm.hand))
+
+    def entry(self, name: str) -> np.ndarray:
+        """Observation entry of the arm, by its name without prefix."""
+        return self._observation[self._arm.label + name]
+
+    def turn_to(self, rotation: np.ndarray) -> np.ndarray:
+        """Rotation vector to another rotation (..., 9), (..., 3) rad in world axes."""
+        return rotation_between(self.rotation, rotation)
+
+    def upright(self, angle: float | np.ndarray = 0.0) -> np.ndarray:
+        """Rotation to point down, and by an angle (...) rad about the vertical, (..., 3) rad."""
+        return self.turn_to(pointing_down(heading_of_x(self.rotation) + angle))
+
+    def facing(self, heading: np.ndarray, symmetry: float) -> np.ndarray:
+        """Rotation to point down and close along a heading, (..., 3) rad.
+
+        Args:
+            heading: about the vertical, (...) rad.
+            symmetry: period of equivalent headings, rad; the nearest is taken.
+        """
+        return self.upright(smallest_angle(heading - heading_of_x(self.rotation), symmetry))
+
+    def within_reach(
+        self, turn: np.ndarray, symmetry: float, then: float | np.ndarray = 0.0
+    ) -> np.ndarray:
+        """Turn about the vertical that keeps the wrist clear of its limits, (..., 3) rad.
+
+        Args:
+            turn: rotation of the tool, which points down, see `Stage`.
+            symmetry: period of equivalent turns, rad; the turn is kept unless it, or the following
+                one, comes near the wrist's limits.
+            then: angle about the vertical, (...) rad, of a following turn.
+        """
+        angle = turn[..., 2]
+        more = self._arm.wrist.away_from_limits(self._observation, angle, angle + then, symmetry)
+        return np.asarray(turn + more[..., None] * UP)
+
+    def away_from(self, place: np.ndarray, distance: float = LOST) -> np.ndarray:
+        """Whether it is further than a distance, m, from a place: it has lost its object."""
+        way = place - self.position
+        return np.asarray((way * way).sum(axis=-1) > distance * distance)
 
 
 @dataclass(frozen=True)
 class Tools:
-    """Tools of a task's arms.
+    """Tools that a policy moves.
 
     Args:
-        tools: in the order of the task's arms.
+        arms: with their tools.
         size: size of an action.
+        others: arms that are observed as well, but stand still.
     """
 
-    tools: tuple[Tool, ...]
+    arms: tuple[Arm, ...]
     size: int
+    others: tuple[Arm, ...] = ()
 
-    @property
-    def count(self) -> int:
-        """Number of tools."""
-        return len(self.tools)
-
-    def position(self, observation: Observation, tool: int) -> np.ndarray:
-        """Position of a tool, (..., 3) m."""
-        return self.tools[tool].position(observation)
+    def tools(self, observation: Observation) -> tuple[Tool, ...]:
+        """The tools at the time of an observation."""
+        return tuple(Tool(arm, observation) for arm in self.arms + self.others)
 
     def action(self, observation: Observation, motions: Sequence[Motion]) -> np.ndarray:
         """Action, (..., numbers) float32, for the remaining motion of each tool."""
         action = np.zeros((*motions[0].speed.shape, self.size), dtype=np.float32)
-        for tool, motion in zip(self.tools, motions, strict=True):
-            way = to_local(tool.origin, LEAD * motion.way / STEP)
-            turn = to_local(tool.origin, LEAD_TURN * motion.turn / TURN)
-            action[..., tool.numbers[:3]] = clipped(way, motion.speed)
-            action[..., tool.numbers[3:]] = clipped(turn, motion.speed)
-            if tool.gripper is not None:
-                action[..., tool.gripper] = motion.fingers
+        for arm, motion in zip(self.arms, motions, strict=False):
+            way = to_local(arm.origin, LEAD * motion.way / STEP)
+            turn = to_local(arm.origin, LEAD_TURN * motion.turn / TURN)
+            most = motion.speed[..., None]
+            action[..., arm.numbers[:3]] = np.clip(way, -most, most)
+            action[..., arm.numbers[3:]] = np.clip(turn, -most, most)
+            if arm.gripper is not None:
+                action[..., arm.gripper] = motion.fingers
         return action
 
 
-def tools_of(task: "Tabletop", arms: int, hands: bool = True) -> Tools:
+def tools_of(task: Tabletop, arms: int, hands: bool = True) -> Tools:
     """Tools of a task's arms.
 
     Args:
@@ -162,7 +200,7 @@ def tools_of(task: "Tabletop", arms: int, hands: bool = True) -> Tools:
     model = compile_model(task)
     numbers, grippers = drive.numbers(task.robots)
     places = np.concatenate([np.arange(each.start, each.stop).reshape(-1, 6) for each in numbers])
-    tools = []
+    script_arms = []
     for i, each in enumerate(task.manipulators):
         if hands and not (each.hand.fingers and len(each.hand.actuators) in PARALLEL):
             raise ValueError(
@@ -174,11 +212,11 @@ def tools_of(task: "Tabletop", arms: int, hands: bool = True) -> Tools:
         joints = task.robots[each.robot].joints
         wrist = _wrist(model, each, joints)
         hand = _hand(model, each) if hands else np.eye(3).reshape(9)
-        tools.append(Tool(each.label, places[i], gripper, origin, wrist, hand))
-    return Tools(tuple(tools), len(task.actions(model)))
+        script_arms.append(Arm(each.label, places[i], gripper, origin, wrist, hand))
+    return Tools(tuple(script_arms), len(task.actions(model)))
 
 
-def _wrist(model: Model, manipulator: "Manipulator", joints: Sequence[str]) -> Wrist:
+def _wrist(model: Model, manipulator: Manipulator, joints: Sequence[str]) -> Wrist:
     """Last joint of an arm, among the joints of its robot."""
     last = manipulator.joints[-1]
     joint = model.joint(last)
@@ -192,7 +230,7 @@ def _wrist(model: Model, manipulator: "Manipulator", joints: Sequence[str]) -> W
     return Wrist(f"robot{manipulator.robot}_joint_pos", joints.index(last), sign, middle, half)
 
 
-def _hand(model: Model, manipulator: "Manipulator") -> np.ndarray:
+def _hand(model: Model, manipulator: Manipulator) -> np.ndarray:
     """Rotation from a tool's site to axes in which the fingers close along x, (9,)."""
     first, second = (
         np.mean([_place_at_rest(model, manipulator.hand_prefix + pad) for pad in pads], axis=0)
@@ -237,13 +275,3 @@ def rotation_of(quaternion: np.ndarray) -> np.ndarray:
     """Rotation matrix (..., 9) of an observed quaternion x, y, z, w (..., 4)."""
     scalar_first = np.concatenate([quaternion[..., 3:4], quaternion[..., 0:3]], axis=-1)
     return _matrix(scalar_first)
-
-
-def rotation_between(rotation: np.ndarray, wanted: np.ndarray) -> np.ndarray:
-    """Rotation vector from one rotation to another, (..., 9) to (..., 3)."""
-    return np.asarray(to_rotation_vector(compose(wanted, transposed(rotation))))
-
-
-def clipped(vector: np.ndarray, most: np.ndarray) -> np.ndarray:
-    """Clip the components of a vector (..., 3) to a magnitude (...)."""
-    return np.asarray(np.clip(vector, -most[..., None], most[..., None]))

@@ -1,7 +1,7 @@
 """Placement samplers: initial poses of objects, for any task.
 
-They are those of the published tasks. A sampler draws a pose for each of its objects, clear of
-those placed before.
+A sampler draws a pose for each of its objects, clear of those placed before, as in the published
+tabletop tasks.
 """
 
 import dataclasses
@@ -12,7 +12,6 @@ from typing import Any, TypeGuard
 import numpy as np
 
 from mjgym.rotations import product
-from mjgym.tasks.robosuite.team import unpacked
 from mjgym.util.catalogue import Catalogue
 from mjgym.util.suggestions import or_else
 
@@ -206,41 +205,41 @@ class Several(Placement):
         return poses
 
 
-def find_placement(given: Any, own: Placement, objects: Iterable[str]) -> Placement:
+def find_placement(asked: Any, usual: Placement, objects: Iterable[str]) -> Placement:
     """Resolve a placement argument.
 
     Args:
-        given: "default" for the task's placement; "module:name" of a user's; a dict of parameters
+        asked: "default" for the task's placement; "module:name" of a user's; a dict of parameters
             of `Uniform` that differ from the task's, or of such dicts by object; a `Placement`.
-        own: the task's placement.
+        usual: the task's placement.
         objects: names of the task's objects.
 
     Raises:
         TypeError: there is no such parameter; the message names the nearest.
         ValueError: there is no such placement, or it places objects that the task lacks.
     """
-    if is_placement(given):
-        found = given
-    elif isinstance(asked := unpacked(given), Mapping):
-        found = _changed(own, asked, tuple(objects))
-    elif given == "default":
-        found = own
+    if is_placement(asked):
+        placement = asked
+    elif isinstance(asked, Mapping):
+        placement = _changed(usual, asked, tuple(objects))
+    elif asked == "default":
+        placement = usual
     else:
-        found = _load(given)
-    for part in found.placements if isinstance(found, Several) else (found,):
+        placement = _load(asked)
+    for part in placement.placements if isinstance(placement, Several) else (placement,):
         for name in part.objects:
             if name not in objects:
                 raise ValueError(f"placement: the task has no {name!r}{or_else(name, objects)}")
-    return found
+    return placement
 
 
-def _changed(own: Placement, asked: Mapping[str, Any], objects: tuple[str, ...]) -> Placement:
+def _changed(usual: Placement, asked: Mapping[str, Any], objects: tuple[str, ...]) -> Placement:
     """Copy a task's placement with other parameters."""
     if any(isinstance(value, Mapping) for value in asked.values()):
         for name in asked:
             if name not in objects:
                 raise ValueError(f"placement: the task has no {name!r}{or_else(name, objects)}")
-        parts = own.placements if isinstance(own, Several) else (own,)
+        parts = usual.placements if isinstance(usual, Several) else (usual,)
         single = [
             dataclasses.replace(part, objects=(name,))
             for part in parts
@@ -248,9 +247,9 @@ def _changed(own: Placement, asked: Mapping[str, Any], objects: tuple[str, ...])
             for name in part.objects or objects
         ]
         return Several(tuple(_replaced(p, asked.get(p.objects[0], {})) for p in single))
-    if isinstance(own, Several):
-        return Several(tuple(_replaced(part, asked) for part in own.placements))
-    return _replaced(own, asked)
+    if isinstance(usual, Several):
+        return Several(tuple(_replaced(part, asked) for part in usual.placements))
+    return _replaced(usual, asked)
 
 
 def _replaced(part: Placement, asked: Mapping[str, Any]) -> Placement:
