@@ -1,0 +1,32 @@
+"""With the group `dev` alone, files that import other packages are skipped by name."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+from places import TESTS
+
+
+@pytest.mark.parametrize(
+    ("module", "required", "code", "said"),
+    [
+        ("no_such_package", "", 5, 'needs no_such_package: pip install -e ".[test]"'),
+        ("no_such_package", "1", 2, "No module named 'no_such_package'"),
+        ("mjgym.no_such_module", "", 2, "No module named 'mjgym.no_such_module'"),
+    ],
+    ids=["skipped", "CI requires it", "a mistake of the package"],
+)
+def test_a_missing_package(module, required, code, said, tmp_path):
+    (tmp_path / "conftest.py").write_text((TESTS / "conftest.py").read_text())
+    (tmp_path / "test_it.py").write_text(f"import {module}\n")
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-rs", "-p", "no:cacheprovider", str(tmp_path)],
+        cwd=tmp_path,
+        env={**os.environ, "MJGYM_REQUIRE_GL": required},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == code, done.stdout + done.stderr
+    assert said in done.stdout
