@@ -9,17 +9,18 @@ from places import TESTS
 
 
 @pytest.mark.parametrize(
-    ("module", "required", "code", "said"),
+    ("content", "required", "code", "said"),
     [
-        ("no_such_package", "", 5, 'needs no_such_package: pip install -e ".[test]"'),
-        ("no_such_package", "1", 2, "No module named 'no_such_package'"),
-        ("mjgym.no_such_module", "", 2, "No module named 'mjgym.no_such_module'"),
+        ("import no_such_package", "", 5, 'needs no_such_package: pip install -e ".[test]"'),
+        ("def test(): import no_such_package", "", 0, "needs no_such_package"),
+        ("import no_such_package", "1", 2, "No module named 'no_such_package'"),
+        ("import mjgym.no_such_module", "", 2, "No module named 'mjgym.no_such_module'"),
     ],
-    ids=["skipped", "CI requires it", "a mistake of the package"],
+    ids=["at the top", "in a test", "CI requires it", "a mistake of the package"],
 )
-def test_a_missing_package(module, required, code, said, tmp_path):
+def test_a_missing_package(content, required, code, said, tmp_path):
     (tmp_path / "conftest.py").write_text((TESTS / "conftest.py").read_text())
-    (tmp_path / "test_it.py").write_text(f"import {module}\n")
+    (tmp_path / "test_it.py").write_text(f"{content}\n")
     done = subprocess.run(
         [sys.executable, "-m", "pytest", "-rs", "-p", "no:cacheprovider", str(tmp_path)],
         cwd=tmp_path,
