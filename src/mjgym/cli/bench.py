@@ -66,13 +66,13 @@ def bench(
             # Find out whether they can be written before the measurement.
             parts = {file: stack.enter_context(replacing(file)) for file in written}
             with reserved(json):
-                content = _measure(
-                    ids, sizes, seconds, threads, None if json else _Rows(ids, sizes), on
+                content = measure(
+                    ids, sizes, seconds, threads, None if json else Rows(ids, sizes), on
                 )
             if out is not None:
                 parts[out].write_text(to_json(content) + "\n")
             if plot is not None:
-                _plot(parts[plot], content)
+                plot_rates(parts[plot], content)
     except OSError as error:
         console(stderr=True).print(f"nothing is written: {error}", soft_wrap=True)
         raise typer.Exit(1) from None
@@ -125,12 +125,12 @@ def check_plot(plot: Path) -> None:
         )
 
 
-def _measure(
+def measure(
     ids: list[str],
     sizes: list[int],
     seconds: float,
     threads: int | None,
-    rows: "_Rows | None",
+    rows: "Rows | None",
     on: dict[str, Any] | None = None,
 ) -> dict[str, Any]:
     """All results; each is added to the rows at once."""
@@ -237,7 +237,7 @@ _COLUMNS: dict[str, Callable[[dict[str, Any]], str]] = {
 }
 
 
-class _Rows:
+class Rows:
     """A table of results that prints each row at once.
 
     If the terminal is too narrow, each result is a block of names and values.
@@ -301,8 +301,8 @@ def _show_rest(content: dict[str, Any]) -> None:
         out.print(f"left out: {line}", style="yellow")
 
 
-def _plot(path: Path, content: dict[str, Any]) -> None:
-    """Bars of steps per second beside the limit and the peers."""
+def plot_rates(path: Path, content: dict[str, Any]) -> None:
+    """Plot steps per second, the limit and the peers as bars."""
     Figure: Any = importlib.import_module("matplotlib.figure").Figure
     results = content["results"]
     labels = [f"{r['num_envs']} x {r['id']}" for r in results]
