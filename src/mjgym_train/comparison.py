@@ -122,7 +122,7 @@ def unfinished(paths: Iterable[str | Path], metric: str = metrics.RETURN) -> dic
         metric: what is compared.
 
     Raises:
-        RunError: metrics are there, but cannot be read.
+        RunError: metrics exist but cannot be read.
     """
     metric = published.our_name(metric)
     reasons = {}

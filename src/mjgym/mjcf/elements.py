@@ -257,7 +257,7 @@ class _Scratch:
 
     @classmethod
     def parent(cls, kind: str) -> Any:
-        """The parent that takes elements of a kind."""
+        """A parent for a new element of a kind."""
         if cls.made >= cls.enough:
             cls.spec, cls.made = mujoco.MjSpec(), 0
             cls.body = cls.spec.worldbody.add_body()

@@ -156,7 +156,7 @@ class Shard:
 
 
 def may_be_missing(name: str) -> bool:
-    """Whether a field has a row per geom or tendon, some of which shards may lack."""
+    """Whether a field has a row per geom or tendon; shards may lack some of these."""
     return name.startswith(("geom_", "ten_", "tendon_"))
 
 

@@ -29,7 +29,7 @@ class Shared(Written):
 
 @dataclass(frozen=True, eq=False)
 class Redrawn(Written):
-    """A force that is redrawn `every` so many seconds within the episode."""
+    """A force that is redrawn every `every` seconds within the episode."""
 
     of: Distribution | Shared
     every: Distribution

@@ -1,4 +1,4 @@
-"""The sub-environments of a batch beside each other on a page, through mjviser."""
+"""The sub-environments of a batch side by side on a page, through mjviser."""
 
 import contextlib
 import io
@@ -218,7 +218,7 @@ class BatchViewer:
                         setattr(drawn.handle, name, now)
 
     def _add_shapes(self) -> None:
-        """Draw what has not been there before, and nothing that is there no more."""
+        """Add meshes of new shapes, and remove those of shapes that are gone."""
         found = self._shapes.found()
         before, self._drawn = self._drawn, {}
         for look, shape in found.items():

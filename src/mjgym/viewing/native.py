@@ -43,7 +43,7 @@ def hindrance() -> str:
 
 
 def press(session: Session, key: int) -> None:
-    """Pass a key of the window on: to what is driven by keys, or as a command."""
+    """Pass on a key of the window: to the driver, or as a command."""
     if session.keys is not None and key in DRIVING:
         session.press(DRIVING[key])
     elif key in KEYS:
@@ -140,7 +140,7 @@ class Native:
         session.push(data.xfrc_applied)
 
     def _tell(self, session: Session) -> None:
-        """Write into the window what the terminal shows."""
+        """Show the terminal's status line in the window."""
         progress, told = session.progress, self._told
         fresh = told is not None and (
             (told.seed, told.paused) == (progress.seed, progress.paused)

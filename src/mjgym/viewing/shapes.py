@@ -162,7 +162,7 @@ def _texels(model: mujoco.MjModel, texture: int) -> np.ndarray:
 
 
 def _quad(model: mujoco.MjModel, geom: int) -> trimesh.Trimesh:
-    """A plane, which is there from one side only."""
+    """A plane, visible from one side only."""
     half = model.geom_size[geom, :2]
     corners = np.array([[-1, -1, 0], [1, -1, 0], [1, 1, 0], [-1, 1, 0]]) * [*half, 0.0]
     colours = np.tile((255 * colour(model, geom)).astype(np.uint8), (4, 1))

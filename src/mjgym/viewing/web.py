@@ -152,7 +152,7 @@ class Web:
         return True
 
     def _begin(self, session: Session) -> None:
-        """Send the model, if this episode has another one than that before."""
+        """Send the model if it differs from the last episode's."""
         session.follow()
         model = session.twin.model
         content = np.empty(mujoco.mj_sizeModel(model), np.uint8)

@@ -1,4 +1,4 @@
-"""A model that is repaired while it is checked, so that one mistake does not hide the others."""
+"""A model repaired during checking, so that one mistake does not hide the rest."""
 
 import contextlib
 import warnings

@@ -196,7 +196,7 @@ class CompiledBatch:
 
     Args:
         model: model that is stepped; may lack geoms that only rendering needs.
-        kept: ids in the batch of the geoms that it has.
+        kept: ids, in the batch's model, of the geoms of `model`.
         state: states of the batch, (n, ...), current between two calls.
         outputs: output arrays of the batch by field of MjData; `note` adds later ones.
         fields: per-simulation model fields, (n, ...) each.

@@ -57,7 +57,7 @@ class Forage(Scene):
     throughout an episode only.
 
     Start: upright at rest at one of the maze's starts, turned at random if `turns`; the maze is
-    drawn anew.
+    drawn for each episode.
 
     End: all targets have been touched; or, with `ends_on_fall`, something but a foot touches the
     ground. (The published task's discount stays 1 in both cases.)
