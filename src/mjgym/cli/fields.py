@@ -147,5 +147,5 @@ def _made(make: Callable[..., Any], id: str, kwargs: dict[str, Any]) -> Any:
 
 
 def refusal(error: Exception) -> str:
-    """The error of make without Gymnasium's additions."""
+    """Message of an error of `gymnasium.make`, without Gymnasium's suffix."""
     return str(error).partition(" was raised from the environment creator")[0]

@@ -51,10 +51,10 @@ SMALL: dict[str, Any] = {"control_timestep": 0.02, "physics_timestep": 0.001}
 class Forage(Scene):
     """A walker looks for targets in a maze by touching them.
 
-    Reward: `alive` in every step, and once for each target that is touched for the first time its
-    value: `value`, or `other_value` for the share `others` of the targets. Which is which is drawn
-    for each episode, and so is which of the two kinds has which colour: a colour means the same
-    throughout an episode only.
+    Reward: `alive` in every step, plus the value of each target when it is first touched: `value`,
+    or `other_value` for the share `others` of the targets. Which is which is drawn for each
+    episode, and so is which of the two kinds has which colour: a colour means the same throughout
+    an episode only.
 
     Start: upright at rest at one of the maze's starts, turned at random if `turns`; the maze is
     drawn for each episode.

@@ -231,7 +231,7 @@ class Scene(Task):
     def draw_fingers(self, v: SingleView, rng: Any) -> None:
         """Open all fingers equally far, anywhere between closed and open.
 
-        A hand that says where its fingers begin has them there.
+        A hand with `start` begins there instead.
         """
         robot = self.robot
         fingers = v.rows("qpos", robot.finger_joints)
