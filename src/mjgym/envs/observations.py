@@ -116,7 +116,7 @@ class Observations:
         return bad
 
     def _observe_some(self, mask: Any) -> Any:
-        """The observations of a mask; those of others are meaningless."""
+        """Observations of all simulations, valid only where the mask is true."""
         some = self._some.write(self._entries(), lambda image: self._cameras.show(image, mask))
         self._some.repeat()
         return some

@@ -55,8 +55,8 @@ class Tracking(Scene):
     clip.
 
     End: e is above `threshold`; with `ends_on_fall`, also when something but a foot touches the
-    ground. The last frame that has all `future` frames after it cuts the episode off, which is the
-    success.
+    ground. The episode is truncated, with success, at the last frame that is followed by `future`
+    frames.
 
     Observation: the walker's own, and for each of the `future` next frames:
     `walker/reference_rel_joints`, reference minus joint angle;
