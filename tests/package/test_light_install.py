@@ -15,11 +15,14 @@ from places import TESTS
         ("def test(): import no_such_package", "", 0, "needs no_such_package"),
         ("import no_such_package", "1", 2, "No module named 'no_such_package'"),
         ("import mjgym.no_such_module", "", 2, "No module named 'mjgym.no_such_module'"),
+        ("import elsewhere", "", 2, "No module named 'elsewhere'"),
     ],
-    ids=["at the top", "in a test", "CI requires it", "a mistake of the package"],
+    ids=["at the top", "in a test", "CI requires it", "of the package", "of the tests"],
 )
 def test_a_missing_package(content, required, code, said, tmp_path):
     (tmp_path / "conftest.py").write_text((TESTS / "conftest.py").read_text())
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "folder" / "elsewhere.py").touch()
     (tmp_path / "test_it.py").write_text(f"{content}\n")
     done = subprocess.run(
         [sys.executable, "-m", "pytest", "-rs", "-p", "no:cacheprovider", str(tmp_path)],
