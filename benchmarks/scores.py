@@ -60,7 +60,7 @@ def run(id: str, seed: int, out: Path) -> None:
         subprocess.run([*plan.MJGYM, *command], check=True)
 
 
-def main() -> int:
+def main(arguments: Sequence[str] | None = None) -> int:
     """Make missing runs, or draw the curves so far; returns the exit code."""
     parser = described(__doc__ or "")
     parser.add_argument("tables", nargs="*", metavar="TABLE", help=f"of {', '.join(SEEDS)}")
@@ -69,7 +69,7 @@ def main() -> int:
     parser.add_argument("--part", default="1/1", help="of the runs: 1/2 is every second one")
     parser.add_argument("--out", type=Path, default=Path("runs/scores"), help="of the runs")
     parser.add_argument("--draw", action="store_true", help="draw the curves, and train nothing")
-    given = parser.parse_args()
+    given = parser.parse_args(arguments)
     if given.draw:
         for path in scores.draw(score_table.read()):
             print(f"written: {path}")

@@ -234,7 +234,7 @@ def put(found: trained.Trained, out: Path) -> str:
     return f"{found.about.text()}: {path}, {len(content):,} bytes"
 
 
-def main() -> int:
+def main(arguments: Sequence[str] | None = None) -> int:
     """Bundle; returns the exit code."""
     parser = argparse.ArgumentParser(
         description=__doc__.partition("\n")[0],
@@ -245,7 +245,7 @@ def main() -> int:
     parser.add_argument("--half", action="store_true", help="round to half precision")
     parser.add_argument("--least", type=float, default=0.0, help="share that it must reach")
     parser.add_argument("--out", type=Path, default=trained.FOLDER, help="folder of the policies")
-    given = parser.parse_args()
+    given = parser.parse_args(arguments)
     refused = 0
     for folder in given.runs:
         try:

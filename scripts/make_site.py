@@ -223,7 +223,7 @@ def task_page(id: str) -> str:
         "Terms: " + ", ".join(f"`{term}`" for term in data["terms"]),
         _titled("Start", data["start"]),
         _titled("End", data["end"]),
-        _scores(id, score_table.read()),
+        scores_section(id, score_table.read()),
         f"## Observation\n\nNumbers: {seen}.\n",
         *_observation(data["observation"]),
         "## Action\n",
@@ -241,7 +241,7 @@ MARGIN = 48, 22  # pixels, for the numbers at the left and those below
 TICKS = 5  # on each axis
 
 
-def _scores(id: str, rows: Iterable[score_table.Row]) -> str:
+def scores_section(id: str, rows: Iterable[score_table.Row]) -> str:
     """Scores of the baselines, and those and the curves of the table's runs."""
     own = [row for row in rows if row.env_name == id]
     parts = [f"{name} actions {found.mean:.0f}" for name, found in baselines.of(id).items()]
@@ -252,10 +252,10 @@ def _scores(id: str, rows: Iterable[score_table.Row]) -> str:
     if not parts:
         return ""
     text = f"## Scores\n\nMean returns of 100 episodes: {'; '.join(parts)}.\n\n"
-    return text + (_curve(id, own) if own else "")
+    return text + (curve_svg(id, own) if own else "")
 
 
-def _curve(id: str, rows: Iterable[score_table.Row]) -> str:
+def curve_svg(id: str, rows: Iterable[score_table.Row]) -> str:
     """Returns over control steps, a line for each run."""
     runs: dict[tuple[str, int], list[tuple[float, float]]] = {}
     for row in rows:

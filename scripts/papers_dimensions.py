@@ -35,9 +35,9 @@ PRINTED: dict[str, tuple[int, int, int]] = {
 REASONS = {
     "dog": "the published code observes 223, and its state has 38 activations",
     "dog-fetch": "as the other dogs; the ball adds 12 to the state and 9 to the observation",
-    "finger-spin": "without the target, which this task has not",
-    "fish-upright": "without the target, which this task has not",
-    "humanoid-run_pure_state": "positions and velocities alone",
+    "finger-spin": "without the target, which this task lacks",
+    "fish-upright": "without the target, which this task lacks",
+    "humanoid-run_pure_state": "positions and velocities only",
     "manipulator": "the published code observes 44",
     "quadruped": "the published code observes 78",
     "quadruped-escape": "the published code observes 101: 78, the origin and 20 rangefinders",

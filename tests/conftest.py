@@ -2,10 +2,14 @@
 
 import functools
 import os
-from collections.abc import Iterator
-from typing import Any
+import re
+import sys
+from collections.abc import Callable, Generator, Iterator
+from pathlib import Path
+from typing import Any, TypeVar
 
 import gymnasium
+import mujoco
 import pytest
 
 import mjgym  # noqa: F401  (registers the ids)
@@ -22,6 +26,45 @@ def _missing_backends() -> str:
 
 # What a failing assertion of theirs compared is shown as in a test.
 pytest.register_assert_rewrite("described", "divergence", "equivalence")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_configure(config: pytest.Config) -> None:
+    """Keep pytest-benchmark quiet, which is there with the extra `test`: no test is timed."""
+    config.option.benchmark_disable = True
+
+
+MISSING = re.compile(r"^E +ModuleNotFoundError: No module named '(?!mjgym)(\w+)", re.MULTILINE)
+Report = TypeVar("Report", pytest.CollectReport, pytest.TestReport)
+
+
+def _skipped_without_package(report: Report, path: Path) -> Report:
+    """A report that is skipped if a package is missing, as with the group `dev`; CI has all."""
+    missing = MISSING.search(str(report.longrepr)) if report.failed else None
+    if missing and any(Path(__file__).parent.rglob(f"{missing[1]}.py")):
+        return report  # a module of the tests, which must be found
+    if missing and not os.environ.get("MJGYM_REQUIRE_GL"):
+        report.outcome = "skipped"
+        reason = f'Skipped: needs {missing[1]}: pip install -e ".[test]"'
+        report.longrepr = (str(path), 0, reason)
+    return report
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report(
+    collector: pytest.Collector,
+) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
+    """Skip files that import a package which is not installed."""
+    return _skipped_without_package((yield), collector.path)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item,
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Skip tests that import one."""
+    return _skipped_without_package((yield), item.path)
+
 
 NEEDS = ("gl", "browser", "display", "numba", "warp", "wheel")
 
@@ -40,6 +83,20 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
         if os.environ.get("MJGYM_REQUIRE_GL"):
             pytest.fail(f"OpenGL is required here: {missing}")
         pytest.skip(f"no OpenGL here ({missing}); `mjgym doctor` says what to install")
+
+
+@pytest.fixture
+def unraisable(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    """Exceptions that nobody could catch, e.g. of compiled functions."""
+    told: list[Any] = []
+    monkeypatch.setattr(sys, "unraisablehook", told.append)
+    return told
+
+
+@pytest.fixture
+def engine_version(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
+    """Lets the engine report another version."""
+    return lambda version: monkeypatch.setattr(mujoco, "mj_versionString", lambda: version)
 
 
 @pytest.fixture

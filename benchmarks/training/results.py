@@ -134,7 +134,7 @@ def draw(found: Results, folder: Path = FOLDER) -> list[Path]:
             comparison.panel(axis, beside, id, "seconds")
             goal = plan.GOALS[id][0]
             axis.axhline(goal, color="0.3", linestyle="--", linewidth=1, label=f"goal, {goal:.0f}")
-            _mark_scores(axis, [c for c in beside if (c.id, c.experiment) == (id, "recipe")])
+            mark_scores(axis, [c for c in beside if (c.id, c.experiment) == (id, "recipe")])
             axis.legend(fontsize=7)
         _finish(figure, axes[: len(ids)], drawn[-1])
     walks = found.get("walk", [])
@@ -154,7 +154,7 @@ def draw(found: Results, folder: Path = FOLDER) -> list[Path]:
         places = ((id, by) for id in ids for by in comparison.LABELS)
         for axis, (id, by) in zip(axes, places, strict=True):
             comparison.panel(axis, tried, id, by)
-        lines = _legend(axes)
+        lines = legend(axes)
         figure.legend(
             lines.values(), lines, loc="outside lower center", ncols=len(plan.METHODS), fontsize=7
         )
@@ -162,14 +162,14 @@ def draw(found: Results, folder: Path = FOLDER) -> list[Path]:
     return drawn
 
 
-def _mark_scores(axis: Any, curves: Iterable[Curve]) -> None:
+def mark_scores(axis: Any, curves: Iterable[Curve]) -> None:
     """Mark the end of each run at the 100-episode score of the table."""
     scored = [(c.seconds[-1] / 60, c.final) for c in curves if c.final is not None]
     if scored:
         axis.plot(*zip(*scored, strict=True), "D", color="C0", markersize=4, label="scores")
 
 
-def _legend(axes: Iterable[Any]) -> dict[str, Any]:
+def legend(axes: Iterable[Any]) -> dict[str, Any]:
     """Legend with experiments and their numbers of seeds, which may differ."""
     lines: dict[str, Any] = {}
     seeds: dict[str, set[str]] = {}

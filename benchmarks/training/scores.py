@@ -235,7 +235,7 @@ def draw(rows: Sequence[Row], folder: Path = BASELINES) -> list[Path]:
                 axis.tick_params(labelsize=6)
                 if comparison.scaled(id):
                     axis.set_ylim(0, HEADROOM * comparison.NORMALIZED)
-            label = {"steps": "control steps, thousands", "seconds": "minutes of processor time"}
+            label = {"steps": "control steps, thousands", "seconds": "CPU minutes"}
             figure.supxlabel(label[by], fontsize=8)
             drawn.append(_saved(figure, picture(name, by, folder)))
     normalised = [
@@ -265,7 +265,7 @@ def _saved(figure: Any, path: Path) -> Path:
 
 def _with_pictures(name: str, text: Callable[[], str]) -> str:
     words = {
-        "seconds": "Returns over minutes of processor time",
+        "seconds": "Returns over CPU minutes",
         "steps": "Returns over control steps",
         "profile": "Share of runs above each score",
     }

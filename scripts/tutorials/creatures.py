@@ -3,7 +3,7 @@
 import argparse
 import colorsys
 import importlib.util
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import imageio.v3 as iio
 import numpy as np
@@ -85,14 +85,14 @@ def wander(spec: mjcf.Spec, single: Single, seconds: float) -> Iterator[np.ndarr
         yield torsos.xpos.copy()
 
 
-def main() -> None:
+def main(arguments: Sequence[str] | None = None) -> None:
     """Let the creatures wander, and draw on request."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seconds", type=float, default=10, help="to simulate")
     parser.add_argument("--out", help="a PNG to write: the creatures at the end")
     parser.add_argument("--plot", help="a PNG to write: their paths from above")
     parser.add_argument("--video", help=f"a film to write: {' or '.join(FILMS)}")
-    given = parser.parse_args()
+    given = parser.parse_args(arguments)
     if given.video and not given.video.endswith(tuple(FILMS)):
         parser.error(f"--video {given.video}: end its name in {' or '.join(FILMS)}")
     if str(given.video).endswith(".mp4") and importlib.util.find_spec("imageio_ffmpeg") is None:

@@ -100,7 +100,7 @@ class Uniform(Placement):
             None for any.
         rotation_axis: "x", "y" or "z" of the world.
         whole: whether the objects, not their frames alone, lie within the ranges.
-        clear: whether objects that overlap with one that lies already are placed anew.
+        clear: whether positions that overlap a placed object are drawn again.
         reference: the point (m) that ranges and height are counted from.
         z_offset: of the objects' lowest points over the reference, m.
 
@@ -177,7 +177,7 @@ class Within(Uniform):
     """Places in or on another object, which has been placed before.
 
     Args:
-        container: the other object; its place is the reference.
+        container: name of the other object; ranges are relative to its position.
     """
 
     container: str = ""

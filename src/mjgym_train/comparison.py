@@ -103,7 +103,7 @@ def unfinished(paths: Iterable[str | Path], metric: str = metrics.RETURN) -> dic
     """Folders that have nothing to compare yet, each with the reason.
 
     Raises:
-        RunError: metrics are there, but cannot be read.
+        RunError: metrics exist but cannot be read.
     """
     metric = published.our_name(metric)
     reasons = {}

@@ -34,7 +34,7 @@ class Run(RunFolder):
         """Context manager: no other process trains in this folder; it may be nested.
 
         Raises:
-            RunError: another one does, or the folder cannot be made.
+            RunError: another process trains in it, or the folder cannot be created.
         """
         if self._held:
             yield

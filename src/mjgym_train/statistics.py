@@ -116,7 +116,7 @@ def performance_profile(scores: Scores, thresholds: np.ndarray) -> np.ndarray:
 
 
 def probability_of_improvement(scores: Scores, others: Scores) -> float:
-    """The probability that a run scores more than a run of others, averaged over tasks.
+    """The probability that a run scores more than one of `others`, averaged over tasks.
 
     Ties count half, as in the Mann-Whitney statistic.
 

@@ -2,6 +2,7 @@
 
 import argparse
 import importlib
+import importlib.machinery
 import itertools
 import json
 import math
@@ -57,11 +58,14 @@ def test_spelling_of_something_else(id: str) -> None:
 
 
 def test_peers_are_compared_on_the_suite_only(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(package_peers.importlib.util, "find_spec", lambda name: name)
+    for name in ("dm_control", "envpool"):
+        there = types.ModuleType(name)
+        there.__spec__ = importlib.machinery.ModuleSpec(name, None)
+        monkeypatch.setitem(sys.modules, name, there)
     assert package_peers.installed("dmc/walker-walk-v0", 1) == ["dm_control"]
     assert package_peers.installed("dmc/walker-walk-v0", 2) == ["envpool"]
     assert package_peers.installed("my/walker-walk-v0", 1) == []
-    monkeypatch.setattr(package_peers.importlib.util, "find_spec", lambda name: None)
+    monkeypatch.setitem(sys.modules, "dm_control", None)
     assert package_peers.installed("dmc/walker-walk-v0", 1) == []
 
 

@@ -48,7 +48,7 @@ class TestTrajectories:
 
     def test_sinusoidal_actions_keep_within_their_bounds(self):
         env = gymnasium.make("dmc/quadruped-walk-v0")
-        swing = trajectories._Sinusoidal(env)
+        swing = trajectories.Sinusoidal(env)
         actions = np.array([swing(None) for _ in range(200)])
         low, high = env.action_space.low, env.action_space.high
         assert (actions >= low - 1e-6).all()

@@ -5,6 +5,7 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -596,7 +597,7 @@ class TestBench:
 
         monkeypatch.setattr(bench, "_result", timed)
         ids = ["dmc/a-b-v0", "dmc/c-d-v0"]
-        bench._measure(ids, [1, 8], 1.0, None, bench._Rows(ids, [1, 8]))
+        bench.measure(ids, [1, 8], 1.0, None, bench.Rows(ids, [1, 8]))
         told = [*seen[1:], capsys.readouterr()]
         for k, (id, n) in enumerate([(ids[0], 1), (ids[0], 8), (ids[1], 1), (ids[1], 8)]):
             assert re.search(rf"{id} +{n} |{n} x {id}$", told[k].out, re.MULTILINE)
@@ -616,7 +617,7 @@ class TestBench:
             for n in (1, 2)
         ]
         content = {"results": results, "date": "2000-01-01", **mjgym.fingerprint()}
-        bench._plot(tmp_path / "bench.png", content)
+        bench.plot_rates(tmp_path / "bench.png", content)
         assert (tmp_path / "bench.png").stat().st_size > 1000
 
     @pytest.mark.parametrize(
@@ -712,6 +713,17 @@ def report() -> dict[str, Any]:
     return found
 
 
+@pytest.fixture
+def reporting(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Any]:
+    """Runs doctor on a machine of which a report is true."""
+
+    def run(report: dict[str, Any], *words: str) -> Any:
+        monkeypatch.setattr(doctor, "examine", lambda: report)
+        return CliRunner().invoke(app, ["doctor", *words])
+
+    return run
+
+
 class TestDoctor:
     def test_it_reports_this_machine(self, report):
         assert report["fingerprint"] == mjgym.fingerprint(gymnasium.make(diagnosis.SAMPLE))
@@ -722,17 +734,16 @@ class TestDoctor:
         assert set(report["peers"]) == set(diagnosis.PEERS)
         assert all(p["problem"] and p["fix"] for p in report["problems"])
 
-    def test_it_says_which_law_runs(self, report, monkeypatch):
+    def test_it_says_which_law_runs(self, report, reporting):
         law = report["law"]
         assert law["runs"] in ("compiled", "arrays")
         assert (law["reason"] == "") == (law["runs"] == "compiled")
-        monkeypatch.setattr(doctor, "examine", lambda: report)
-        text = " ".join(CliRunner().invoke(app, ["doctor"]).stdout.split())
+        text = " ".join(reporting(report).stdout.split())
         assert ": ".join(filter(None, law.values())) in text
 
     @pytest.mark.parametrize(("version", "faults"), [("4.0.0", 1), ("4.0.1", 0)])
-    def test_an_engine_with_a_known_fault(self, monkeypatch, version, faults):
-        monkeypatch.setattr(mujoco, "mj_versionString", lambda: version)
+    def test_an_engine_with_a_known_fault(self, monkeypatch, engine_version, version, faults):
+        engine_version(version)
         monkeypatch.setattr("mjgym.cli.gl.gl_report", lambda: [])
         fixes = [problem["fix"] for problem in diagnosis.examine()["problems"]]
         assert fixes.count(ENGINE_FAULT["fix"]) == faults
@@ -744,19 +755,18 @@ class TestDoctor:
         monkeypatch.delenv("NUMBA_DISABLE_JIT", raising=False)
         monkeypatch.setattr(diagnosis, "LAW_SAMPLE", "robosuite/Door-v0")
         said: dict[str, list[Any]] = {"problems": [], "notes": []}
-        assert diagnosis._law(**said)["reason"] == "no reason in particular"
+        assert diagnosis.judge_law(**said)["reason"] == "no reason in particular"
         assert len(said[kind]) == sum(map(len, said.values())) == 1
         assert "no reason in particular" in str(said[kind][0])
 
-    def test_text_and_strictness(self, report, monkeypatch):
-        monkeypatch.setattr(doctor, "examine", lambda: report)
+    def test_text_and_strictness(self, report, reporting):
         report = {**report, "problems": []}
-        result = CliRunner().invoke(app, ["doctor", "--strict"])
+        result = reporting(report, "--strict")
         assert result.exit_code == 0
         assert "no problems" in result.stdout
         report = {**report, "problems": [{"problem": "it is ill", "fix": "make it well"}]}
-        assert CliRunner().invoke(app, ["doctor"]).exit_code == 0
-        result = CliRunner().invoke(app, ["doctor", "--strict"])
+        assert reporting(report).exit_code == 0
+        result = reporting(report, "--strict")
         assert result.exit_code == 1
         assert "problem: it is ill" in result.stdout
         assert "fix: make it well" in result.stdout
@@ -783,37 +793,43 @@ class TestDoctor:
             monkeypatch.setenv("MUJOCO_GL", harmless)
             assert judged_gl(backends) == []
 
-    def test_a_driver_that_hangs_or_dies(self, monkeypatch):
+    def test_a_driver_that_hangs(self):
         (found,) = gl_report(("egl",), timeout=0.01)
         assert found["error"] == "no answer within 0.01 s"
         assert not found["works"]
+
+    @pytest.mark.parametrize(
+        ("program", "error"),
+        [
+            ("import os; os.kill(os.getpid(), 11)", "ended with -11"),
+            ("raise RuntimeError('no display')", "RuntimeError: no display"),
+        ],
+    )
+    def test_a_driver_that_dies(self, program, error, monkeypatch):
         monkeypatch.setattr("mjgym.cli.gl.probe", lambda backend, _: Probe(backend, True))
-        monkeypatch.setattr("mjgym.cli.gl._TIMER", "import os; os.kill(os.getpid(), 11)")
+        monkeypatch.setattr("mjgym.cli.gl._TIMER", program)
         (found,) = gl_report(("egl",))
-        assert found["error"] == "ended with -11"
-        monkeypatch.setattr("mjgym.cli.gl._TIMER", "raise RuntimeError('no display')")
-        (found,) = gl_report(("egl",))
+        assert found["error"] == error
         assert not found["works"]
-        assert found["error"] == "RuntimeError: no display"
 
     def test_cores_and_load(self):
         machine = {"allowed_cores": 8, "architecture": "x86_64", "features": ["avx2"]}
         problems: list[diagnosis.Problem] = []
         notes: list[str] = []
-        diagnosis._judge_cores(machine, 1.0, None, problems, notes)
+        diagnosis.judge_cores(machine, 1.0, None, problems, notes)
         assert problems == notes == []
-        diagnosis._judge_cores(machine, 20.0, 2.0, problems, notes)
+        diagnosis.judge_cores(machine, 20.0, 2.0, problems, notes)
         assert "threads=2" in problems[0]["fix"]
         assert "busy" in notes[0]
-        diagnosis._judge_cores({**machine, "features": []}, None, None, problems, notes)
+        diagnosis.judge_cores({**machine, "features": []}, None, None, problems, notes)
         assert "AVX" in problems[1]["problem"]
 
     def test_versions(self, monkeypatch):
         problems: list[diagnosis.Problem] = []
-        diagnosis._judge_versions(problems)
+        diagnosis.judge_versions(problems)
         assert problems == []
         monkeypatch.setattr(diagnosis, "_version", lambda name: "3.9.1")
-        diagnosis._judge_versions(problems)
+        diagnosis.judge_versions(problems)
         assert [p["problem"].split()[0] for p in problems] == ["mujoco"]
 
 
@@ -823,7 +839,7 @@ def broken(backend: str, error: str | None = None) -> dict[str, Any]:
 
 def judged_gl(backends: Any, gpus: Any = ()) -> list[diagnosis.Problem]:
     problems: list[diagnosis.Problem] = []
-    diagnosis._judge_gl(backends, list(gpus), problems, [], diagnosis._chosen(), "")
+    diagnosis.judge_gl(backends, list(gpus), problems, [], diagnosis.chosen_backend(), "")
     return problems
 
 

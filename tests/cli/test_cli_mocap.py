@@ -83,7 +83,7 @@ def test_a_file_here_comes_before_a_name(tmp_path, monkeypatch):
 
 def test_tracking_takes_a_name():
     env = gymnasium.make("locomotion/cmu_humanoid-tracking-v0", clips="squat").unwrapped
-    assert env.task._references.clips == ("squat.amc",)
+    assert env.task.references.clips == ("squat.amc",)
 
 
 class TestGallery:

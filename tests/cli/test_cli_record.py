@@ -150,7 +150,7 @@ class TestMp4:
         assert not list(tmp_path.iterdir())
 
     def test_without_ffmpeg_it_names_the_extra(self, tmp_path, monkeypatch):
-        monkeypatch.setattr(film, "has_ffmpeg", lambda: False)
+        monkeypatch.setitem(sys.modules, "imageio_ffmpeg", None)
         arguments = ["record", "walker-walk", "--out", str(tmp_path / "x.mp4")]
         result = CliRunner().invoke(app, arguments)
         assert result.exit_code == 2

@@ -140,6 +140,17 @@ def refused(*arguments, code=2):
 
 
 @pytest.fixture
+def later(monkeypatch):
+    """Lets some seconds pass at once."""
+
+    def passed(seconds):
+        now = time.monotonic()
+        monkeypatch.setattr(time, "monotonic", lambda: now + seconds)
+
+    return passed
+
+
+@pytest.fixture
 def session():
     env = gymnasium.make(TASK)
     yield Session(env, lambda observation: np.zeros(6), seed=3)
@@ -396,7 +407,7 @@ class TestSession:
         np.testing.assert_array_equal(session.follow().qpos, session.env.data.qpos)
         assert session.twin.model.ntex > 0
 
-    def test_a_force_lasts_while_it_is_renewed(self, session, monkeypatch):
+    def test_a_force_lasts_while_it_is_renewed(self, session, later):
         still = session.env.get_state()
         session.step()
         unpushed = session.env.data.qpos.copy()
@@ -407,8 +418,7 @@ class TestSession:
         session.step()
         assert session.env.data.qpos[0] > unpushed[0] + 1e-3
         session.paused = True
-        now = time.monotonic()
-        monkeypatch.setattr(time, "monotonic", lambda: now + 1)
+        later(1)
         session.advance()
         assert not session.env.data.xfrc_applied.any()
 
@@ -417,11 +427,10 @@ class TestSession:
         session.push(np.zeros_like(session.env.data.xfrc_applied))
         assert session.env.data.xfrc_applied[1, 0] == 1.0
 
-    def test_a_simulation_that_is_late_does_not_rush(self, session, monkeypatch):
-        now = time.monotonic()
+    def test_a_simulation_that_is_late_does_not_rush(self, session, later):
         session.advance()
         steps = session.progress.steps
-        monkeypatch.setattr(time, "monotonic", lambda: now + 100)
+        later(100)
         session.advance()
         assert session.progress.steps <= steps + 5
 

@@ -12,7 +12,7 @@ from training_runs import SMALL_REPLAY
 from typer.testing import CliRunner
 
 from mjgym.cli.app import app
-from mjgym.cli.bench import _measure
+from mjgym.cli.bench import measure
 from mjgym.cli.policies import load_policy
 from mjgym.tasks.locomotion.soccer import scripted
 from mjgym_train import comparison
@@ -125,7 +125,7 @@ class TestOverwrite:
 
 
 def test_the_ratio_of_bench_is_that_of_the_rates_beside_it():
-    (result,) = _measure(["dmc/pendulum-swingup-v0"], [1], 0.01, 1, None)["results"]
+    (result,) = measure(["dmc/pendulum-swingup-v0"], [1], 0.01, 1, None)["results"]
     rates = result["steps_per_second"], result["limit_steps_per_second"]
     assert result["ratio_to_limit"] == rates[0] / rates[1]
     shown = run("bench", "pendulum-swingup", "--num-envs", "1", "--seconds", "0.01").output

@@ -5,7 +5,6 @@ import subprocess
 import sys
 
 import gymnasium
-import mujoco
 import pytest
 
 import mjgym
@@ -14,16 +13,16 @@ from mjgym.util import plugins
 
 
 class TestFaultyEngine:
-    def test_it_is_named_with_its_fix(self, monkeypatch):
-        monkeypatch.setattr(mujoco, "mj_versionString", lambda: "4.0.0")
+    def test_it_is_named_with_its_fix(self, engine_version):
+        engine_version("4.0.0")
         about = mjgym.fingerprint()
         (fault,) = about["warnings"]
         assert "Hessian" in fault["problem"]
         assert fault["fix"] == "pip install --no-deps --force-reinstall mujoco-core==4.0.1"
         assert fault["fix"] in fingerprint_facts(about)["warning"]
 
-    def test_a_mended_one_is_not(self, monkeypatch):
-        monkeypatch.setattr(mujoco, "mj_versionString", lambda: "4.0.1")
+    def test_a_mended_one_is_not(self, engine_version):
+        engine_version("4.0.1")
         about = mjgym.fingerprint()
         assert about["warnings"] == []
         assert "warning" not in fingerprint_facts(about)

@@ -61,6 +61,12 @@ def test_ppo(tmp_path):
     assert picture.getextrema()[0] < 100 < picture.getextrema()[1]
 
 
+def test_sac(tmp_path):
+    out = run("sac.py", tmp_path, "--steps", 2400, "--num-envs", 4, needs=["torch"])
+    assert len(re.findall(r"2000 steps .* losses(?: +-?\d+\.\d+){3}$", out, re.MULTILINE)) == 1
+    assert re.search(r"^mean return of 4 episodes: \d+\.\d$", out, re.MULTILINE)
+
+
 def test_reach_and_push(tmp_path):
     out = run("reach_and_push.py", tmp_path, 20, id="--steps")
     reached = re.findall(r"(tutorial/\S+): \d+ of 1216 random steps", out)

@@ -121,6 +121,17 @@ def _found(name):
     return False
 
 
+def test_the_style_shown_is_that_of_the_source():
+    text = (FOLDER / "architecture.md").read_text()
+    style = text.partition("## Style")[2].partition("\n## ")[0]
+    places = re.findall(r"`(src/\S+\.py)`", style)
+    passages = re.findall(r"```text\n(.*?)```", style, re.DOTALL)
+    for place, shown in zip(places, passages, strict=True):
+        if "Error: " not in shown:
+            source = (ROOT / place).read_text()
+            assert all(line in source for line in shown.splitlines()), place
+
+
 def test_the_readme_is_short():
     assert len(README.read_text().splitlines()) <= 233
 

@@ -98,7 +98,7 @@ def test_empty_columns_are_left_out():
 
 def test_curves_have_axes():
     rows = [row for row in score_table.read() if row.env_name == "dmc/walker-walk-v0"]
-    drawn = make_site._curve("dmc/walker-walk-v0", rows)
+    drawn = make_site.curve_svg("dmc/walker-walk-v0", rows)
     numbers = re.findall(r"<text [^>]*>([^<]+)</text>", drawn)
     assert len(numbers) == 2 * make_site.TICKS
     assert numbers[:2] == ["0", "0"]

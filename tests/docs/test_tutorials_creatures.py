@@ -225,8 +225,7 @@ def test_a_plot_has_a_line_for_each_creature(script, monkeypatch, tmp_path):
     saved = []
     monkeypatch.setattr(figure.Figure, "savefig", lambda self, *_, **__: saved.append(self))
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(sys, "argv", ["creatures", "--seconds", "0.4", "--plot", "paths.png"])
-    script.main()
+    script.main(["--seconds", "0.4", "--plot", "paths.png"])
     (axes,) = saved[0].axes
     assert [line.get_label() for line in axes.lines] == [f"{n} legs" for n in LEGS]
     for line, colour in zip(axes.lines, script.COLOURS.values(), strict=True):
@@ -240,7 +239,7 @@ def test_a_plot_has_a_line_for_each_creature(script, monkeypatch, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "missing", "said"),
     [
-        (["--video", "film.avi"], None, "film.avi: end its name in .mp4 or .gif"),
+        (["--video", "film.avi"], "", "film.avi: end its name in .mp4 or .gif"),
         (["--video", "film.mp4"], "imageio_ffmpeg", 'pip install -e ".[video]"'),
         (["--plot", "paths.png"], "matplotlib", 'pip install -e ".[bench]"'),
     ],
@@ -248,11 +247,9 @@ def test_a_plot_has_a_line_for_each_creature(script, monkeypatch, tmp_path):
 def test_what_cannot_be_written_is_said_at_once(
     script, monkeypatch, capsys, arguments, missing, said
 ):
-    find = importlib.util.find_spec
-    monkeypatch.setattr(importlib.util, "find_spec", lambda n: None if n == missing else find(n))
+    monkeypatch.setitem(sys.modules, missing, None)
     monkeypatch.setattr(script, "arena", None)  # nothing is built
-    monkeypatch.setattr(sys, "argv", ["creatures", *arguments])
     with pytest.raises(SystemExit) as refused:
-        script.main()
+        script.main(arguments)
     assert refused.value.code == 2
     assert said in capsys.readouterr().err

@@ -4,6 +4,15 @@ import numpy as np
 import torch
 
 
+def assert_same_batch(one, other):
+    """Transitions equal to the bit, over all lengths of their returns."""
+    for name, value in vars(one).items():
+        if name != "shorter":
+            assert torch.equal(value, getattr(other, name)), name
+    for a, b in zip(one.shorter, other.shorter, strict=True):
+        assert_same_batch(a, b)
+
+
 class Story:
     """Episodes of random length in several sub-environments.
 

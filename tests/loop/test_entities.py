@@ -55,7 +55,7 @@ def test_hooks_run_on_other_arrays(page, id):
     envs = gym.make_vec(id, num_envs=3).unwrapped
     envs.reset(seed=0)
     action = np.zeros(envs.action_space.shape)
-    assert not list(failures(envs.task, envs._episodes.view, action, array_api_strict))
+    assert not list(failures(envs.task, envs.view, action, array_api_strict))
 
 
 def test_the_check_finds_nothing(page):
@@ -183,12 +183,12 @@ class TestHooks:
         env = mjgym.Env(CartAndBalls())
         env.reset(seed=0)
         ball = CartAndBalls().entities[1]
-        view = ball.view(env._episodes.view)
+        view = ball.view(env.view)
         assert view.names("body") == ("", "ball")
         assert view.names("camera") == ("eye",)
         assert view.body("ball").xpos is not None
         assert set(view.memory) == {"steps", "passed"}
-        assert view.rows("xpos", ("ball",)) == env._episodes.view.rows("xpos", ("b/ball",))
+        assert view.rows("xpos", ("ball",)) == env.view.rows("xpos", ("b/ball",))
         with pytest.raises(KeyError, match="b/bal"):
             view.take("xpos", ("bal",))
 
@@ -210,7 +210,7 @@ class TestMistakes:
 
         env = mjgym.Env(Good())
         env.reset(seed=0)
-        assert {"a/steps", "own"} <= set(env._episodes.view.memory)
+        assert {"a/steps", "own"} <= set(env.view.memory)
 
     def test_an_unknown_body(self):
         task = CartAndBalls(entities=(Ball(name="a", body="crt"),))

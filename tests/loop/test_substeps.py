@@ -482,8 +482,8 @@ def parts(monkeypatch):
 
         return counted
 
-    monkeypatch.setattr(Single, "step", count(Single.step))
-    monkeypatch.setattr(Batched, "step", count(Batched.step))
+    for simulation in (Single, Batched):
+        monkeypatch.setattr(simulation, "step", count(simulation.step))
     return calls
 
 

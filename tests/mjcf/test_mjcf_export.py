@@ -11,7 +11,7 @@ import pytest
 from mjcf_models import PATHS, arena, differences, picture, rock_files, tetrahedron, walker
 
 from mjgym.mjcf import CompileError, add, assign, attach, compile, export, load
-from mjgym.mjcf.exporting import _differing
+from mjgym.mjcf.exporting import differing
 
 
 def rocks(folder, where):
@@ -183,20 +183,20 @@ class TestMistakes:
 
     def test_what_is_compared(self):
         one, two = arena().compile(), arena().compile()
-        assert _differing(one, two) == []
+        assert differing(one, two) == []
         two.geom("top").size[0] += 1e-16
         two.geom("top").rgba[:] = 0
         two.opt.gravity[0] = 1e-9
         two.vis.global_.fovy = 3
         two.stat.extent += 1e-12
-        assert _differing(one, two) == [
+        assert differing(one, two) == [
             "geom_rgba", "geom_size", "opt.gravity", "stat.extent", "vis.global_.fovy",
         ]  # fmt: skip
 
     def test_what_mjcf_cannot_say_is_an_error(self, tmp_path, monkeypatch):
         spec = arena()
         # A number that the engine does not save stands in for whatever it may not save one day.
-        monkeypatch.setattr("mjgym.mjcf.exporting._differing", lambda *models: ["geom_size"])
+        monkeypatch.setattr("mjgym.mjcf.exporting.differing", lambda *models: ["geom_size"])
         with pytest.raises(ValueError, match="model 'arena'; what it says differs in geom_size"):
             export(spec, tmp_path / "out")
         assert list(tmp_path.iterdir()) == []

@@ -26,9 +26,11 @@ WATCHDOG = 240  # s, for a process of its own
 
 
 @pytest.fixture(autouse=True)
-def _others(monkeypatch):
+def _others():
     """Threads of renderers that other tests have left to the garbage collector do not count."""
-    monkeypatch.setattr(sys.modules[__name__], "_left", _drawing_threads())
+    _left[:] = _drawing_threads()
+    yield
+    _left.clear()
 
 
 @pytest.fixture

@@ -34,9 +34,19 @@ def batch():
 
 
 @pytest.fixture
-def helped(batch, monkeypatch):
+def eager(monkeypatch):
+    """Sets how slow a batch must be for helpers to start: from now on any."""
+
+    def slow(seconds=0.0):
+        monkeypatch.setattr(renderer, "SLOW", seconds)
+
+    slow()
+    return slow
+
+
+@pytest.fixture
+def helped(batch, eager):
     """A renderer whose helpers run from its second batch on."""
-    monkeypatch.setattr(renderer, "SLOW", 0.0)
     drawn = Renderer(batch[0].model, batch[1].model, "fast", processes=3)
     yield drawn
     drawn.close()
@@ -59,8 +69,8 @@ def runs(pid):
     return True
 
 
-def test_they_draw_what_one_process_draws(batch, monkeypatch):
-    monkeypatch.setattr(renderer, "SLOW", 0.0)
+@pytest.mark.usefixtures("eager")
+def test_they_draw_what_one_process_draws(batch):
     described, simulations = batch
     helped = Renderer(described.model, simulations.model, "reference", processes=3)
     alone = Renderer(described.model, simulations.model, "reference")
@@ -96,8 +106,8 @@ def test_they_draw_what_shows_beside_the_shapes_and_viewpoints(batch, helped):
     alone.close()
 
 
+@pytest.mark.usefixtures("eager")
 def test_they_draw_successive_frames_of_one_environment(monkeypatch):
-    monkeypatch.setattr(renderer, "SLOW", 0.0)
     monkeypatch.setattr(env_module, "allowed_cores", lambda: 3)
     env = gymnasium.make("dmc/cartpole-swingup-v0", width=40, height=30).unwrapped
     env.reset(seed=0)
@@ -119,13 +129,13 @@ def test_fewer_pictures_than_processes(batch, helped):
     np.testing.assert_array_equal(helped.render(asked[3].state, width=40, height=30), every[3])
 
 
-def test_nothing_is_started_where_it_is_not_worth_it(batch, monkeypatch):
+def test_nothing_is_started_where_it_is_not_worth_it(batch, eager, monkeypatch):
     described, simulations = batch
     quick = Renderer(described.model, simulations.model, "fast", processes=3)
-    monkeypatch.setattr(renderer, "SLOW", 1e6)
+    eager(1e6)
     for _ in range(2):
         quick.render_all(shots(simulations))
-    monkeypatch.setattr(renderer, "SLOW", 0.0)
+    eager()
     monkeypatch.setattr(backends, "draws_in_caller", lambda: False)  # a graphics card
     for _ in range(2):
         quick.render_all(shots(simulations))

@@ -642,12 +642,12 @@ def test_bench_times_it():
 
 def test_doctor_names_the_devices():
     problems, notes = [], []
-    found = diagnosis._warp([], problems, notes)
+    found = diagnosis.judge_warp([], problems, notes)
     assert found[0]["device"] == "cpu"
     assert problems == notes == []
     unseen = {"name": "GPU", "driver_version": "1.0"}
     if not torch.cuda.is_available():
-        diagnosis._warp([unseen], problems, notes)
+        diagnosis.judge_warp([unseen], problems, notes)
         assert "Warp does not see it (driver 1.0)" in problems[0]["problem"]
 
 

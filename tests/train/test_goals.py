@@ -286,11 +286,11 @@ class TestCollecting:
         found += [curve("mean", SWING, seed, [100, 200], 200.0) for seed in (0, 1)]
         for axis, id in zip(axes, (WALK, SWING), strict=True):
             comparison.panel(axis, found, id, "steps")
-        assert list(results._legend(axes)) == ["mean, 2 or 3 seeds"]
+        assert list(results.legend(axes)) == ["mean, 2 or 3 seeds"]
 
     def test_scores_are_marked_where_runs_end(self) -> None:
         axis = pytest.importorskip("matplotlib.figure").Figure().subplots()
-        results._mark_scores(axis, [curve("recipe", WALK, seed, [100], 900.0) for seed in (0, 1)])
+        results.mark_scores(axis, [curve("recipe", WALK, seed, [100], 900.0) for seed in (0, 1)])
         assert axis.lines[0].get_ydata().tolist() == [900.0, 900.0]
 
     @pytest.mark.torch

@@ -108,15 +108,17 @@ class TestPictures:
 
 class TestSite:
     def test_a_page_has_its_scores_and_curve(self):
-        text = make_site._scores(WALK, [*rows(WALK, 0, 0.0, 500.0), *rows(WALK, 1, 0.0, 1000.0)])
+        text = make_site.scores_section(
+            WALK, [*rows(WALK, 0, 0.0, 500.0), *rows(WALK, 1, 0.0, 1000.0)]
+        )
         assert "`td3` 500, 1000" in text
         assert "random actions" in text
         assert text.count("<polyline") == 2
         assert "240.0,160.0 480.0,80.0" in text  # half of the scale at the end of the steps
 
     def test_without_runs_there_are_the_baselines_alone(self):
-        assert "zero actions" in make_site._scores(WALK, [])
-        assert "svg" not in make_site._scores(WALK, [])
+        assert "zero actions" in make_site.scores_section(WALK, [])
+        assert "svg" not in make_site.scores_section(WALK, [])
 
 
 class TestRuns:
@@ -134,9 +136,8 @@ class TestRuns:
             (["--part", "3/2"], "--part: must be like 1/2, got 3/2"),
         ],
     )
-    def test_mistakes(self, arguments, message, monkeypatch, capsys):
-        monkeypatch.setattr(sys, "argv", ["scores.py", *arguments])
+    def test_mistakes(self, arguments, message, capsys):
         with pytest.raises(SystemExit) as end:
-            program.main()
+            program.main(arguments)
         assert end.value.code == 2
         assert message in capsys.readouterr().err

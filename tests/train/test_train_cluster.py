@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from stories import assert_same_batch
 from training_runs import FILES, ID, SMALL_REPLAY, mjgym_
 
 from mjgym.policies.run_errors import ConfigError, RunError
@@ -99,7 +100,7 @@ class TestShards:
         one = shards.sample(50)
         torch.manual_seed(0)
         other = again.sample(50)
-        assert all(map(torch.equal, one._tensors(), other._tensors()))
+        assert_same_batch(one, other)
         with pytest.raises(RunError, match="of 2 samplers, not of 1"):
             self.shards(0).load_state_dict(shards.state_dict())
 
@@ -271,7 +272,7 @@ def life(ray, tmp_path_factory):
     """A run whose sampler and trainer are killed, which is stopped, and goes on to its end."""
     settings = read(steps=4_000)
     run = created(tmp_path_factory.mktemp("cluster") / "run", settings)
-    life = Life(run)
+    life, stopped = Life(run), []
 
     def keep():
         content = torch.load(run.checkpoint_file, weights_only=True)
@@ -291,8 +292,8 @@ def life(ray, tmp_path_factory):
                 life.trainers.append(made.trainer)
                 keep()
                 kill(made.trainer)
-        elif progress.env_step >= 2_000:
-            made._show = lambda progress: None
+        elif progress.env_step >= 2_000 and not stopped:
+            stopped.append(progress)
             os.kill(os.getpid(), signal.SIGINT)
 
     made = ClusterTrainer(run, settings, samplers=1, show=show)

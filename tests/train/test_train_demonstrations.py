@@ -391,9 +391,9 @@ class TestUpdates:
         batch = agent.preprocess(self.batch(collected(recorded).sparse()))
         with torch.no_grad():
             recorded_value = agent.target_critics(batch.observation, batch.action).min(0).values
-        before = agent._value(batch.observation)
+        before = agent.value(batch.observation.flatten(1))[:, 0]
         agent.update(batch)
-        after = agent._value(batch.observation)
+        after = agent.value(batch.observation.flatten(1))[:, 0]
         gap = recorded_value[:, 0, 0]
         assert (gap - after).square().mean() < (gap - before).square().mean()
 
@@ -429,7 +429,7 @@ class TestBesideTheBuffer:
         for _ in range(20):
             made.step()
         rows = {row.tobytes() for episode in recorded for row in episode.observations}
-        for batch in made._batches(3):
+        for batch in made.batches(3):
             seen = [row.numpy().tobytes() in rows for row in batch.observation[:, 0]]
             assert seen == [False] * 10 + [True] * 10
         made.close()
@@ -439,7 +439,7 @@ class TestBesideTheBuffer:
         made = trainer(tmp_path / "run", *self.SETTINGS, f"data_share={share}", algorithm="td3")
         for _ in range(20):
             made.step()
-        assert [len(batch.action) for batch in made._batches(2)] == [32, 32]
+        assert [len(batch.action) for batch in made.batches(2)] == [32, 32]
         made.close()
 
     def test_resumed_is_as_if_never_stopped(self, known, tmp_path):

@@ -43,6 +43,12 @@ def still(body, inputs):
     return torch.tanh(body(inputs))
 
 
+def own_noise_of(explore):
+    """The only module of a user's own noise."""
+    (noise,) = (m for m in explore.modules() if isinstance(m, own_noise.OrnsteinUhlenbeck))
+    return noise
+
+
 def distance(one, other):
     return (one - other).square().mean().sqrt().item()
 
@@ -251,7 +257,7 @@ class TestOfOnesOwn:
         action = explore(body, inputs)
         own = explore.strategies == len(STRATEGIES)
         assert abs(int(own.sum()) - 300) < 5 * math.sqrt(200)
-        (noise,) = explore._own
+        noise = own_noise_of(explore)
         assert torch.equal(noise.begun, own.long())
         assert torch.equal(action[~own], still(body, inputs)[~own])
         wanted = (still(body, inputs) + noise.state).clamp(-1, 1)
@@ -261,12 +267,12 @@ class TestOfOnesOwn:
     def test_only_its_own_episodes_begin_anew(self):
         body, explore = made(num_envs=300, exploration={OWN: 1, "gaussian": 1})
         explore(body, torch.zeros(300, INPUTS))
-        before = explore._own[0].begun.clone()
+        before = own_noise_of(explore).begun.clone()
         begun = torch.arange(300) % 3 == 0
         explore.begin(begun)
         explore(body, torch.zeros(300, INPUTS))
         own = explore.strategies == len(STRATEGIES)
-        assert torch.equal(explore._own[0].begun - before, (begun & own).long())
+        assert torch.equal(own_noise_of(explore).begun - before, (begun & own).long())
 
     def test_follows_the_schedule(self):
         settings = {"noise_schedule": "linear", "noise_final": 0.01, "noise_steps": 1}
@@ -274,7 +280,7 @@ class TestOfOnesOwn:
         explore(body, torch.zeros(500, INPUTS))
         explore.begin(every(500))
         explore(body, torch.zeros(500, INPUTS))
-        assert explore._own[0].state.std().item() == pytest.approx(0.005, rel=0.1)
+        assert own_noise_of(explore).state.std().item() == pytest.approx(0.005, rel=0.1)
 
     @pytest.mark.parametrize(
         ("name", "message"),

@@ -120,7 +120,6 @@ def test_an_interrupted_run_ends_as_one_that_was_not(algorithm, tmp_path):
     assert whole.about()["learner"]["engine"] == "fast"
     whole.train()
     first = trainer("parts")
-    first._show = lambda progress: None
     training_runs.interrupt_at(first, 140)
     assert first.train().env_step == 140
     second = trainer("parts", resume=True)

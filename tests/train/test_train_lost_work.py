@@ -1,6 +1,5 @@
 """Folders of runs: one trainer at a time, and starts that fail are not in the way."""
 
-import importlib.util
 import os
 import signal
 import subprocess
@@ -83,11 +82,7 @@ def test_a_killed_process_holds_nobody_up(tmp_path, holder):
 
 
 def test_a_start_without_the_package_of_a_writer_leaves_nothing(tmp_path, monkeypatch):
-    there = importlib.util.find_spec
-    monkeypatch.setattr(
-        "importlib.util.find_spec",
-        lambda name, *rest: None if name == "wandb" else there(name, *rest),
-    )
+    monkeypatch.setitem(sys.modules, "wandb", None)
     said = train(tmp_path / "run", "wandb=mine", code=1).stderr
     assert "Weights & Biases is not installed" in said
     assert not (tmp_path / "run").exists()

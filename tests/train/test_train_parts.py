@@ -6,7 +6,7 @@ import math
 import numpy as np
 import pytest
 import torch
-from stories import Story
+from stories import Story, assert_same_batch
 from torch.nn import functional
 
 from mjgym.policies import network as policy
@@ -161,9 +161,7 @@ class TestReplay:
         one, other = (ReplayBuffer(60, 2, 3, 1, n_step=3) for _ in range(2))
         Story(one, 2, 47, np.random.default_rng(0))
         other.load_state_dict(one.state_dict())
-        draws = [b.sample(99, torch.Generator().manual_seed(1)) for b in (one, other)]
-        for a, b in zip(*(draw._tensors() for draw in draws), strict=True):
-            assert torch.equal(a, b)
+        assert_same_batch(*(b.sample(99, torch.Generator().manual_seed(1)) for b in (one, other)))
 
 
 def brute_force_projection(support, probabilities, reward, discount):

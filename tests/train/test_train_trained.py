@@ -167,10 +167,9 @@ class TestBundling:
         goal = changed(validation=900.0, validation_success=0.25, settings=settings)
         assert bundle_policy.share(goal.about) == 0.25
 
-    def test_one_that_reaches_too_little_is_refused(self, run, tmp_path, capsys, monkeypatch):
-        words = ["bundle_policy.py", str(run.path), "--out", str(tmp_path / "policies")]
-        monkeypatch.setattr(sys, "argv", [*words, "--least", "0.9"])
-        assert bundle_policy.main() == 1
+    def test_one_that_reaches_too_little_is_refused(self, run, tmp_path, capsys):
+        words = [str(run.path), "--out", str(tmp_path / "policies"), "--least", "0.9"]
+        assert bundle_policy.main(words) == 1
         assert "and 90% is asked for" in capsys.readouterr().err
         assert not (tmp_path / "policies").exists()
 
@@ -215,9 +214,8 @@ class TestBundling:
         monkeypatch.setattr(
             type(run), "policy", lambda self: seen if self.path == run.path else read(self)
         )
-        words = ["bundle_policy.py", str(whole.path), str(run.path), str(tmp_path / "none")]
-        monkeypatch.setattr(sys, "argv", [*words, "--out", str(tmp_path / "policies")])
-        assert bundle_policy.main() == 1
+        words = [str(whole.path), str(run.path), str(tmp_path / "none")]
+        assert bundle_policy.main([*words, "--out", str(tmp_path / "policies")]) == 1
         said = capsys.readouterr().err.splitlines()
         assert said[0] == f"{whole.path}: it is the policy of an ensemble: train one agent alone"
         assert "acts by pictures" in said[1]

@@ -551,14 +551,14 @@ class TestEqualsACompiledModel:
         single, batch = rigs({"hfield_data[hills]": rough, "body_mass": factor(LogNormal(0, 0.3))})
         batch.reset(seed=0)
         batch.reset(options={"reset_mask": np.array([False, True, False])})
-        heights = batch._episodes.simulation.episode_fields["hfield_data"]
+        heights = batch.get_state()["hfield_data"]
         assert np.array_equal(heights[0], np.float32(np.linspace(0, 1, 9)))
         assert np.array_equal(heights[1], np.float32(np.linspace(1, 0, 9)))
         single.reset(seed=1)
         single.reset()
         for actions in actions_for(batch, 30):
             assert np.array_equal(batch.step(actions)[0][1], single.step(actions[1])[0])
-        heights = batch._episodes.simulation.episode_fields["hfield_data"]
+        heights = batch.get_state()["hfield_data"]
         assert not np.array_equal(heights[0], heights[1])
 
     def test_what_the_task_varies_itself_the_task_decides(self):
@@ -891,7 +891,7 @@ class TestWhen:
         envs = mjgym.VectorEnv(
             Rig(), 2, vary=self.VARY, vary_every=every, max_episode_steps=2, autoreset_mode=mode
         )
-        held = envs._episodes.simulation.episode_fields["body_mass"][:, envs.model.body("arm").id]
+        held = envs.view.body("arm").mass[:, 0]
 
         def told(info):
             values = within(info, "variation")["body_mass[arm]"][:, 0]
@@ -927,7 +927,7 @@ class TestWhen:
         told = within(info, "variation")["body_mass[arm]"][:, 0]
         assert told.tolist() == [2, 0, 2]
         assert within(info, "variation")["_body_mass[arm]"].tolist() == [True, False, True]
-        held = envs._episodes.simulation.episode_fields["body_mass"][:, envs.model.body("arm").id]
+        held = envs.view.body("arm").mass[:, 0]
         assert held.tolist() == [2, 1, 2]
 
     def test_without_vary_there_is_no_word_of_it(self):

@@ -1,7 +1,7 @@
 """Driving by gamepad and SpaceMouse: a virtual pad of SDL; reports as a SpaceMouse sends them."""
 
-import builtins
 import re
+import sys
 from collections.abc import Iterator
 
 import gymnasium
@@ -301,14 +301,8 @@ def test_a_device_that_is_not_there_is_a_sentence(device, module, message):
 
 @pytest.mark.parametrize("device", ["gamepad", "spacemouse"])
 def test_without_its_package_a_device_says_how_to_get_it(device, monkeypatch):
-    ordinary = builtins.__import__
-
-    def without(name, *rest):
-        if name in {"sdl2", "hid", "hidraw"}:
-            raise ImportError(f"No module named {name!r}")
-        return ordinary(name, *rest)
-
-    monkeypatch.setattr(builtins, "__import__", without)
+    for name in ("sdl2", "hid", "hidraw"):
+        monkeypatch.setitem(sys.modules, name, None)
     done = CliRunner().invoke(app, ["teleop", ID, "--device", device])
     assert done.exit_code == 1
     assert 'pip install -e ".[teleop]"' in done.output

@@ -30,17 +30,51 @@ def mesh_of(handle):
     return trimesh.load(io.BytesIO(handle.glb_data), file_type="glb").to_geometry()
 
 
-def shown(viewer, i):
-    """Corners of all that the page shows of a sub-environment, in its own world's frame."""
-    from trimesh.transformations import quaternion_matrix
+class Scene:
+    """A page's scene, as viser sends it to browsers."""
 
-    corners = []
-    for drawn in (part for parts in viewer._drawn.values() for part in parts if i in part.ids):
-        k = drawn.ids.index(i)
-        turn = quaternion_matrix(drawn.handle.batched_wxyzs[k])[:3, :3]
-        place = drawn.handle.batched_positions[k] - viewer._offsets[i]
-        corners.append(mesh_of(drawn.handle).vertices @ turn.T + place)
-    return np.concatenate(corners)
+    def __init__(self, viewer):
+        self.viewer = viewer
+
+    @property
+    def parts(self):
+        """Meshes with their bodies and sub-environments."""
+        return [part for parts in self.viewer._drawn.values() for part in parts]
+
+    @property
+    def middle(self):
+        """Point of the world that cameras look at first, (3,)."""
+        return -np.array(self.viewer._world.position)
+
+    @property
+    def width(self):
+        """Width of the ground in sight, m."""
+        return self.viewer._size
+
+    def named(self, name):
+        """The first handle of a name's beginning."""
+        handles = self.viewer._server.scene._handle_from_node_name.items()
+        return next(handle for node, handle in handles if node.startswith(name))
+
+    def corners(self, i):
+        """Corners of all that it shows of a sub-environment, in its own world's frame."""
+        from trimesh.transformations import quaternion_matrix
+
+        corners = []
+        for part in (part for part in self.parts if i in part.ids):
+            k = part.ids.index(i)
+            turn = quaternion_matrix(part.handle.batched_wxyzs[k])[:3, :3]
+            place = part.handle.batched_positions[k] - self.viewer._offsets[i]
+            corners.append(mesh_of(part.handle).vertices @ turn.T + place)
+        return np.concatenate(corners)
+
+
+def redraw(viewer, session):
+    """Show the present state: pages are drawn once in a frame."""
+    from mjgym.viewing import batch
+
+    time.sleep(batch.FRAME)
+    viewer.sync(session)
 
 
 def boxes(session, i):
@@ -83,16 +117,15 @@ def test_walls_stand_where_each_maze_has_them(viewer_of):
     walls = [boxes(session, i) for i in range(3)]
     assert not np.allclose(walls[0], walls[1])  # else any one would do
     for i in range(3):
-        there = shown(viewer, i)
+        there = Scene(viewer).corners(i)
         distance = np.abs(there[:, None] - walls[i]).max(axis=2).min(axis=0)
         assert distance.max() < 1e-4, i
     session.next()
-    viewer._due = 0.0
-    viewer.sync(session)
+    redraw(viewer, session)
     for i in range(3):
         wanted = boxes(session, i)
         assert not np.allclose(wanted, walls[i])
-        distance = np.abs(shown(viewer, i)[:, None] - wanted).max(axis=2).min(axis=0)
+        distance = np.abs(Scene(viewer).corners(i)[:, None] - wanted).max(axis=2).min(axis=0)
         assert distance.max() < 1e-4, i
 
 
@@ -104,18 +137,17 @@ def test_sizes_that_vary_show(viewer_of):
     assert len(set(radii)) == 3
     finger = session.twin.model.geom("finger").bodyid[0]
     for i, radius in enumerate(radii):
-        mesh, ids = next(
-            (mesh_of(parts[0].handle), parts[0].ids)
-            for parts in viewer._drawn.values()
-            if parts and parts[0].body == finger and i in parts[0].ids
-        )
-        assert ids == [i]
-        assert np.ptp(mesh.vertices, axis=0).max() == pytest.approx(2 * radius, rel=0.02)
+        part = next(p for p in Scene(viewer).parts if p.body == finger and i in p.ids)
+        assert part.ids == [i]
+        size = np.ptp(mesh_of(part.handle).vertices, axis=0).max()
+        assert size == pytest.approx(2 * radius, rel=0.02)
 
 
 def test_bodies_that_look_alike_share_their_meshes(viewer_of):
     viewer, _ = viewer_of("dmc/walker-walk-v0")
-    assert all(part.ids == [0, 1, 2] for parts in viewer._drawn.values() for part in parts)
+    parts = Scene(viewer).parts
+    assert parts
+    assert all(part.ids == [0, 1, 2] for part in parts)
 
 
 def test_floors_and_skies_have_the_models_colours(viewer_of):
@@ -125,11 +157,7 @@ def test_floors_and_skies_have_the_models_colours(viewer_of):
     model = session.twin.model
     red, green, blue = colour(model, model.geom("floor").id)[:3]
     assert blue > red + 0.1  # of the texture: the material alone is white
-    grid = next(
-        handle
-        for name, handle in viewer._server.scene._handle_from_node_name.items()
-        if name.startswith("/world/floor")
-    )
+    grid = Scene(viewer).named("/world/floor")
     assert np.allclose(grid.plane_color, 255 * np.array([red, green, blue]), atol=1)
     assert grid.plane_opacity == 1.0
     above = sky(model)
@@ -139,27 +167,30 @@ def test_floors_and_skies_have_the_models_colours(viewer_of):
 
 def test_terrain_is_not_made_coarse(viewer_of):
     viewer, _ = viewer_of("dmc/quadruped-escape-v0")
-    ground = [part for parts in viewer._drawn.values() for part in parts if part.body == 0]
+    ground = [part for part in Scene(viewer).parts if part.body == 0]
     assert any(len(mesh_of(part.handle).vertices) > 10_000 for part in ground)
     assert all(part.handle.lod == "off" for part in ground)
 
 
 def test_cameras_follow_what_walks_away(viewer_of):
     viewer, session = viewer_of("dmc/walker-walk-v0")
-    before, size = viewer._middle.copy(), viewer._size
-    places = np.stack([session.follow(i).xpos + viewer._offsets[i] for i in range(3)])
-    viewer._keep_in_sight(places)
-    assert np.array_equal(viewer._middle, before)
-    viewer._keep_in_sight(places + np.array([50.0, 0.0, 0.0]))
-    assert viewer._middle[0] > 45
-    assert np.array_equal(viewer._world.position, -viewer._middle)
-    assert viewer._size == size
-    apart = places.copy()
-    apart[0] -= [50.0, 0.0, 0.0]
-    viewer._keep_in_sight(apart)
-    assert viewer._size > 50
-    viewer._keep_in_sight(places)  # as after a reset
-    assert viewer._size < 1.2 * size
+    scene = Scene(viewer)
+    before, width = scene.middle, scene.width
+    start = session.env.get_state()["qpos"]
+
+    def show(*moved):  # along x, m
+        session.place({"qpos": start + np.array(moved)[:, None] * (np.arange(9) == 1)})
+        redraw(viewer, session)
+
+    show(0.0, 0.0, 0.0)
+    assert np.array_equal(scene.middle, before)
+    show(50.0, 50.0, 50.0)
+    assert scene.middle[0] > 45
+    assert scene.width == width
+    show(-50.0, 0.0, 0.0)
+    assert scene.width > 50
+    show(0.0, 0.0, 0.0)  # as after a reset
+    assert scene.width < 1.2 * width
 
 
 def test_a_slow_page_gets_the_newest_state_and_few_others(viewer_of):
@@ -182,17 +213,15 @@ def test_a_slow_page_gets_the_newest_state_and_few_others(viewer_of):
         pictures = 20 * UNDERWAY
         for _ in range(pictures):  # while it reads nothing
             session.step()
-            viewer._due = 0.0
-            viewer.sync(session)
-            time.sleep(2 / 60)  # viser puts together what comes within one
+            redraw(viewer, session)
+            time.sleep(FRAME)  # viser puts together what comes within one
         messages = read_all()
     # Underway to the guard and to the page, or in the queues of those that read.
     assert len(messages) <= 2 * UNDERWAY + 8 < pictures / 4
-    for parts in viewer._drawn.values():
-        for part in parts:
-            if part.body:
-                newest = part.handle.batched_positions.tobytes()
-                assert any(newest in message for message in messages[-3:])
+    for part in Scene(viewer).parts:
+        if part.body:
+            newest = part.handle.batched_positions.tobytes()
+            assert any(newest in message for message in messages[-3:])
 
 
 def test_episodes_of_a_batch_end():
@@ -246,7 +275,7 @@ def test_who_drives_by_hand_is_not_paused_for_a_page():
 
 def test_groups_show_and_what_has_no_shape_is_refused(viewer_of):
     viewer, _ = viewer_of("dmc/walker-walk-v0", groups={"geom": ()})
-    assert not viewer._drawn
+    assert not Scene(viewer).parts
     for asked in ({"show": ("joints",)}, {"show": ("frames",)}, {"groups": {"tendon": 3}}):
         with pytest.raises(ViewerError, match="draws geoms and sites alone; leave out --num-envs"):
             viewer_of("dmc/walker-walk-v0", **asked)

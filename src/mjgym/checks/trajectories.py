@@ -70,7 +70,7 @@ def trajectories(id: str) -> Iterator[tuple[str, np.ndarray]]:
     except ValueError:  # the task lacks an entry of its script
         script = None
     kinds = {RANDOM: _random(env)}
-    kinds |= {SINUSOIDAL: _Sinusoidal(env)} if script is None else {SCRIPTED: script}
+    kinds |= {SINUSOIDAL: Sinusoidal(env)} if script is None else {SCRIPTED: script}
     for kind, policy in kinds.items():
         yield kind, _states(env, policy)
     env.close()
@@ -107,7 +107,7 @@ def _random(env: Any) -> Callable[[Any], np.ndarray]:
     return lambda observation: np.asarray(rng.uniform(low, high))
 
 
-class _Sinusoidal:
+class Sinusoidal:
     """Sinusoidal actions within their bounds, each with a different phase and period."""
 
     def __init__(self, env: Any) -> None:
@@ -117,6 +117,7 @@ class _Sinusoidal:
         self._step = 0
 
     def __call__(self, observation: Any) -> np.ndarray:
+        """The next action, whatever is observed."""
         turns = self._step / PERIOD * (1 + self._number / self._number.size)
         self._step += 1
         return np.asarray(self._middle + self._reach * np.sin(2 * np.pi * turns + self._number))

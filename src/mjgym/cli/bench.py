@@ -73,12 +73,12 @@ def bench(
         # Find out whether they can be written before the measurement.
         parts = {file: stack.enter_context(replacing(file)) for file in written}
         with reserved(json):
-            rows = None if json else _Rows(ids, sizes)
-            content = _measure(ids, sizes, seconds, threads, rows, on)
+            rows = None if json else Rows(ids, sizes)
+            content = measure(ids, sizes, seconds, threads, rows, on)
         if out is not None:
             parts[out].write_text(to_json(content) + "\n")
         if plot is not None:
-            _plot(parts[plot], content)
+            plot_rates(parts[plot], content)
     if json:
         print_json(content)
         return
@@ -130,14 +130,15 @@ def check_plot(plot: Path) -> None:
         )
 
 
-def _measure(
+def measure(
     ids: list[str],
     sizes: list[int],
     seconds: float,
     threads: int | None,
-    rows: "_Rows | None",
+    rows: "Rows | None",
     on: dict[str, Any] | None = None,
 ) -> dict[str, Any]:
+    """All results; each is added to the rows at once."""
     import os
 
     import mjgym
@@ -237,7 +238,7 @@ _COLUMNS: dict[str, Callable[[dict[str, Any]], str]] = {
 }
 
 
-class _Rows:
+class Rows:
     """A table of results that prints each row at once."""
 
     def __init__(self, ids: list[str], sizes: list[int]) -> None:
@@ -257,6 +258,7 @@ class _Rows:
         self._begun = False
 
     def add(self, result: dict[str, Any]) -> None:
+        """Print a result as a row."""
         values = {title: show(result) for title, show in _COLUMNS.items()}
         if self._narrow:
             for name, peer in result["peers"].items():
@@ -283,7 +285,8 @@ class _Rows:
         self._out.print("  ".join([first, *rest]), style=style, soft_wrap=True)
 
 
-def _plot(path: Path, content: dict[str, Any]) -> None:
+def plot_rates(path: Path, content: dict[str, Any]) -> None:
+    """Plot steps per second, the limit and the peers as bars."""
     Figure: Any = importlib.import_module("matplotlib.figure").Figure
     results = content["results"]
     labels = [f"{r['num_envs']} x {r['id']}" for r in results]

@@ -23,7 +23,7 @@ def convert(
     from its recorded state.
 
     Nothing is overwritten. With Ctrl-C, the new dataset has the episodes that were whole. Exits
-    with 1 where episodes of the old one are missing or damaged; the new one has the others.
+    with 1 if episodes of the old one are missing or damaged; the new one has the rest.
     """
     from mjgym import datasets
 

@@ -51,7 +51,7 @@ def examine() -> dict[str, Any]:
         for name, value in sorted(os.environ.items())
         if name.startswith(_RELEVANT_PREFIXES) or name in _RELEVANT
     }
-    chosen = _chosen()
+    chosen = chosen_backend()
     refusal = _load_engine()
 
     from mjgym.cli.gl import gl_report  # importable only now
@@ -59,19 +59,19 @@ def examine() -> dict[str, Any]:
     print_ = _simulate(problems)
     gpus = _gpus(problems)
     backends = gl_report()
-    _judge_gl(backends, gpus, problems, notes, chosen, refusal)
-    _judge_versions(problems)
+    judge_gl(backends, gpus, problems, notes, chosen, refusal)
+    judge_versions(problems)
     problems += print_["warnings"]
-    law = _law(problems, notes)
+    law = judge_law(problems, notes)
     load, quota = _load(), _quota()
-    _judge_cores(print_["machine"], load, quota, problems, notes)
+    judge_cores(print_["machine"], load, quota, problems, notes)
     return {
         "fingerprint": print_,
         "law": law,
         "load": load,
         "quota": quota,
         "gpus": gpus,
-        "warp": _warp(gpus, problems, notes),
+        "warp": judge_warp(gpus, problems, notes),
         "gl": backends,
         "environment": environment,
         "peers": {name: _version(name) for name in PEERS},
@@ -80,7 +80,8 @@ def examine() -> dict[str, Any]:
     }
 
 
-def _chosen() -> str:
+def chosen_backend() -> str:
+    """The backend in MUJOCO_GL, as MuJoCo reads it."""
     chosen = os.environ.get("MUJOCO_GL", "").lower().strip()
     return {"glx": "glfw", "wgl": "glfw"}.get(chosen, chosen)
 
@@ -120,7 +121,8 @@ def _simulate(problems: list[Problem]) -> dict[str, Any]:
         return mjgym.fingerprint()
 
 
-def _law(problems: list[Problem], notes: list[str]) -> dict[str, str]:
+def judge_law(problems: list[Problem], notes: list[str]) -> dict[str, str]:
+    """The `law` in the fingerprint of a task with a compiled law."""
     import gymnasium
 
     import mjgym
@@ -179,9 +181,10 @@ def _gpus(problems: list[Problem]) -> list[dict[str, str]]:
     return []
 
 
-def _warp(
+def judge_warp(
     gpus: list[dict[str, str]], problems: list[Problem], notes: list[str]
 ) -> list[dict[str, Any]]:
+    """Devices that Warp sees; a GPU that it does not see is a problem."""
     if _version("warp-lang") is None or _version("mujoco-warp") is None:
         if gpus:
             notes.append(f'{install("gpu")} for make_vec(..., backend="warp") on the GPU')
@@ -210,7 +213,7 @@ def _warp(
     return devices
 
 
-def _judge_gl(
+def judge_gl(
     backends: list[dict[str, Any]],
     gpus: list[dict[str, str]],
     problems: list[Problem],
@@ -218,6 +221,7 @@ def _judge_gl(
     chosen: str,
     refusal: str,
 ) -> None:
+    """Report missing or unused OpenGL backends."""
     works = [b for b in backends if b["works"]]
     use = f"export MUJOCO_GL={works[0]['backend']}" if works else "unset MUJOCO_GL"
     if refusal:
@@ -249,7 +253,8 @@ def _judge_gl(
 _BOUND = re.compile(r"(>=|<=|<|>)\s*([\d.]+)")
 
 
-def _judge_versions(problems: list[Problem]) -> None:
+def judge_versions(problems: list[Problem]) -> None:
+    """Compare the installed versions with the package's requirements."""
     try:
         wanted = metadata.requires("mjgym") or []
     except metadata.PackageNotFoundError:
@@ -287,13 +292,14 @@ def _quota() -> float | None:
         return None
 
 
-def _judge_cores(
+def judge_cores(
     machine: dict[str, Any],
     load: float | None,
     quota: float | None,
     problems: list[Problem],
     notes: list[str],
 ) -> None:
+    """Report a CPU quota, load, or missing processor features."""
     cores = machine["allowed_cores"]
     if quota is not None and quota < cores - 0.5:
         whole = max(1, int(quota))

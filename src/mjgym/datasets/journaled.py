@@ -2,7 +2,7 @@
 
 HDF5 itself overwrites parts of a file in no particular order. Here the pages that a change touches
 are gathered in memory; new ones are appended, those to be overwritten are first written to a
-journal beside the file. Whoever opens the file next finishes what the journal holds.
+journal beside the file. The next process that opens the file completes the journal.
 """
 
 import contextlib

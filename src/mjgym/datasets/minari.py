@@ -100,7 +100,7 @@ class MinariWriter(Writer):
         self.kept += 1
 
     def _create(self, episode: Episode) -> None:
-        """Write a dataset of one episode beside the others, and give it its name when it is whole.
+        """Write a dataset of one episode under a temporary name, and rename it when complete.
 
         Raises:
             DemonstrationError: another recorder has taken the name.

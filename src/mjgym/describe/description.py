@@ -67,7 +67,7 @@ def observation_entries(
 
 
 def _as_sensed(signals: dict[str, Signal], sensing: Sensing) -> dict[str, Signal]:
-    """The signals of entries as they are read: some left out, some repeated, some added."""
+    """The signals of entries after sensing: some left out, some repeated, some added."""
     sensed = {name: signal for name, signal in signals.items() if name in sensing.shapes}
     for name, (observable, several) in sensing.read_entries().items():
         shape = sensing.shapes[name][1:] if several else sensing.shapes[name]
@@ -117,7 +117,7 @@ def describe(
         view: of one of its simulations.
         layout: of its observation.
         model: of its simulations.
-        sensing: the readings behind the observation; None if no entry has a sensor model.
+        sensing: sensor models of the observation; None if no entry has one.
     """
     cls: type = type(task)
     file, line = _place(cls)

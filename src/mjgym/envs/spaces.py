@@ -80,8 +80,8 @@ class Layout:
         goals: shapes of the goals of one simulation, by name.
 
     Attributes:
-        frames: the same.
-        frame_axis: index of that axis after the lead of a batch.
+        frames: number of stacked observations, or None.
+        frame_axis: index of their axis, not counting the axis of a batch.
     """
 
     def __init__(

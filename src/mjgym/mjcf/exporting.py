@@ -56,7 +56,7 @@ def export(spec: Spec, folder: str | Path) -> Path:
             differ.
         OSError: the folder cannot be written to, or the disk is full.
 
-    After an error the folder is as it was.
+    After an error the folder is unchanged.
     """
     watch()
     folder = Path(folder)
@@ -68,11 +68,11 @@ def export(spec: Spec, folder: str | Path) -> Path:
         _encode(spec, archive)
         name = re.sub(r"[^\w.-]+", "_", spec.modelname) or "model"
         written = _unpack(archive, staged, f"{name}.xml")
-        differing = _differing(model, mujoco.MjModel.from_xml_path(str(written)))
-        if differing:
+        lost = differing(model, mujoco.MjModel.from_xml_path(str(written)))
+        if lost:
             raise ValueError(
                 f"export: MJCF cannot say all of model {spec.modelname!r}; what it says differs in"
-                f" {', '.join(differing)}"
+                f" {', '.join(lost)}"
             )
         with atomic.filling(folder) as part:
             shutil.copytree(staged, part, dirs_exist_ok=True)
@@ -173,7 +173,7 @@ def _free(name: str, taken: set[str]) -> str:
     return name
 
 
-def _differing(ours: Element, other: Element, prefix: str = "") -> list[str]:
+def differing(ours: Element, other: Element, prefix: str = "") -> list[str]:
     """Names of the numbers and arrays in which two models differ, except file paths."""
     names = []
     for name in dir(ours):
@@ -181,7 +181,7 @@ def _differing(ours: Element, other: Element, prefix: str = "") -> list[str]:
             continue
         a, b = getattr(ours, name), getattr(other, name)
         if name in ("opt", "vis", "stat") or (prefix and type(a).__module__.startswith("mujoco")):
-            names += _differing(a, b, f"{prefix}{name}.")
+            names += differing(a, b, f"{prefix}{name}.")
         elif isinstance(a, bytes):
             names += [prefix + name] * (a != b)
         elif isinstance(a, int | float | np.ndarray):

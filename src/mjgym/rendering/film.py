@@ -216,7 +216,7 @@ class _Animation:
 
 
 class _Png:
-    """The last frame alone; the others are not rendered."""
+    """Only the last frame; the rest are not rendered."""
 
     def __init__(self, path: Path, control_timestep: float, draw: Draw) -> None:
         self._path = path

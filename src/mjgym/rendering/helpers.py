@@ -1,7 +1,7 @@
 """Processes that help to render a batch with a software driver.
 
-Mesa's software drivers render one image at a time per process, from whatever thread. Each helper is
-a process with the same model and driver, so its images are identical. A helper ends when its
+Mesa's software drivers render one image at a time per process, whichever thread asks. Each helper
+is a process with the same model and driver, so its images are identical. A helper ends when its
 connection closes.
 """
 

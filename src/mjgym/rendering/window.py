@@ -24,7 +24,7 @@ class Window:
         task: that is simulated.
         model: the simulation's MjModel; later changes to it show.
         quality: one of `QUALITIES`.
-        overlay: shown beside the shapes when the window opens.
+        overlay: drawn in addition to shapes when the window opens.
     """
 
     def __init__(

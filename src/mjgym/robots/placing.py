@@ -33,8 +33,8 @@ def place_tool(
     redrawn.
 
     Args:
-        view: the scratch simulation. It is left with the tool in place and contacts computed, or as
-            it was if there is no such place.
+        view: the scratch simulation. On success the tool is in place and contacts are computed;
+            otherwise the state is restored.
         rng: random generator.
         site: name of the tool's site.
         joints: names of the arm's joints.

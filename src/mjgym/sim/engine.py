@@ -115,7 +115,7 @@ _SILENT.logto_console = _SILENT.logto_file = False
 
 
 class _Muting:
-    """Reference count of callers that silence the engine's log, of which a process has only one."""
+    """Reference count of callers that silence the engine's log, which is one per process."""
 
     def __init__(self) -> None:
         self.begin()

@@ -43,7 +43,7 @@ class Scratches:
         """Write the next starts of some simulations.
 
         Args:
-            ids: numbers of the simulations.
+            ids: indices of the simulations.
             start: writes a start.
             take: receives each start, possibly in several threads at once.
 

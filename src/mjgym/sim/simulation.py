@@ -71,7 +71,7 @@ class Simulation(Part, Protocol):
     def forward(self, *, contacts: bool = True) -> None:
         """Compute everything that depends on the states, with the actuators switched off.
 
-        A simulation keeps memory for the most contacts that it has had; `contacts=False` computes
+        A simulation keeps the memory of its largest number of contacts; `contacts=False` computes
         none.
         """
 

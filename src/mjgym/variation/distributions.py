@@ -401,7 +401,7 @@ class _Listed(Distribution):
     def _pick(
         self, rng: np.random.Generator, n: int, shape: Shape, first: int, chosen: np.ndarray
     ) -> np.ndarray:
-        """The values at the indices `chosen`, (n, *shape); every distribution is drawn from."""
+        """The values at indices, (n, *shape); unchosen distributions consume random numbers too."""
         if not any(isinstance(value, Distribution) for value in self.values):
             return np.asarray(np.asarray(self.values)[chosen])
         drawn = [draws_of(value, rng, n, shape, first) for value in self.values]

@@ -1,4 +1,4 @@
-"""The sub-environments of a batch beside each other on a page, through mjviser."""
+"""The sub-environments of a batch side by side on a page, through mjviser."""
 
 import contextlib
 import io

@@ -36,7 +36,7 @@ class Device(Protocol):
         ...
 
     def begin(self) -> None:
-        """Forget what has been pressed, at the start of an episode."""
+        """Forget all pressed keys, at the start of an episode."""
         ...
 
     def touched(self) -> bool:

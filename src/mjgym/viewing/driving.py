@@ -24,7 +24,7 @@ class Driver:
     Args:
         actions: what the numbers of an action do: "<arm> x" and so on, "<arm> gripper".
         clock: s, of the keyboard.
-        controlled: the task takes controllers, one of which gives such actions.
+        controlled: the task accepts a controller that has such actions.
         device: beside the keyboard; None for none.
 
     Attributes:
@@ -87,7 +87,7 @@ class Driver:
         return any(touched)
 
     def act(self, observation: object = None) -> np.ndarray:
-        """The action of what is held and deflected now, float64."""
+        """The action of the keys held and sticks deflected now, float64."""
         action = np.zeros(self._size)
         axes = np.zeros(len(AXES))
         for device in self._devices:

@@ -17,7 +17,7 @@ _MOST = 32767.0  # of a stick's axis
 class Gamepad(PolledDevice):
     """The first gamepad that is connected; see `Device`.
 
-    Buttons are named by their places on Xbox's.
+    Buttons are named after their positions on an Xbox controller.
 
     Raises:
         DeviceError: there is none, or PySDL2 is missing.

@@ -1,6 +1,6 @@
 """A reverse proxy before a viewer's page that lets only the invited browser in.
 
-The web viewers answer whoever asks. A page of another site that is open in the same browser could
+The web viewers answer any request. A page of another site that is open in the same browser could
 therefore read what they show and steer it: by opening a websocket, which browsers allow across
 sites, or under a name of its own that resolves to this machine ("DNS rebinding"). The guard listens
 where people look, refuses requests with a foreign Host or Origin or without the token of the
@@ -186,7 +186,7 @@ def _finished(
 
 
 class Guard:
-    """Relays, in a thread of its own, what the policy lets through.
+    """Relays permitted requests, in its own thread.
 
     Args:
         listener: a bound socket that listens, see `mjgym.viewing.ports`; it is closed with the

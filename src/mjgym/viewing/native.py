@@ -37,7 +37,7 @@ def hindrance() -> str:
 
 
 def press(session: Session, key: int) -> None:
-    """Pass a key of the window on: to what is driven by keys, or as a command."""
+    """Pass on a key of the window: to the driver, or as a command."""
     if session.keys is not None and key in DRIVING:
         session.press(DRIVING[key])
     elif key in KEYS:

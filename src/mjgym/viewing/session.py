@@ -69,7 +69,7 @@ class Session:
     Attributes:
         env: the environment, unwrapped.
         count: of sub-environments; None for a single environment.
-        overlay: what viewers show beside the shapes.
+        overlay: drawn by viewers in addition to shapes.
         twin: the textured model and data, in the state of the environment (in a batch, of the last
             sub-environment that `follow` was asked for).
         paused: nothing moves.
@@ -199,7 +199,7 @@ class Session:
         self.progress = Progress(**{**vars(self.progress), **changes})
 
     def advance(self) -> None:
-        """Obey what was asked for, and make the steps that are due."""
+        """Execute pending commands and the steps that are due."""
         start = now = time.monotonic()
         self._obey()
         if self._pushed is not None and now - self._pushed > PUSH:

@@ -44,7 +44,7 @@ BAR = 20  # characters of a term's bar
 
 
 def press(session: Session, typed: str) -> None:
-    """Pass on what was typed: commands, and keys to what is driven by them."""
+    """Pass on typed keys: as commands, or to the driver."""
     for key in _SEQUENCE.findall(typed):
         if session.keys is not None and key in DRIVING:
             session.press(DRIVING[key])

@@ -1,4 +1,4 @@
-"""`mjgym compare`: runs beside each other."""
+"""`mjgym compare`: compare runs."""
 
 import dataclasses
 from pathlib import Path

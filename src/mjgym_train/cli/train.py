@@ -94,7 +94,7 @@ def train(
     ] = None,
     cpu_minutes: Annotated[
         float | None,
-        typer.Option(min=0.001, help="Budget in minutes of processor time of the process."),
+        typer.Option(min=0.001, help="Budget in CPU minutes of the process."),
     ] = None,
     out: Annotated[
         Path | None,

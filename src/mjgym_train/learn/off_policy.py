@@ -144,11 +144,11 @@ class OffPolicyTrainer(Trainer):
     def _learn(self, count: int) -> None:
         if not self.updates:
             self.agent.fit_support(self.range, begun=False)
-        for batch in self._batches(count):
+        for batch in self.batches(count):
             self.note(self.update(self.agent.preprocess(batch)))
         self.updates += count
 
-    def _batches(self, count: int) -> list[Batch]:
+    def batches(self, count: int) -> list[Batch]:
         """Training batches with a fixed share of demonstrations (Ball et al., 2023)."""
         size, recorded = self.config.batch_size, self.recorded
         share = 0 if recorded is None else round(self.config.data_share * size)

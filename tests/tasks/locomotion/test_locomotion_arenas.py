@@ -226,7 +226,7 @@ def test_there_are_enough_platforms_for_any_draw_that_will_come(arena):
 def test_a_spline_takes_its_values_and_keeps_what_is_even_or_straight():
     coarse, between = 40, 5
     fine = (coarse - 1) * between + 1
-    smooth = bowl._interpolation(coarse, fine)
+    smooth = bowl.interpolation(coarse, fine)
     values = np.random.default_rng(0).uniform(size=coarse)
     np.testing.assert_allclose((smooth @ values)[::between], values, atol=1e-12)
     np.testing.assert_allclose(smooth @ np.ones(coarse), 1, atol=1e-12)
@@ -246,7 +246,7 @@ def test_a_spline_equals_that_of_scipy():
         return  # the test above and that of the recorded terrains need nothing else
     bumps = np.random.default_rng(0).uniform(0.5, 1, (bowl.BUMPS, bowl.BUMPS))
     expected = zoom(bumps, bowl.POINTS / bowl.BUMPS, order=3)
-    np.testing.assert_allclose(bowl._SMOOTH @ bumps @ bowl._SMOOTH.T, expected, atol=1e-10)
+    np.testing.assert_allclose(bowl.SMOOTH @ bumps @ bowl.SMOOTH.T, expected, atol=1e-10)
 
 
 def distance():
@@ -321,7 +321,7 @@ def test_terrains_have_a_ridge_half_way_and_bumps_of_the_right_spread():
     # Of U(0.5, 1); between the bumps the spline averages them.
     exact = 0.5 / np.sqrt(12)
     assert np.abs(mean - 0.75).max() < 6 * exact / np.sqrt(SEEDS)
-    norms = np.linalg.norm(bowl._SMOOTH, axis=1)
+    norms = np.linalg.norm(bowl.SMOOTH, axis=1)
     np.testing.assert_allclose(deviation, exact * np.outer(norms, norms)[inside], rtol=0.12)
     profile = total[bowl.POINTS // 2, bowl.POINTS // 2 :] / SEEDS
     assert abs(int(profile.argmax()) - bowl.POINTS // 4) <= 3

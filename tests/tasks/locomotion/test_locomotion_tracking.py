@@ -52,7 +52,7 @@ def place(env):
     """The clip and the frame at which the episode is, and the row of the references."""
     clip, start = env.data.userdata.astype(int)
     frame = start + round(env.data.time / env.control_timestep)
-    return clip, frame, env.task._references.first[clip] + frame
+    return clip, frame, env.task.references.first[clip] + frame
 
 
 def terms(env, **state):

@@ -62,7 +62,7 @@ class _Functions:
         return x
 
     def astype(self, x: Any, dtype: Any, **_: Any) -> Any:
-        """The labels; integers, which index a table, become its first row."""
+        """The same labels; 0 for integer types, which are used as indices."""
         return np.zeros(np.shape(x), dtype) if np.issubdtype(dtype, np.integer) else x
 
     def floor(self, x: Any) -> Any:

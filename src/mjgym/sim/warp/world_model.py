@@ -154,7 +154,7 @@ class WorldModel:
         """Write fields of some worlds, by name, with a leading axis of rows.
 
         Raises:
-            NotImplementedError: a sensor reads a site of which the size varies.
+            NotImplementedError: a sensor reads a site whose size varies.
         """
         self._check_sites(values)
         for name, value in values.items():

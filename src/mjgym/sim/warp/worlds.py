@@ -51,8 +51,8 @@ _NONE = np.zeros(0, dtype=np.int64)
 class Worlds:
     """n simulations; see `mjgym.sim.simulation.Simulation`.
 
-    The engine steps all worlds at once: if only some are to step, the others are restored
-    afterwards. Numbers are float32.
+    The engine steps all worlds at once: worlds that must not step are restored afterwards. Numbers
+    are float32.
 
     Args:
         model: the compiled model.

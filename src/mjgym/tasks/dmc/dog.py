@@ -159,12 +159,11 @@ class Dog(Task):
 )
 @dataclass(frozen=True)
 class Move(Dog):
-    """Stand, and with a speed move forward, in whatever direction that is, at that speed.
+    """Stand or, with a speed, move forward at that speed, in any direction.
 
-    Reward: the terms of every dog task times, with a speed, `moving` in [0.2, 1]: 1 while the
+    Reward: the product of the terms of every dog task and, with a speed, of `moving`: 1 while the
     velocity of the dog's centre of mass along the torso is between the speed and twice the speed,
-    falling linearly to 0.2 at a standstill and at three times the speed (for speeds below 1 m/s,
-    over 1 m/s).
+    falling linearly to 0.2 at a margin of max(1 m/s, speed) outside that range.
 
     Start and observation: as of every dog task.
     """

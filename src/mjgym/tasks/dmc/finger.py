@@ -56,7 +56,8 @@ class Spin(Finger):
 
     Reward: 1 while it turns at 15 rad/s or more in the negative direction, else 0.
 
-    Start and observation: as of every finger task. The spinner is less damped than in the others.
+    Start and observation: as of every finger task. The spinner is less damped than in the other
+    tasks.
     """
 
     def model(self) -> mjcf.Spec:

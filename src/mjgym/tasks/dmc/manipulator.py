@@ -40,7 +40,7 @@ def together(v: View, first: str, second: str) -> Array:
 
 @dataclass(frozen=True)
 class Manipulator(Task):
-    """An object, a target for it and an arm to bring it there; `Ball` and `Peg` say what is paid.
+    """An object, a target for it and an arm to bring it there; `Ball` and `Peg` define the rewards.
 
     Start: the arm in a random pose; the target anywhere within reach, at any angle, or, to insert,
     in a receptacle that is at most 60 degrees off upright; the object in the hand (one draw in

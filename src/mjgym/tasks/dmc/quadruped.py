@@ -97,7 +97,7 @@ class Quadruped(Task):
 )
 @dataclass(frozen=True)
 class Move(Quadruped):
-    """Move forward, in whatever direction that is, at least at the wanted speed.
+    """Move forward at least at the wanted speed, in any direction.
 
     Reward: `upright`, (1 + cosine of the torso's tilt) / 2, times `moving`, which is 1 when the
     torso's forward velocity reaches the speed, 0.5 at rest and 0 at the same speed backwards.
@@ -136,7 +136,7 @@ class Escape(Quadruped):
     fraction of 30 m, the half size of the terrain.
 
     Start: as of every quadruped task, in the middle, in any orientation, all equally likely; the
-    bumps of the terrain are drawn anew.
+    bumps of the terrain are drawn for each episode.
 
     Observation: as of every quadruped task, then `origin`, from the torso to the middle of the
     bowl in the torso's axes (m), and `rangefinder`, tanh of the distances (m) that the range

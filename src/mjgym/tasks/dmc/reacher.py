@@ -31,7 +31,7 @@ TARGET_DISTANCE = (0.05, 0.2)  # m, from the shoulder
 )
 @dataclass(frozen=True)
 class Reacher(GoalTask):
-    """Bring the finger to a target that each episode places anew.
+    """Bring the finger to a target, placed at random in each episode.
 
     Reward: 1 while the finger and the target overlap, else 0.
 

@@ -42,7 +42,7 @@ CLOSE = 0.01  # m, distance of box and target at which the box counts as placed 
 )
 @dataclass(frozen=True)
 class Stacker(Task):
-    """Put any box where the target is, often on top of others, and let go of it.
+    """Put any box at the target, often on top of other boxes, and release it.
 
     Reward: closeness of the nearest box to the target, 1 at distance 0 and 0.1 at 0.044 m, times
     a factor that is 1 while the grasp site is at least 0.1 m from the target and 0.1 at 0.09 m.

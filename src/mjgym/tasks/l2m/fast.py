@@ -52,7 +52,7 @@ def kneecap_slide(axis: str, side: str) -> str:
     return f"{KNEECAP}_{axis}_{side}"
 
 
-def _slides(side: str) -> dict[str, list[float]]:
+def slides(side: str) -> dict[str, list[float]]:
     """Joints of a leg that follow the knee angle, with their polynomials."""
     table = fitted()
     return {
@@ -108,7 +108,7 @@ def _add_kneecap(spec: Spec, side: str) -> None:
         mass=0, material="bone",
     )  # fmt: skip
     firm = fitted()["knee"]
-    for joint, polynomial in _slides(side).items():
+    for joint, polynomial in slides(side).items():
         mjcf.add(
             spec, "equality", type="joint", name=joint, objtype="joint", name1=joint,
             name2=f"knee_angle_{side}", data=polynomial, solref=firm["solref"],
@@ -239,7 +239,7 @@ class FastMusculoskeletal:
             v.joint(name).qpos, v.joint(name).qvel = q[i], u[i]
         for side in SIDES:
             knee = COORDINATES.index(f"knee_angle_{side}")
-            for joint, coefficients in _slides(side).items():
+            for joint, coefficients in slides(side).items():
                 polynomial = np.polynomial.Polynomial(coefficients)
                 v.joint(joint).qpos = polynomial(q[knee])
                 v.joint(joint).qvel = polynomial.deriv()(q[knee]) * u[knee]

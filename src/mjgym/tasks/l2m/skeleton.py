@@ -183,7 +183,7 @@ def leg_coordinates(free: Sequence[str]) -> tuple[str, ...]:
 def paths(free: Sequence[str]) -> Paths:
     """Muscle paths on both sides; bodies as in `LEG_BODIES`, coordinates of the leg.
 
-    Points move by the functions of `knee` after the first two.
+    Moving points refer to the splines of `knee` that follow the tibia's two slides.
     """
     names = leg_coordinates(free)
     owners = {"calcn": "talus"}  # rigidly connected

@@ -129,9 +129,8 @@ class Body(Protocol):
 class Walk(Task):
     """Walk with 22 muscles as a field of target velocities asks for (Song et al., 2021).
 
-    An action is the excitation of each muscle, first of the right leg, then of the left; what is
-    below 0 or above 1 counts as 0 or 1. The walker is that of Ong et al. (2019), after Delp et al.
-    (1990).
+    An action is the excitation of each muscle, first of the right leg, then of the left; values are
+    clipped to [0, 1]. The walker is that of Ong et al. (2019), after Delp et al. (1990).
 
     Reward: `alive`, 0.1 in each control step of 0.01 s. For each footstep (the load of a foot rises
     above 5 % of the body weight), of the time since the last one was paid for: `footstep`, 10 times

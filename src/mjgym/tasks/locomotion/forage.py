@@ -51,13 +51,13 @@ SMALL: dict[str, Any] = {"control_timestep": 0.02, "physics_timestep": 0.001}
 class Forage(Scene):
     """A walker looks for targets in a maze by touching them.
 
-    Reward: `alive` in every step, and once for each target that is touched for the first time its
-    value: `value`, or `other_value` for the share `others` of the targets. Which is which is drawn
-    for each episode, and so is which of the two kinds has which colour: a colour means the same
-    throughout an episode only.
+    Reward: `alive` in every step, plus the value of each target when it is first touched: `value`,
+    or `other_value` for the share `others` of the targets. Which is which is drawn for each
+    episode, and so is which of the two kinds has which colour: a colour means the same throughout
+    an episode only.
 
     Start: upright at rest at one of the maze's starts, turned at random if `turns`; the maze is
-    drawn anew.
+    drawn for each episode.
 
     End: all targets have been touched; or, with `ends_on_fall`, something but a foot touches the
     ground. (The published task's discount stays 1 in both cases.)

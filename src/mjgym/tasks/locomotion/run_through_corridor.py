@@ -82,7 +82,7 @@ class RunThroughCorridor(Scene):
     velocity of the walker's centre of mass.
 
     Start: upright at rest at x = `start`, facing along the corridor, whose walls or gaps are drawn
-    anew.
+    for each episode.
 
     End: an end effector is below `lowest`, or, with `ends_on_fall`, something but a foot touches
     the ground.

@@ -90,7 +90,7 @@ class Scene(Task):
 
     @property
     def creatures(self) -> tuple[Walker, ...]:
-        """All walkers in the scene, each with a prefix of its own."""
+        """All walkers in the scene, each with its own prefix."""
         return (self.creature,)
 
     @property

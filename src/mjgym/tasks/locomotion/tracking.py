@@ -55,8 +55,8 @@ class Tracking(Scene):
     clip.
 
     End: e is above `threshold`; with `ends_on_fall`, also when something but a foot touches the
-    ground. The last frame that has all `future` frames after it cuts the episode off, which is the
-    success.
+    ground. The episode is truncated, with success, at the last frame that is followed by `future`
+    frames.
 
     Observation: the walker's own, and for each of the `future` next frames:
     `walker/reference_rel_joints`, reference minus joint angle;
@@ -108,7 +108,7 @@ class Tracking(Scene):
         return reference
 
     @functools.cached_property
-    def _references(self) -> References:
+    def references(self) -> References:
         return self._read()
 
     def __getstate__(self) -> dict[str, Any]:
@@ -140,7 +140,7 @@ class Tracking(Scene):
 
     def _row(self, v: View, ahead: int = 0) -> Array:
         """Reference row, (...), of the current frame or one ahead; at most the clip's last."""
-        reference, clip = self._references, self._clip(v)
+        reference, clip = self.references, self._clip(v)
         last = reference.at("frames", clip) - 1
         return reference.at("first", clip) + v.xp.minimum(self._frame(v, ahead), last)
 
@@ -150,14 +150,14 @@ class Tracking(Scene):
 
     def _over(self, v: View) -> Array:
         """Whether the last frame to follow is reached."""
-        last = self._references.at("frames", self._clip(v)) - 1 - self._unfollowed()
+        last = self.references.at("frames", self._clip(v)) - 1 - self._unfollowed()
         return self._frame(v) >= last
 
     # Course of an episode.
 
     def initialize(self, v: SingleView, rng: Any) -> None:
         super().initialize(v, rng)
-        reference = self._references
+        reference = self.references
         if self.from_start or self.play:
             clip, start = int(rng.integers(len(reference.frames))), 0
         else:
@@ -184,7 +184,7 @@ class Tracking(Scene):
 
     def _carried(self, v: View, field: str, row: Array) -> Array:
         """Joint positions or velocities, with the walker's taken from a frame."""
-        reference, values = self._references, getattr(v, field)
+        reference, values = self.references, getattr(v, field)
         place = v.rows(field, reference.joints)
         assert isinstance(place, slice)  # joints of one walker are contiguous
         parts = [values[..., : place.start], reference.at(field, row), values[..., place.stop :]]
@@ -192,7 +192,7 @@ class Tracking(Scene):
 
     def _ghost(self, v: View, row: Array) -> Arrays:
         """Poses of the mocap bodies with the ghost (the last of them) in a frame."""
-        reference, count = self._references, self._ghost_size(v)
+        reference, count = self.references, self._ghost_size(v)
         position = v.xp.concat(
             [reference.at("position", row)[..., None, :], reference.at("bodies_pos", row)], axis=-2
         )
@@ -206,21 +206,21 @@ class Tracking(Scene):
         }
 
     def _ghost_size(self, v: View) -> int:
-        return 1 + len(self._references.bodies)
+        return 1 + len(self.references.bodies)
 
     # Deviation of the walker.
 
     def _bodies(self, v: View, field: str) -> Array:
         """Pose field of all bodies of the walker but the root, (..., b, 3 or 4)."""
-        return v.take(field, self._references.bodies)
+        return v.take(field, self.references.bodies)
 
     def _hinges(self, v: View, field: str) -> Array:
         """Positions or velocities of the internal joints, (..., j)."""
-        return v.take(field, self._references.joints[1:])
+        return v.take(field, self.references.joints[1:])
 
     def _deviation(self, v: View) -> Array:
         """Half the mean deviation of bodies (m) plus half that of joints (rad), (...)."""
-        reference, row = self._references, self._row(v)
+        reference, row = self.references, self._row(v)
         away = abs(self._bodies(v, "xpos") - reference.at("bodies_pos", row))
         bodies = v.xp.reshape(away, (*v.lead, -1))
         joints = abs(self._hinges(v, "qpos") - reference.at("qpos", row)[..., 7:])
@@ -228,7 +228,7 @@ class Tracking(Scene):
         return sum(0.5 * mean for mean in means)
 
     def terms(self, v: View) -> Arrays:
-        reference, row, walker = self._references, self._row(v), self.creature
+        reference, row, walker = self.references, self._row(v), self.creature
         root = v.body(walker.prefix + walker.root)
         turned = _between(self._bodies(v, "xquat"), reference.at("bodies_quats", row))
         half_angles = v.xp.atan2(norm(turned[..., 1:]), turned[..., 0])
@@ -260,7 +260,7 @@ class Tracking(Scene):
     # Observation.
 
     def observation(self, v: View) -> Arrays:
-        reference, rows, walker = self._references, self._next_rows(v), self.creature
+        reference, rows, walker = self.references, self._next_rows(v), self.creature
         root = v.body(walker.prefix + walker.root)
         axes = walker.rotation(v)
         observed = v.take("qpos", walker.prefixed(walker.observed_joints))
@@ -291,8 +291,8 @@ class Tracking(Scene):
 
     def labels(self, v: View) -> dict[str, Signal]:
         walker, prefix = self.creature, self.creature.prefix
-        bodies = tuple(name.removeprefix(prefix) for name in self._references.bodies)
-        each = tuple(name for name in self._references.bodies for _ in range(4)) * self.future
+        bodies = tuple(name.removeprefix(prefix) for name in self.references.bodies)
+        each = tuple(name for name in self.references.bodies for _ in range(4)) * self.future
         root = prefix + walker.root
         of_frames: dict[str, tuple[tuple[str, ...], str, str | tuple[str, ...]]] = {
             "rel_joints": (walker.observed_joints, "rad", ""),

@@ -94,7 +94,7 @@ class Scene(Task):
     Args:
         arm: its name, or "module:Class".
         hand: its name, or "module:Class".
-        vision: whether nothing is observed of what is not the robot, but for the picture.
+        vision: whether objects are observed only by the camera.
         touch: whether contacts of the fingers are observed.
     """
 
@@ -231,7 +231,7 @@ class Scene(Task):
     def draw_fingers(self, v: SingleView, rng: Any) -> None:
         """Open all fingers equally far, anywhere between closed and open.
 
-        A hand that says where its fingers begin has them there.
+        A hand with `start` begins there instead.
         """
         robot = self.robot
         fingers = v.rows("qpos", robot.finger_joints)
@@ -244,7 +244,7 @@ class Scene(Task):
     def place_hand(self, v: SingleView, rng: Any) -> None:
         """Move the tool, pointing down, to a random position in its area without contacts.
 
-        It may touch what is free to move away, and the hand itself.
+        It may touch the hand itself and objects with free joints.
         """
         robot = self.robot
         if robot.arm.start:

@@ -25,7 +25,7 @@ class BrickScene(Scene):
 
     Args:
         bricks: how many there are, 2 to 5.
-        random_order: whether each episode draws what is wanted, which is then observed.
+        random_order: whether each episode draws the goal, which is then observed.
     """
 
     bricks: int = 2  # how many there are, 2 to 5
@@ -41,7 +41,7 @@ class BrickScene(Scene):
 
     @functools.cached_property
     def pile(self) -> Bricks:
-        """The bricks, and what is wanted of them."""
+        """The bricks and their goal."""
         return Bricks(self.bricks, self.bricks, "any" if self.random_order else "first")
 
     def furnish(self, scene: Spec) -> None:

@@ -35,9 +35,9 @@ class Reassemble(BrickScene):
     Start: the stack stands anywhere in a square of 20 cm, turned by any angle, its lowest brick
     fixed to the work top, each other one turned by 180 degrees or not. The tool is anywhere in a
     box 15 to 40 cm above; the hand points down, its fingers are open by any amount. Without
-    `random_order` the stack is red, green, blue, ... from the bottom, and wanted are red and then
-    the others in reverse. With it both orders are drawn, but for the lowest brick, which stays; so
-    the stack is right from the start in one episode of 24, of 5 bricks.
+    `random_order` the stack is red, green, blue, ... from the bottom, and the goal is red, then the
+    rest in reverse. With it both orders are drawn, but for the lowest brick, which stays; so the
+    stack is right from the start in one episode of 24, of 5 bricks.
 
     Success: all neighbours of the wanted stack have snapped together, to 1 mm.
 

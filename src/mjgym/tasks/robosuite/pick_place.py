@@ -87,8 +87,8 @@ class PickPlace(Sorting, GoalTask):
     """Sort milk, bread, cereal and a can from one bin into the quarters of another.
 
     Start: the arm near its published pose; the objects anywhere in the first bin, apart from each
-    other, turned by any angle about the vertical. With one object the others stand far away; it is
-    the same in all episodes, or drawn for each.
+    other, turned by any angle about the vertical. With one object, the rest stand far away; it is
+    fixed, or drawn for each episode.
 
     Observation: the robot's entries (see `Tabletop`), then for each of Milk, Bread, Cereal and Can
     `Milk_to_robot0_eef_pos` (m) and `Milk_to_robot0_eef_quat` (x, y, z, w), its pose in the frame

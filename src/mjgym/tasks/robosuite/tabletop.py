@@ -80,8 +80,8 @@ class Tabletop(Task):
     y, z, w), `robot0_gripper_qpos` and `robot0_gripper_qvel` (m or rad, per s). Then follow the
     objects' entries.
 
-    A task defines `furnish` (what stands in the room), `extents` and `placement` (where its objects
-    lie), `objects` (what is observed of them), `terms`, `stages` and `success`.
+    A task defines `furnish` (furniture), `extents` and `placement` (positions of objects),
+    `objects` (their observation), `terms`, `stages` and `success`.
 
     Args:
         robot: a name in `mjgym.robots.arms`, or one for each robot.
@@ -100,7 +100,7 @@ class Tabletop(Task):
         start_noise_type: "gaussian" or "uniform", or one for each robot.
         object_entries: whether objects are observed, not the robots alone.
         grouped: whether the observation has the robots' entries and the objects' as two groups,
-            `robot0_proprio-state` (for each robot) and `object-state`, in the place of single ones.
+            `robot0_proprio-state` (for each robot) and `object-state`, instead of single ones.
 
     Raises:
         TypeError: a keyword argument is of no type that it can have.

@@ -40,11 +40,11 @@ class TwoArmPegInHole(TwoArms):
 
     Observation: of each robot `robot<n>_joint_pos` (rad), `robot<n>_joint_pos_cos`,
     `robot<n>_joint_pos_sin`, `robot<n>_joint_vel` (rad/s), `robot<n>_joint_acc` (rad/s^2),
-    `robot<n>_eef_pos` (m), `robot<n>_eef_quat` of the last link and `robot<n>_eef_quat_site` of
-    the tool (x, y, z, w); then `hole_pos` (m) and `hole_quat` (x, y, z, w) of the board,
-    `peg_to_hole`, from the peg's middle to the board's frame (m) in world axes, `peg_quat`, and
-    how the peg lies to the hole: `angle`, the cosine between their axes; `t`, how far the hole is
-    ahead along the peg (m); `d`, how far beside the peg's axis (m).
+    `robot<n>_eef_pos` (m), `robot<n>_eef_quat` of the last link and `robot<n>_eef_quat_site` of the
+    tool (x, y, z, w); then `hole_pos` (m) and `hole_quat` (x, y, z, w) of the board, `peg_to_hole`,
+    from the peg's middle to the board's frame (m) in world axes, `peg_quat`, and how the peg lies
+    to the hole: `angle`, the cosine between their axes; `t`, how far the hole is ahead along the
+    peg (m); `d`, the distance from the peg's axis (m).
 
     Reward: of 5, the sum of `insert` 1 for success, `reach` 1 - tanh(r) for a distance of r (m)
     from the peg to the board, `beside` 1 - tanh(d), `along` 1 - tanh(|t|), and `angle`, the cosine;

@@ -90,8 +90,8 @@ class TwoArmTransport(TwoArms):
 
     Start: the arms near their published poses; on the first arm's table the start bin with the
     hammer under its lid, on the second's the target bin with the trash, and the trash bin. The
-    bins' places, the angles of what is in them and the size of the hammer's head are drawn for each
-    episode.
+    positions of the bins, the angles of their contents and the size of the hammer's head are drawn
+    for each episode.
 
     Observation: of each robot `robot<n>_joint_pos` (rad), `robot<n>_joint_pos_cos`,
     `robot<n>_joint_pos_sin`, `robot<n>_joint_vel` (rad/s), `robot<n>_joint_acc` (rad/s^2),

@@ -50,8 +50,8 @@ CLEANED = 25.5  # and per step with a clean table
 class Wipe(OneTable):
     """Wipe spots of dirt off a table with a sponge, neither too lightly nor too hard.
 
-    Start: the arm near its published pose, with a sponge in the place of a gripper; a line of spots
-    that winds at random over the table, drawn for each episode.
+    Start: the arm near its published pose, with a sponge instead of a gripper; a line of spots that
+    winds at random over the table, drawn for each episode.
 
     Observation: of the robot `robot0_joint_pos` (rad), `robot0_joint_pos_cos`,
     `robot0_joint_pos_sin`, `robot0_joint_vel` (rad/s), `robot0_joint_acc` (rad/s^2),

@@ -5,7 +5,7 @@
 
 with one step of RMSProp for each rollout. Time limits end a return with the value of what the
 episode had come to. Unlike the paper's, the networks have no recurrent layer, and the deviations of
-the policy are parameters of their own.
+the policy are separate parameters.
 """
 
 from collections.abc import Iterator

@@ -2,7 +2,7 @@
 
 It is DDPG whose critic is categorical and whose returns are of n steps: y is the distribution of
 sum_k gamma^k r_k + gamma^n Z'(s_n, pi'(s_n)), projected onto the atoms, and the loss the cross
-entropy. One process collects here what the paper's actors collect beside each other.
+entropy. One process collects the data, where the paper has parallel actors.
 """
 
 from dataclasses import dataclass

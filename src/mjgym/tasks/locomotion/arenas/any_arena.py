@@ -34,7 +34,7 @@ class Arena(Written):
     """Its fields that are lengths, which `scaled` multiplies."""
 
     def model(self) -> Spec:
-        """The place by itself."""
+        """The arena's MJCF, without walkers."""
         raise NotImplementedError(f"{type(self).__name__} must define model()")
 
     def ground(self) -> dict[str, str]:

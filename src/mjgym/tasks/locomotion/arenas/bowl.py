@@ -31,7 +31,7 @@ class Bowl(Arena):
     def heights(self, rng: Any) -> np.ndarray:
         """The heights of one episode, (POINTS, POINTS), in units of the field's height."""
         bumps = rng.uniform(SMOOTHEST, 1, (BUMPS, BUMPS))
-        return np.asarray(_BOWL * (_SMOOTH @ bumps @ _SMOOTH.T))
+        return np.asarray(_BOWL * (SMOOTH @ bumps @ SMOOTH.T))
 
     def draw(self, v: SingleView, rng: Any) -> None:
         v.hfield_data = self.heights(rng).ravel()
@@ -51,7 +51,7 @@ def _cubic(x: np.ndarray) -> np.ndarray:
     return np.asarray(np.where(x < 1, near, far))
 
 
-def _interpolation(coarse: int, fine: int) -> np.ndarray:
+def interpolation(coarse: int, fine: int) -> np.ndarray:
     """Interpolation matrix of a cubic spline from a coarse to a fine grid.
 
     The spline is mirrored at its ends (Unser 1999).
@@ -74,4 +74,4 @@ def _interpolation(coarse: int, fine: int) -> np.ndarray:
 
 
 _BOWL = _bowl()
-_SMOOTH = _interpolation(BUMPS, POINTS)
+SMOOTH = interpolation(BUMPS, POINTS)

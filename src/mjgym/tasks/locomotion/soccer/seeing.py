@@ -41,7 +41,7 @@ def teams(team_size: int) -> np.ndarray:
 
 @functools.cache
 def others(team_size: int) -> tuple[tuple[str, ...], np.ndarray]:
-    """Names that a player has for the others, and their numbers, (players, others)."""
+    """Names of the other players as a player sees them, and their indices, (players, others)."""
     count = 2 * team_size
     names = [f"teammate_{k}" for k in range(team_size - 1)]
     names += [f"opponent_{k}" for k in range(team_size)]

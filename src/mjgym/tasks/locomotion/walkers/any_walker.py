@@ -34,8 +34,8 @@ class Walker(Written):
 
     A walker is a frozen dataclass without state. A new one is a file with a subclass that sets the
     fields and gives `model()`, under `@register_walker("name")`. Names are those of its own MJCF;
-    in a scene they begin with `prefix`. A scene holds several walkers, alike or not, if each has a
-    prefix of its own: `find_walker("ant").with_prefix("home_0/")`.
+    in a scene they begin with `prefix`. A scene may hold several walkers, also of one kind, if each
+    has its own prefix: `find_walker("ant").with_prefix("home_0/")`.
 
     Observation: `joints_pos`, position of each joint; `joints_vel`, velocity of each joint;
     `body_height`, height of the root body; `world_zaxis`, the world's vertical as the root body
@@ -50,7 +50,7 @@ class Walker(Written):
     Args:
         root: the body whose frame is the walker's.
         joints: those that are observed, in their order; None for those that actuators act on.
-        end_effectors: the bodies with which it meets the world.
+        end_effectors: the bodies at the ends of its limbs.
         head: a body that counts as an appendage besides the end effectors; empty for none.
         head_site: a site on the head; empty to take the root body instead.
         trunk: the bodies that are upright when it is; empty for the root alone.
@@ -306,7 +306,7 @@ class Walker(Written):
         Args:
             v: the scratch simulation.
             position: m, where its frame would be at the origin of the upright pose.
-            turn: a quaternion by which it is turned from where it faces +x.
+            turn: a quaternion that turns it from facing +x.
         """
         place = np.array(position, dtype=float)
         place[2] += self.height
