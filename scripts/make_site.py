@@ -39,7 +39,7 @@ TASKS, API = "tasks", "reference"  # folders of the site
 MODULES = {
     "Environments": (
         *("mjgym", "mjgym.envs.env", "mjgym.envs.vector", "mjgym.envs.sub_environments"),
-        *("mjgym.envs.options", "mjgym.registry"),
+        *("mjgym.envs.options", "mjgym.envs.rollouts", "mjgym.registry"),
     ),
     "Tasks": (
         *(
