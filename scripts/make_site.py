@@ -51,6 +51,7 @@ MODULES = {
         ),
         *("mjgym.rotations", "mjgym.resets", "mjgym.describe.labels", "mjgym.checks"),
     ),
+    "Planning": ("mjgym.planning",),
     "Models": ("mjgym.mjcf", "mjgym.robots", "mjgym.controllers"),
     "Readings and variation": ("mjgym.observables", "mjgym.variation"),
     "Locomotion": (

@@ -49,6 +49,7 @@ LAYERS = {
     "cli": 6,
     "datasets": 6,
     "envs.wrappers": 6,
+    "planning": 6,
     "policies": 6,
     "viewing": 6,
     "mjgym_compat": 7,
@@ -67,6 +68,7 @@ NEVER = {
     "describe.fingerprint": {"tasks"},
     "cli": {"sim", "tasks"},
     "datasets": {"sim", "tasks", "viewing"},
+    "planning": {"sim", "tasks", "viewing", "datasets", "cli"},
     "policies": {"sim", "tasks", "viewing"},
     "viewing": {"sim", "tasks"},
     "mjgym_compat": {"sim", "tasks", "mjgym_train", "mjgym_train.learn"},
@@ -103,6 +105,7 @@ PACKAGES = {
     "describe": {"gymnasium", "mujoco"},
     "rendering": {"gymnasium", "imageio", "mujoco", "PIL"},
     "registry": {"gymnasium"},
+    "planning": {"mujoco"},
     "policies": {"onnx", "yaml"},
     "mjgym": {"mujoco"},  # whose import depends on MUJOCO_GL, which it explains
 }

@@ -1,0 +1,5 @@
+"""Planning: an environment as its own model."""
+
+from mjgym.planning.derivatives import Linearization, linearize
+
+__all__ = ["Linearization", "linearize"]
