@@ -23,6 +23,7 @@ from mjgym.cli import (
     mjcf,
     mocap,
     new,
+    plan,
     record,
     replay,
     teleop,
@@ -47,6 +48,7 @@ app.command("demo", rich_help_panel=TASKS)(demo.demo)
 app.command("view", rich_help_panel=TASKS)(view.view)
 app.command("record", rich_help_panel=TASKS)(record.record)
 app.command("teleop", rich_help_panel=TASKS)(teleop.teleop)
+app.command("plan", rich_help_panel=TASKS)(plan.plan)
 app.command("demos", rich_help_panel=TASKS)(demos.demos)
 app.command("replay", rich_help_panel=TASKS)(replay.replay)
 app.command("convert", rich_help_panel=TASKS)(convert.convert)

@@ -28,12 +28,19 @@ def _task(context: typer.Context) -> Any:
 
 def policies(incomplete: str) -> list[str]:
     """Named policies, and runs in the working folder; after a comma, those of the other team."""
-    from mjgym.cli.policies import RANDOM, SCRIPTED, TRAINED, ZERO
+    from mjgym.cli.policies import RANDOM, SCRIPTED, TRAINED, ZERO, planners
 
     first, comma, begun = incomplete.rpartition(",")
     runs = sorted(str(file.parent) for file in RUNS.glob("*/config.yaml"))
-    known = [RANDOM, ZERO, TRAINED, SCRIPTED, *runs]
+    known = [RANDOM, ZERO, TRAINED, SCRIPTED, *planners(), *runs]
     return [f"{first}{comma}{word}" for word in beginning(begun, known)]
+
+
+def planners(incomplete: str) -> list[str]:
+    """Names of the planners."""
+    from mjgym.cli.policies import planners
+
+    return beginning(incomplete, planners())
 
 
 def cameras(context: typer.Context, incomplete: str) -> list[str]:

@@ -1,4 +1,4 @@
-"""`mjgym demos`: record demonstrations of a task's scripted policy."""
+"""`mjgym demos`: record demonstrations of a task's scripted policy, or of a planner."""
 
 import contextlib
 import time
@@ -9,6 +9,7 @@ import typer
 from mjgym.cli import fields
 from mjgym.cli.ids import ID
 from mjgym.cli.output import console
+from mjgym.cli.policies import SCRIPTED
 
 if TYPE_CHECKING:
     from mjgym.datasets import Writer
@@ -20,6 +21,10 @@ PRINT_SECONDS = 60.0  # between lines of progress without a terminal
 def demos(
     id: Annotated[str, ID],
     out: Annotated[str, typer.Option(metavar="NAME", help="The dataset to write.")],
+    expert: Annotated[
+        str,
+        typer.Option(metavar="EXPERT", help=f'"{SCRIPTED}", or a planner such as "mppi".'),
+    ] = SCRIPTED,
     count: Annotated[int, typer.Option(min=1, help="Episodes to keep.")] = 200,
     keep: Annotated[
         Literal["successes", "all"], typer.Option(help="Which episodes to keep.")
@@ -64,7 +69,7 @@ def demos(
         typer.Option("--set", metavar="NAME=VALUE", help="An argument of the task; repeatable."),
     ] = None,
 ) -> None:
-    """Record demonstrations of a task's scripted policy.
+    """Record demonstrations of a task's scripted policy, or of a planner.
 
     An episode ends a few steps after success. Its seed makes it again, and `mjgym replay NAME
     --check` repeats each step bit for bit, unless there is noise that the recorded actions lack.
@@ -78,6 +83,8 @@ def demos(
 
     if envs is None:
         envs = min(count, BATCH_WITH_PICTURES if pictures else BATCH)
+        if expert != SCRIPTED:
+            envs = 1  # planned for one after the other
     arguments: dict[str, Any] = {"observation": observation}
     if pictures:
         arguments = {
@@ -92,12 +99,13 @@ def demos(
     with contextlib.ExitStack() as stack:
         env = fields.make(id, set or [], **arguments)
         stack.callback(env.close)
-        policy = _script(env.unwrapped.task, id)
+        policy = _script(env.unwrapped.task, id) if expert == SCRIPTED else None
         batch = fields.make_batch(id, set or [], envs, autoreset_mode="Disabled", **arguments)
         stack.callback(batch.close)
+        policy = policy or _planner(expert, batch)
         try:
-            description = _description(id, noise, actions == "expert")
-            writer = datasets.create(out, env, algorithm="scripted", description=description)
+            description = _description(id, expert, noise, actions == "expert")
+            writer = datasets.create(out, env, algorithm=expert, description=description)
             stack.callback(writer.close)
             attempts = datasets.attempts(
                 batch, policy, seed=seed, after=after, noise=noise, actions=actions
@@ -109,10 +117,21 @@ def demos(
             raise typer.Exit(1) from None
 
 
-def _description(id: str, noise: float, unperturbed: bool) -> str:
+def _description(id: str, expert: str, noise: float, unperturbed: bool) -> str:
     perturbed = f", with noise of {noise:g} in its actions" * bool(noise)
     recorded = "; recorded are those before the noise" * bool(noise and unperturbed)
-    return f"{id}, by its scripted policy{perturbed}{recorded}"
+    author = "its scripted policy" if expert == SCRIPTED else f"planning ({expert})"
+    return f"{id}, by {author}{perturbed}{recorded}"
+
+
+def _planner(name: str, batch: Any) -> Any:
+    """A planner for a batch; typer.BadParameter if there is none of that name."""
+    from mjgym.planning import Planner
+
+    try:
+        return Planner(batch, name)
+    except ValueError as error:
+        raise typer.BadParameter(f"{error}", param_hint="'--expert'") from None
 
 
 def _script(task: Any, id: str) -> Any:

@@ -86,7 +86,7 @@ def record(
     """
     from mjgym import rendering
 
-    sink = _sink(out)
+    sink = sink_of(out)
     columns = math.ceil(math.sqrt(envs))
     shape = (math.ceil(envs / columns) * height, columns * width)
     if max(shape) > MAX_SIDE:
@@ -112,7 +112,7 @@ def record(
         stack.callback(player.env.close)
         act = load_policy(policy, player.env, seed=seed)
         try:
-            with _whole(out) as part:
+            with whole(out) as part:
                 rendering.choose()
                 film = sink(part, player.control_timestep, player.draw)
                 try:
@@ -287,7 +287,7 @@ def _record(
 
 
 @contextlib.contextmanager
-def _whole(out: Path) -> Iterator[Path]:
+def whole(out: Path) -> Iterator[Path]:
     """A file to write to, which replaces `out` on success."""
     with contextlib.ExitStack() as stack:
         try:
@@ -298,7 +298,7 @@ def _whole(out: Path) -> Iterator[Path]:
         yield part
 
 
-def _sink(out: Path) -> "Callable[[Path, float, Draw], Film]":
+def sink_of(out: Path) -> "Callable[[Path, float, Draw], Film]":
     """The writer for a suffix; typer.BadParameter if there is none or ffmpeg is missing."""
     from mjgym.rendering import film
 
