@@ -157,6 +157,24 @@ def test_threads_change_nothing(threads):
     assert equal(found.rewards[:3], make(QUICK[5]).rollout(state, actions[:3]).rewards)
 
 
+@pytest.mark.warp
+def test_worlds_of_warp_roll_out():
+    pytest.importorskip("mujoco_warp")
+    import torch
+
+    envs = gymnasium.make_vec(QUICK[0], num_envs=2, backend="warp", device="cpu").unwrapped
+    envs.reset(seed=0)
+    state, actions = envs.get_state(), draw(envs, 2, STEPS).astype(np.float32)
+    found = envs.rollout(state, actions, observations=True, snapshots=True)
+    envs.set_state(state)
+    for t in range(STEPS):
+        observation, rewards, *_, info = envs.step(actions[:, t])
+        assert torch.equal(rewards, found.rewards[:, t])
+        assert torch.equal(observation, found.observations[:, t])
+        assert all(torch.equal(v[:, t], info[f"terms/{k}"]) for k, v in found.terms.items())
+    assert np.array_equal(found.states["qpos"][:, -1], envs.get_state()["qpos"])
+
+
 def test_nothing_follows_the_end():
     """An episode that ends within the rollout, by its limit and by the task."""
     envs = gymnasium.make_vec(QUICK[0], num_envs=1, max_episode_steps=6)

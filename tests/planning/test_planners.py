@@ -189,7 +189,7 @@ def test_a_prior_is_among_the_candidates():
 def run_folder(folder, weight, history=1):
     """A run's folder, with a policy that gives tanh(0), and critics that are linear."""
     (folder / "config.yaml").write_text(
-        "algorithm: td3\nid: my/cart-v0\nmodule: ''\nenv: {}\nseed: 0\n"
+        "algorithm: td3\nid: my/cart-v0\nmodule: ''\nenv: {}\nseed: 0\ndiscount: 0.9\n"
     )
     layer = {"weight": np.zeros((1, 2 * history), np.float32), "bias": np.zeros(1, np.float32)}
     zeros, ones = np.zeros(2, np.float32), np.ones(2, np.float32)
@@ -201,13 +201,15 @@ def run_folder(folder, weight, history=1):
 
 def test_a_run_is_a_prior_and_a_tail(tmp_path):
     run_folder(tmp_path, (100, 0))
-    prior, tail = learned(tmp_path)
+    found = learned(tmp_path)
+    prior, tail = found["prior"], found["tail"]
+    assert found["discount"] == 0.9
     seen = np.array([[0.1, 5.0], [-0.2, 5.0]])
     assert np.allclose(tail(seen), [10, -20])
     assert np.array_equal(prior(seen), np.zeros((2, 1)))
     env = mjgym.Env(toys.Cart())
     observation, _ = env.reset(seed=0)
-    planner = planning.Planner(env, "cem", horizon=0.2, knots=2, prior=prior, tail=tail)
+    planner = planning.Planner(env, "cem", horizon=0.2, knots=2, **found)
     assert planner(observation)[0] > 0.5
 
 
@@ -222,6 +224,11 @@ def test_a_run_without_critics_is_refused(tmp_path):
         learned(tmp_path)
     (tmp_path / "critics.npz").write_bytes(b"no archive")
     with pytest.raises(RunError, match="holds no critics, or damaged ones"):
+        learned(tmp_path)
+    (tmp_path / "config.yaml").write_text(
+        (tmp_path / "config.yaml").read_text().replace("discount: 0.9", "discount: 2.0")
+    )
+    with pytest.raises(RunError, match="discount must be above 0 and at most 1"):
         learned(tmp_path)
     run_folder(tmp_path, (1, 0), history=2)
     with pytest.raises(RunError, match="its policy remembers what was before"):
@@ -241,6 +248,8 @@ def test_wrong_arguments_are_refused():
         ({"noise": 0.0}, ValueError, "noise: must be positive"),
         ({"knots": 0}, ValueError, "knots: must be at least 1"),
         ({"spline": "cubik"}, ValueError, "spline: 'cubik' is none of constant, linear, cubic"),
+        ({"method": "ilqg", "tail": len}, ValueError, "tail: ilqg samples nothing"),
+        ({"method": "ilqg", "prior": len}, ValueError, "prior: ilqg samples nothing"),
         ({"horizon": 1e6}, ValueError, "horizon: .* at most 9999"),
     ):
         with pytest.raises(error, match=message):

@@ -118,7 +118,7 @@ def _planner(env: Any, method: str, learned: Path | None, **settings: Any) -> An
 
     try:
         if learned is not None:
-            settings["prior"], settings["tail"] = load(learned)
+            settings |= load(learned)
         return planning.Planner(env, method, **settings)
     except (TypeError, ValueError) as error:
         raise typer.BadParameter(f"{error}") from None

@@ -1,12 +1,13 @@
 """A trained policy as a planner's prior, and its critics as the value at the horizon's end.
 
-prior, tail = learned("runs/td3-walker-walk")
-planner = Planner(env, "mppi", prior=prior, tail=tail, discount=0.99)
+    planner = Planner(env, "mppi", **learned("runs/walker"))
+
+The policy's actions over the horizon are among the candidates.
 """
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict
 
 import numpy as np
 
@@ -18,7 +19,15 @@ from mjgym.policies.run_folder import RunFolder
 CRITICS = "critics.npz"  # in a run's folder
 
 
-def learned(folder: str | Path) -> tuple[Callable[[Any], np.ndarray], Tail]:
+class Learned(TypedDict):
+    """Arguments of a planner: a run's policy, the value of its actions, and its discount."""
+
+    prior: Callable[[Any], np.ndarray]
+    tail: Tail
+    discount: float
+
+
+def learned(folder: str | Path) -> Learned:
     """The policy of a folder of `mjgym train`, and the value of its actions by its critics.
 
     Raises:
@@ -30,6 +39,9 @@ def learned(folder: str | Path) -> tuple[Callable[[Any], np.ndarray], Tail]:
         raise RunError(
             f"{folder}: a plan begins anywhere, and its policy remembers what was before"
         )
+    discount = run.settings().get("discount")
+    if not isinstance(discount, float | int) or not 0 < discount <= 1:
+        raise RunError(f"{folder}: discount must be above 0 and at most 1, got {discount!r}")
     try:
         critics = load_valuation(run.path / CRITICS)
     except OSError:
@@ -45,4 +57,4 @@ def learned(folder: str | Path) -> tuple[Callable[[Any], np.ndarray], Tail]:
         values: np.ndarray = critics(np.concatenate([inputs, action], -1)[:, None])[:, 0]
         return values
 
-    return policy, value
+    return {"prior": policy, "tail": value, "discount": float(discount)}

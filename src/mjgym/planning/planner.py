@@ -5,12 +5,11 @@ from typing import Any
 
 import numpy as np
 
-from mjgym.planning.methods import METHODS
+from mjgym.planning.methods import method_of
 from mjgym.planning.problem import Method, Plan, Problem, Tail
 from mjgym.planning.tangent import State
 from mjgym.policies.network import begin
 from mjgym.util.numbers import whole_number
-from mjgym.util.suggestions import or_else
 
 
 class Planner:
@@ -56,7 +55,7 @@ class Planner:
         whole_number("knots", knots)
         whole_number("every", every)
         self._env = env.unwrapped
-        self.method = _method(method, settings)
+        self.method = method_of(method, settings)
         steps = max(1, round(horizon / self._env.control_timestep))
         if not steps < 10_000:
             raise ValueError(f"horizon: {horizon} s are {steps} control steps, at most 9999")
@@ -64,6 +63,10 @@ class Planner:
             self._env, steps, min(knots, steps), spline=spline, discount=discount, tail=tail
         )
         _ = self.problem.basis  # refuses an unknown spline
+        if not self.method.spline:
+            for name, value in (("tail", tail), ("prior", prior)):
+                if value is not None:
+                    raise ValueError(f"{name}: {method} samples nothing; take another method")
         self._every, self._prior = every, prior
         self._batched = hasattr(self._env, "num_envs")
         count = self._env.num_envs if self._batched else 1
@@ -108,7 +111,7 @@ class Planner:
     def _proposed(self, state: State, observation: Any) -> np.ndarray:
         """The knots of the prior's actions, (1 or 0, K, nu)."""
         problem = self.problem
-        if self._prior is None or not self.method.spline:
+        if self._prior is None:
             return np.empty((0, problem.knots, len(problem.low)))
         begin(self._prior)
         actions = []
@@ -125,25 +128,3 @@ def _row(values: Any, i: int) -> Any:
     if isinstance(values, dict):
         return {name: rows[i] for name, rows in values.items()}
     return values[i]
-
-
-def _method(method: str | Method, settings: dict[str, Any]) -> Method:
-    if not isinstance(method, str):
-        if settings:
-            raise TypeError(
-                f"{sorted(settings)[0]}: a method of one's own has its settings already"
-            )
-        return method
-    if method not in METHODS:
-        raise ValueError(f"method: no {method!r}{or_else(method, METHODS)}")
-    cls: Any = METHODS[method]
-    known = cls.__dataclass_fields__
-    for name, value in settings.items():
-        if name not in known:
-            raise TypeError(f"{method} has no setting {name!r}{or_else(name, known)}")
-        if isinstance(known[name].default, int):
-            whole_number(name, value)
-        elif isinstance(known[name].default, float) and not value > 0:
-            raise ValueError(f"{name}: must be positive, got {value}")
-    made: Method = cls(**settings)
-    return made
