@@ -6,7 +6,7 @@ import sys
 
 import numpy as np
 import pytest
-from places import BENCHMARKS
+from places import ASSETS, BENCHMARKS
 
 from mjgym import registry
 
@@ -91,6 +91,24 @@ def test_an_episode_is_measured(bench, monkeypatch):
     assert found.steps == bench.UNLIMITED
     assert np.isfinite(found.total)
     assert found.spent > 0
+
+
+def test_the_published_rows_are_of_the_protocol(bench):
+    rows = bench.read()
+    assert rows
+    jobs = [tuple(getattr(r, f.name) for f in dataclasses.fields(bench.Job)) for r in rows]
+    assert len(set(jobs)) == len(jobs)
+    for each in rows:
+        assert each.id in bench.ids()
+        assert each.budget in bench.BUDGETS
+        assert 0 <= each.seed - bench.FIRST_SEED < bench.SEEDS
+        assert each.commit
+        assert not each.commit.endswith("+")
+        assert bench.FEWEST <= each.rollouts <= bench.MOST
+    guide = (ASSETS / "guides" / "planning.md").read_text()
+    assert bench.table(rows) in guide
+    count = len({each.id for each in rows})
+    assert f"{count} of {len(bench.ids())} ids have rows" in guide
 
 
 def test_the_ids_are_registered(bench):
