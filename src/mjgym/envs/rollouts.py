@@ -20,6 +20,7 @@ from mjgym.loop.episode import Episodes, Step
 from mjgym.loop.states import FRAMES, ID, check_state
 from mjgym.task import Task
 
+RNG = "rng"  # entry of a state
 KEPT = 4  # batches of candidates, of different sizes, that an environment keeps
 
 
@@ -77,12 +78,14 @@ class Candidates:
         episodes: its episodes.
         observer: its observations.
         template: the entries of one state, (1, ...) each, for names and shapes.
+        random: whether steps draw random numbers.
     """
 
     envs: Any
     episodes: Episodes
     observer: Observer
     template: Mapping[str, np.ndarray]
+    random: bool
 
     def run(self, states: Any, actions: Any, *, observations: bool, snapshots: bool) -> Rollouts:
         """Set the states and step; see `RolloutMethods.rollout`."""
@@ -92,6 +95,8 @@ class Candidates:
         with self.envs.enter():
             ordered = self.envs.checked_actions(actions, shape(actions))
             tables = _Tables(self.episodes, steps)
+            if not (self.random or snapshots):
+                checked.pop(RNG)  # to restore the generators can take longer than a step
             self.episodes.set_state(checked, rows)
             self.observer.resume(checked, rows)
             alive = None

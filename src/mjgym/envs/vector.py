@@ -459,7 +459,9 @@ class VectorEnv(SubEnvironments, RolloutMethods):
 
     def as_candidates(self) -> Candidates:
         """These sub-environments as a batch for rollouts; their own episodes are lost."""
-        return Candidates(self, self._episodes, self._observations, self.get_state([0]))
+        random = self._episodes.sensing is not None or self._options.vary is not None
+        state = self.get_state([0])
+        return Candidates(self, self._episodes, self._observations, state, random)
 
     def check_usable(self) -> None:
         """Refuse to step an environment that is closed, or was made before this process forked.
