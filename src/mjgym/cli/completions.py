@@ -36,13 +36,6 @@ def policies(incomplete: str) -> list[str]:
     return [f"{first}{comma}{word}" for word in beginning(begun, known)]
 
 
-def planners(incomplete: str) -> list[str]:
-    """Names of the planners."""
-    from mjgym.cli.policies import planners
-
-    return beginning(incomplete, planners())
-
-
 def cameras(context: typer.Context, incomplete: str) -> list[str]:
     """Names of the task's cameras, and -1 for the free camera."""
     registered = _task(context)

@@ -9,13 +9,20 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
-from mjgym.cli import completions, fields
+from mjgym.cli import fields
 from mjgym.cli.ids import ID
 from mjgym.cli.output import console, facts
-from mjgym.cli.record import sink_of, whole
+from mjgym.cli.policies import planners
+from mjgym.cli.record import sink_of
+from mjgym.util.atomic import replacing
 
 FIRST_SEED = 10_000  # of the fixed seeds, those of `mjgym evaluate`
 UNLIMITED = 1000  # control steps of an episode without time limit
+
+
+def methods(incomplete: str) -> list[str]:
+    """Names of planners with this prefix."""
+    return [name for name in planners() if name.startswith(incomplete)]
 
 
 def plan(
@@ -26,7 +33,7 @@ def plan(
             "--planner",
             metavar="METHOD",
             help='"random_shooting", "predictive_sampling", "cem", "mppi" or "ilqg".',
-            autocompletion=completions.planners,
+            autocompletion=methods,
         ),
     ] = "mppi",
     horizon: Annotated[float, typer.Option(min=0.0, help="In seconds.")] = 0.6,
@@ -155,7 +162,7 @@ def _filmed(env: Any, out: Path | None) -> Iterator[Callable[[], None] | None]:
     from mjgym import rendering
 
     plain, sink = env.unwrapped, sink_of(out)
-    with whole(out) as part:
+    with replacing(out) as part:
         rendering.choose()
 
         def draw(scenes: Any) -> Any:

@@ -112,7 +112,7 @@ def record(
         stack.callback(player.env.close)
         act = load_policy(policy, player.env, seed=seed)
         try:
-            with whole(out) as part:
+            with _whole(out) as part:
                 rendering.choose()
                 film = sink(part, player.control_timestep, player.draw)
                 try:
@@ -287,7 +287,7 @@ def _record(
 
 
 @contextlib.contextmanager
-def whole(out: Path) -> Iterator[Path]:
+def _whole(out: Path) -> Iterator[Path]:
     """A file to write to, which replaces `out` on success."""
     with contextlib.ExitStack() as stack:
         try:
