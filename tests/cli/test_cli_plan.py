@@ -3,13 +3,15 @@
 import re
 from pathlib import Path
 
+import gymnasium
 import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from mjgym import datasets, planning
+from mjgym import datasets, planning, viewing
 from mjgym.cli.app import app
 from mjgym.cli.plan import FIRST_SEED, methods
+from mjgym.cli.policies import load_policy
 
 ID = "dmc/point_mass-easy-v0"
 SMALL = ("--rollouts", 4, "--horizon", 0.1, "--steps", 4)
@@ -101,6 +103,16 @@ def test_demonstrations_of_a_planner(tmp_path: Path):
     found = datasets.load(str(file))
     assert [found.episode(k).seed for k in range(found.count)] == [0, 1]
     assert len(found.episode(0).actions) == 3
+
+
+def test_a_viewer_shows_a_planner():
+    env = gymnasium.make("dmc/cartpole-swingup-v0")
+    policy = load_policy("random_shooting", env)
+    session = viewing.Session(env, policy, 0)
+    while session.progress.steps < 3:
+        session.advance()
+    assert policy(None).shape == env.action_space.shape
+    assert session.progress.total > 0
 
 
 @pytest.mark.gl
