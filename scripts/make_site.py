@@ -387,6 +387,7 @@ def _family(namespace: str, title: str, ids: list[str]) -> str:
 TITLES = {
     "dmc": "DeepMind Control Suite",
     "l2m": "Learn to Move",
+    "legged": "Legged robots",
     "locomotion": "Locomotion",
     "manipulation": "Manipulation",
     "robosuite": "Tabletop (robosuite)",

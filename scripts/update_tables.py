@@ -41,6 +41,7 @@ TABLETOP = "robosuite"  # the namespace
 NAMESPACES = {  # with an example of each
     "dmc": "walker-walk",
     "l2m": "walk_around",
+    "legged": "go1-velocity",
     "locomotion": "ant-run_walls",
     "manipulation": "stack_2_bricks_features",
     "robosuite": "Lift",

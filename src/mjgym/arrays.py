@@ -1,8 +1,8 @@
 """Array-library helpers; tasks run on any library that follows the array API standard."""
 
 import math
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -44,16 +44,22 @@ def columns(x: Array, places: Sequence[int] | np.ndarray, axis: int = -1) -> Arr
     return xp.take(x, xp.asarray(places, device=x.device), axis=axis)
 
 
+class Methods(NamedTuple):
+    """`columns` and `reshaped`, or what they call in NumPy."""
+
+    take: Callable[..., Array] = columns
+    reshape: Callable[..., Array] = reshaped
+
+
+METHODS = Methods(), Methods(np.ndarray.take, np.ndarray.reshape)
+"""By whether arrays are NumPy's, for functions that call them in each physics step."""
+
+
 def alongside(constant: np.ndarray, x: Array) -> Array:
     """A NumPy constant in the library of another array, on its device."""
     if isinstance(x, np.ndarray | np.generic | float):
         return constant
     return namespace(x).asarray(constant, device=x.device)
-
-
-def trace(x: Array) -> Array:
-    """The sum of the diagonal of each matrix, (..., n, n) to (...)."""
-    return x.trace(0, -2, -1) if isinstance(x, np.ndarray) else namespace(x).linalg.trace(x)
 
 
 def copied(x: Array) -> Array:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import gymnasium
 
 from mjgym.envs.env import Env
-from mjgym.envs.options import Options
+from mjgym.envs.options import Options, names
 from mjgym.envs.overlapped import OverlappedVectorEnv
 from mjgym.envs.players import PlayersVectorEnv
 from mjgym.envs.simulation_backends import BACKENDS, DEFAULT, arguments_of_others
@@ -33,8 +33,8 @@ if TYPE_CHECKING:
 
 NO_LIMIT = math.inf  # steps of an episode
 
-_OPTIONS = tuple(f.name for f in dataclasses.fields(Options))
-_VECTOR_OPTIONS = ("num_envs", "max_episode_steps", "autoreset_mode")
+_OPTIONS = names(Options)
+_VECTOR_OPTIONS = ("num_envs", "backend")
 # make() consumes these itself.
 _GYMNASIUM = ("max_episode_steps", "disable_env_checker")
 # Arguments of make and make_vec; fields of a task must not share their names.
@@ -42,7 +42,6 @@ _TAKEN = {
     "task_class",
     *_OPTIONS,
     *_VECTOR_OPTIONS,
-    "backend",
     *(argument for backend in BACKENDS.values() for argument in backend.arguments),
     *inspect.signature(gymnasium.make).parameters,
     *inspect.signature(gymnasium.make_vec).parameters,
@@ -104,11 +103,10 @@ def make_vector_env(
 
     Args:
         task_class: "module:Class".
-        **kwargs: fields of the class and keyword arguments of `VectorEnv`. As in `gymnasium.make`,
+        **kwargs: fields of the class, and options of `mjgym.envs.options`. As in `gymnasium.make`,
             a `max_episode_steps` of None is the registered limit, and -1 means no limit. With a
             custom `time_limit`, the earlier of the two ends an episode. `backend` names one of
-            `mjgym.envs.simulation_backends`. `overlap` is the number of groups of an
-            `OverlappedVectorEnv`.
+            `mjgym.envs.simulation_backends`.
 
     Raises:
         TypeError: an argument is unknown; the message suggests the nearest ones.
@@ -119,7 +117,7 @@ def make_vector_env(
     backend = kwargs.pop("backend", DEFAULT)
     if backend not in BACKENDS:
         raise ValueError(f"backend: {backend!r} is none of {', '.join(BACKENDS)}")
-    known = (*_OPTIONS, *_VECTOR_OPTIONS, "backend", *BACKENDS[backend].arguments)
+    known = (*_OPTIONS, *_VECTOR_OPTIONS, *BACKENDS[backend].arguments)
     for name, other in arguments_of_others(backend).items():
         if name in kwargs:
             raise TypeError(f"{name}: only of backend={other!r}, not of {backend!r}")
@@ -141,7 +139,6 @@ def make_vector_env(
         if task.players:
             raise ValueError("overlap: matches of several players step together")
         return OverlappedVectorEnv(task, **options)
-    options.pop("overlap", None)
     if task.players:
         return PlayersVectorEnv(task, options.pop("num_envs", 1), on=vector_class, **options)
     return vector_class(task, **options)

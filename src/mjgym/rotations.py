@@ -9,7 +9,7 @@ import math
 
 import numpy as np
 
-from mjgym.arrays import Array, columns, namespace, reshaped
+from mjgym.arrays import METHODS, Array, columns, namespace, reshaped
 
 # Entries of a rotation matrix (..., 9): the first letter is the world's axis, the second the
 # body's. xmat[..., ZX] is the world-z part of the body's x axis, xmat[..., Z_ROW] the world's
@@ -184,8 +184,11 @@ def rotation_error(xmat: Array, wanted: Array) -> Array:
     Half the sum of the cross products of the axes x, y, z of the two frames: Luh, Walker and Paul,
     "Resolved-acceleration control of mechanical manipulators" (1980).
     """
-    between = _row_by_row(_square(wanted) @ _square(xmat).mT)
-    return (columns(between, _AHEAD) - columns(between, _BACK)) / 2
+    take, reshape = METHODS[isinstance(xmat, np.ndarray)]
+    square, lead = (3, 3), xmat.shape[:-1]
+    between = reshape(wanted, (*wanted.shape[:-1], *square)) @ reshape(xmat, (*lead, *square)).mT
+    flat = reshape(between, (*between.shape[:-2], 9))
+    return (take(flat, _AHEAD, -1) - take(flat, _BACK, -1)) / 2
 
 
 def about_z(angle: Array) -> Array:

@@ -10,7 +10,7 @@ from mjgym.sim.fields import VIEWED, owner
 from mjgym.util.suggestions import or_else
 
 _SEVERAL = ("joint", "sensor")
-_COLUMNS = {
+COLUMNS = {
     "quat": ("qw", "qx", "qy", "qz"),
     "rgba": ("r", "g", "b", "a"),
     "mat": tuple(row + column for row in "xyz" for column in "xyz"),
@@ -95,10 +95,13 @@ class NamedField(np.lib.mixins.NDArrayOperatorsMixin):
         return names
 
     def _known_columns(self) -> tuple[str, ...]:
-        return next(c for end, c in _COLUMNS.items() if self._name.endswith(end))
+        return next(c for end, c in COLUMNS.items() if self._name.endswith(end))
 
     def _index(self, key: Any) -> Any:
-        rows, *columns = key if isinstance(key, tuple) else (key,)
+        parts = key if isinstance(key, tuple) else (key,)
+        # `np.ix_` makes grids of lists.
+        flat = [np.ravel(part).tolist() if np.ndim(part) == 2 else part for part in parts]
+        rows, *columns = flat
         index = [self._rows(rows), *(self._column(column) for column in columns)]
         if all(isinstance(part, list | np.ndarray) for part in index) and len(index) > 1:
             return np.ix_(*index)  # rows and columns select a block

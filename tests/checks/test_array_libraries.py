@@ -11,6 +11,7 @@ from registered import registered_task
 
 from mjgym import registry, rotations
 from mjgym.checks.array_libraries import CLOSE, failures
+from mjgym.loop.bound_task import BoundTask
 from mjgym.loop.episode import Episodes
 from mjgym.rewards import SIGMOIDS, tolerance
 from mjgym.sim import Batched, Single
@@ -23,6 +24,12 @@ pytestmark = pytest.mark.torch
 LIBRARIES = {"strict": array_api_strict, "torch": array_api_compat.torch}
 N = 3
 CASES = [(id, {}) for id in registry.ids()] + [
+    (
+        "legged/go1-velocity-v0",
+        {"privileged": True, "pushes": True, "encoder_bias": 0.015, "air_time": 1.0},
+    ),
+    ("legged/go1-joystick-v0", {"privileged": True}),
+    ("legged/g1-joystick-v0", {"privileged": True, "dof_acc": -1e-7, "feet_height": -0.1}),
     ("locomotion/ant-maze_forage-v0", {"rangefinders": True}),
     ("locomotion/rodent-two_touch-v0", {"walker": "jumping_ball"}),
     ("locomotion/cmu_humanoid-tracking-v0", {"play": True, "ghost": True}),
@@ -40,7 +47,7 @@ def begun(task, n):
     model = compile_model(task)
     simulation = Single(model, task.varies) if n is None else Batched(model, n, 1, task.varies)
     rng = np.random.default_rng(0)
-    episodes = Episodes(task, simulation, lambda i: rng)
+    episodes = Episodes(BoundTask(task, simulation), lambda i: rng)
     episodes.reset()
     shape = (*simulation.view.lead, len(task.actions(model)))
     for _ in range(STEPS):

@@ -4,6 +4,7 @@ import dataclasses
 import functools
 import importlib
 import json
+import pickle
 import re
 
 import mujoco
@@ -416,6 +417,15 @@ def test_arm_of_two_joints_stays_finite():
         count = len(law.actions(("a", "b")))
         memory = law.goal(state, np.full(count, 0.01), memory)
         assert np.isfinite(law.torque(state, memory)).all()
+
+
+def test_a_copy_in_another_process_reads_the_same():
+    arms = Arms("Panda")
+    (arm,) = arms.chains
+    copied = pickle.loads(pickle.dumps(arm))
+    for name in ("position", "qpos", "qvel", "jacobian", "inertia", "bias", "torque_high"):
+        there, here = (getattr(each.state(arms.data), name) for each in (copied, arm))
+        assert np.array_equal(there, here)
 
 
 @pytest.mark.parametrize("name", LAWS)

@@ -239,6 +239,8 @@ WHY = {
     "muscles: fibres on stiff tendons, of whose length float32 leaves four digits of the force": (
         r"l2m/walk_[a-z]+-v0"
     ),
+    "solver: as published it stops after 1 or 3 iterations, far from convergence, where rounding"
+    " counts": r"legged/.*-joystick-v0",
     "contacts: in one step of 32 the hand leaves the pedestal of its own arm, still 0.3 micrometres"
     " deep after a physics step in double precision and free already in float32, so that it gets"
     " one push less; the others are within 5e-6": r"robosuite/Door-v0",

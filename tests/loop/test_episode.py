@@ -11,6 +11,7 @@ from gymnasium.vector import AutoresetMode
 from toys import EPISODE, OPTIONS, SUBSTEPS, EverySubstep, Probe
 
 import mjgym
+from mjgym.loop.bound_task import BoundTask
 from mjgym.loop.episode import Episodes
 from mjgym.sim import Batched, Single
 from mjgym.task import models
@@ -179,7 +180,7 @@ def test_a_reward_may_have_an_axis_of_players():
     single, many = Single(models.compile_model(Team())), Batched(models.compile_model(Team()), 3, 1)
     for simulation, lead in ((single, ()), (many, (3,))):
         rngs = [np.random.default_rng(i) for i in range(3)]
-        episodes = Episodes(Team(), simulation, rngs.__getitem__)
+        episodes = Episodes(BoundTask(Team(), simulation), rngs.__getitem__)
         episodes.reset()
         step = episodes.step(np.zeros((*lead, 1)))
         place = simulation.view.qpos[..., 0]

@@ -254,7 +254,7 @@ def test_shards_equal_a_whole_batch(shards, monkeypatch, task, threads):
     one = whole(monkeypatch, task(), **LANED)
     two = mjgym.VectorEnv(task(), 5, threads=threads, **LANED)
     assert_same_steps(one, two)
-    found = [shard.rows for shard in two._simulations._shards]
+    found = [shard.rows for shard in two._simulations._shards.members]
     assert [row for rows in found for row in range(5)[rows]] == list(range(5))
     assert len(found) == min(threads, 2)
     one.close()
@@ -318,7 +318,7 @@ def test_shards_leave_out_geoms_that_only_draw_unless_they_are_looked_at(
     one = whole(monkeypatch, task, **LANED)
     two = mjgym.VectorEnv(task, 5, threads=2, **LANED)
     assert_same_steps(one, two)
-    assert {shard.batch.model.ngeom for shard in two._simulations._shards} == {geoms}
+    assert {shard.batch.model.ngeom for shard in two._simulations._shards.members} == {geoms}
     assert two.model.ngeom == 6
     # Whoever looks at one later sees it where it is from the next step on.
     for envs in (one, two):
@@ -326,7 +326,7 @@ def test_shards_leave_out_geoms_that_only_draw_unless_they_are_looked_at(
     for action in np.float32(actions_for(one, 3)):
         assert equal(one.step(action), two.step(action))
         assert np.array_equal(one.view.geom("stripe").xpos, two.view.geom("stripe").xpos)
-    assert {shard.batch.model.ngeom for shard in two._simulations._shards} == {6}
+    assert {shard.batch.model.ngeom for shard in two._simulations._shards.members} == {6}
     one.close()
     two.close()
 
@@ -402,7 +402,7 @@ def test_errors_of_the_engine_in_a_shard_name_the_simulations_of_the_whole(shard
     envs.reset(seed=0)
     still = np.zeros((5, 1))
     envs.step(still)
-    second = envs._simulations._shards[1]
+    second = envs._simulations._shards.members[1]
 
     def fail(ids, n, *, forces):
         raise mujoco.batch.SimulationError(np.array([1]), "told by the shard")

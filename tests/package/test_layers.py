@@ -116,6 +116,7 @@ PACKAGE_NAMES = ("mjgym", "mjgym_compat", "mjgym_train")
 IMPORTERS = ("mjgym.util.code_references", "mjgym.util.plugins")
 
 ENGINE_CALL = re.compile(r"mj[a-z]?_")
+PRIVATE_OF_VIEW = re.compile(r"(v|view)\._[a-z]\w*")
 
 
 def row(module):
@@ -175,6 +176,8 @@ def violations(path, root=SOURCE):
             if isinstance(node, ast.Attribute | ast.Name) and ENGINE_CALL.match(name):
                 where = f"{shown}:{node.lineno}"
                 found.append(f"{where}: a task calls {name}; it gets all it needs from its view")
+            if isinstance(node, ast.Attribute) and PRIVATE_OF_VIEW.fullmatch(ast.unparse(node)):
+                found.append(f"{shown}:{node.lineno}: {ast.unparse(node)} is private to the view")
     return list(dict.fromkeys(found))
 
 
@@ -335,6 +338,7 @@ def test_a_file_imports_only_from_lower_layers(path):
         ("tasks/dmc/walker.py", "from ..locomotion import ant", "another family"),
         ("tasks/dmc/walker.py", "def f(v):\n    v.mj_step()", "walker.py:2: a task calls mj_step"),
         ("tasks/dmc/walker.py", "x = mju_norm(y)", "a task calls mju_norm"),
+        ("tasks/dmc/walker.py", "x = v._model.nq", "v._model is private to the view"),
         ("tasks/dmc/walker.py", "import importlib", "hide"),
         ("tasks/dmc/walker.py", "import torch", "imports torch"),
         (

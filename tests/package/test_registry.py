@@ -19,6 +19,7 @@ from gymnasium.envs.registration import EnvSpec
 
 import mjgym
 from mjgym import registry
+from mjgym.envs.options import Options, VectorOptions, WarpOptions, names
 from mjgym.task.task_fields import check_fields
 from mjgym.tasks.dmc.cartpole import Cartpole
 
@@ -178,6 +179,11 @@ class TestMake:
         with pytest.raises(TypeError, match="threads"):
             gymnasium.make("dmc/cartpole-swingup-v0", threads=2)
         gymnasium.make_vec("dmc/cartpole-swingup-v0", threads=2)
+
+    @pytest.mark.parametrize("name", sorted(set(names(WarpOptions)) - set(names(VectorOptions))))
+    def test_arguments_of_another_backend_name_it(self, name):
+        with pytest.raises(TypeError, match=f"{name}: only of backend='warp', not of 'mujoco'"):
+            gymnasium.make_vec("dmc/cartpole-swingup-v0", **{name: 1})
 
     @pytest.mark.parametrize("maker", MAKERS)
     def test_a_wrong_value_is_named(self, maker):
@@ -369,7 +375,12 @@ class TestRegister:
             mjgym.register("mine/other-v0")(what)
         assert "mine/other-v0" not in registry.ids()
 
-    @pytest.mark.parametrize("name", ["width", "vary", "threads", "num_envs", "wrappers"])
+    @pytest.mark.parametrize(
+        "name",
+        sorted(
+            {"num_envs", "wrappers", *names(Options), *names(VectorOptions), *names(WarpOptions)}
+        ),
+    )
     def test_a_field_that_would_hide_an_argument_is_refused(self, name, own_ids):
         hiding = dataclasses.make_dataclass(
             "Hiding",

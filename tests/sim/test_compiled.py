@@ -65,7 +65,7 @@ def in_numpy(task):
 
 
 def _control(self, v, action):
-    return self._drive.control(v)
+    return self._drive(v.model).control(v)
 
 
 def pair(make, task, **options):
@@ -237,9 +237,9 @@ class TestWhatIsNotCompiled:
         task = task_of("Lift")
         env = Env(task)
         law = task.compiled_law(env.model)
-        assert agrees(law, Single(env.model), task._drive)
+        assert agrees(law, Single(env.model), task._drive(env.model))
         law.numbers[1] = np.nextafter(law.numbers[1], np.inf)
-        assert not agrees(law, Single(env.model), task._drive)
+        assert not agrees(law, Single(env.model), task._drive(env.model))
 
 
 @cfunc("int64(int64, int64, int64, int64, int64, int64, int64)")

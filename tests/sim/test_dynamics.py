@@ -158,7 +158,7 @@ def readings(v):
 
 def test_a_view_of_one_is_the_engines(views):
     for v in views[1]:
-        model, data = v._model, v._data
+        model, data = v.model, v._data
         whole = np.zeros((model.nv, model.nv))
         mujoco.mj_fullM(model, data, whole)
         linear, angular = np.zeros((2, 3, model.nv))

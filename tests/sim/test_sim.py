@@ -212,6 +212,11 @@ class TestView:
             assert v.sensor("gyro").data.shape == (*lead, 3)
             assert v.geom_size.shape == (*lead, 5, 3)
 
+    def test_the_model_is_that_of_the_simulation(self):
+        batch, (single, *_) = of_everything()
+        for simulation in (single, batch):
+            assert simulation.view.model is simulation.model
+
     def test_names_are_in_the_models_order(self):
         batch, (single, *_) = of_everything()
         for v in (single.view, batch.view):

@@ -18,6 +18,7 @@ import mujoco
 import numpy as np
 from mujoco import rollout
 
+from mjgym.loop.bound_task import BoundTask
 from mjgym.loop.episode import Episodes
 from mjgym.sim import Single
 from mjgym.sim.engine import quiet
@@ -244,7 +245,7 @@ class _Recording(Single):
 def _controls(task: Task, state: Mapping[str, Any], actions: Iterable[np.ndarray]) -> np.ndarray:
     """The controls, (steps, nu), of each physics step for actions of control steps from a state."""
     simulation, rng = _Recording(task), np.random.default_rng(0)
-    episodes = Episodes(task, simulation, lambda i: rng)
+    episodes = Episodes(BoundTask(task, simulation), lambda i: rng)
     episodes.set_state({name: value[None] for name, value in state.items()}, ONLY)
     for action in actions:
         episodes.step(action)

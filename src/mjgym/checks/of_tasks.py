@@ -25,6 +25,7 @@ from mjgym.checks.words import (
     listed,
 )
 from mjgym.describe.fingerprint import model_sha256
+from mjgym.loop.bound_task import BoundTask
 from mjgym.loop.episode import Episodes
 from mjgym.loop.hooks import run_hooks
 from mjgym.sim import Batched
@@ -163,7 +164,7 @@ def _run_hooks_on_batch(subject: Subject, n: int) -> dict[str, Any]:
     task = subject.task
     simulations = Batched(compile_model(task), n, 1, task.varies)
     rngs = [np.random.default_rng(i) for i in range(n)]
-    Episodes(task, simulations, rngs.__getitem__).reset()
+    Episodes(BoundTask(task, simulations), rngs.__getitem__).reset()
     return run_hooks(task, simulations.view, np.zeros((n, len(subject.actions))))
 
 

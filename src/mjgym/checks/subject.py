@@ -11,6 +11,7 @@ from mjgym.actions import UNLIMITED, bounds
 from mjgym.checks.benchmark import random_actions
 from mjgym.checks.rollouts import Episode, play
 from mjgym.describe.labels import signals
+from mjgym.loop.bound_task import BoundTask
 from mjgym.loop.episode import Episodes
 from mjgym.loop.hooks import run_hooks
 from mjgym.sim import Single, View
@@ -37,7 +38,7 @@ class Subject:
         self.model = compile_model(self.task)  # never simulated: as before any episode
         self.simulation = Single(compile_model(self.task), self.task.varies)
         self._rng = np.random.default_rng(0)
-        self.episodes = Episodes(self.task, self.simulation, lambda i: self._rng)
+        self.episodes = Episodes(BoundTask(self.task, self.simulation), lambda i: self._rng)
         self.actions = self.task.actions(self.model)
         self.low, self.high = bounds(self.actions)
 

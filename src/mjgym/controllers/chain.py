@@ -1,6 +1,6 @@
 """Joint indices of an arm in a model, and its state in one simulation or a batch."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,11 +17,12 @@ from mjgym.sim.dynamics import (
     places,
     point_jacobian,
     point_velocity,
-    taken,
+    taker,
 )
 from mjgym.util.suggestions import did_you_mean
 
 SLIDE, HINGE = 2, 3  # mjtJoint
+LIMITS = ("qpos_low", "qpos_high", "torque_low", "torque_high")
 
 
 @dataclass(frozen=True)
@@ -122,6 +123,11 @@ class Chain:
         self.inertia = index, None if there.all() else there
         every = chain_mask(model, self.tool.body, np.arange(model.nv))
         self.alone = bool(every.sum() == mask.sum())
+        self.take_qpos, self.take_dofs = taker(self.qpos), taker(self.dofs)
+        self.take_axes = taker(self.dofs, -2)
+        still = {} if self.origin.moves else {"origin_velocity": 0.0}
+        self._known: dict[str, Any] = {"arm": self, **still}
+        self._limits = {name: getattr(self, name) for name in LIMITS}
 
     def state(self, v: Any) -> State:
         """The arm's current state, for a controller.
@@ -132,54 +138,49 @@ class Chain:
         Args:
             v: a view, or MjData itself.
         """
-        return _ArmState(self, v)
-
-
-class _Reading:
-    """A state attribute, computed once by a function of the arm and the view."""
-
-    def __init__(self, compute: Callable[["_ArmState", Chain, Any], Array]) -> None:
-        self._compute = compute
-
-    def __set_name__(self, owner: type, name: str) -> None:
-        self._name = name
-
-    def __get__(self, state: "_ArmState", owner: type) -> Array:
-        value = self._compute(state, state.arm, state.v)
-        state.__dict__[self._name] = value  # takes precedence over this descriptor
-        return value
+        state = _ArmState.__new__(_ArmState)  # one is made in each physics step
+        if isinstance(v.qpos, np.ndarray):
+            state.__dict__.update(self._known, **self._limits, v=v, xp=np)
+        else:
+            state.__dict__.update(self._known, v=v, xp=namespace(v.qpos))
+        return state
 
 
 class _ArmState(State):
-    """State of an arm in a view; a light class, since one is built at each step."""
+    """State of an arm in a view; each reading is computed when a law first accesses it."""
 
-    def __init__(self, arm: Chain, v: Any) -> None:
-        self.arm, self.v = arm, v
+    arm: Chain
+    v: Any
 
-    position = _Reading(lambda _, arm, v: v.site_xpos[..., arm.tool.site, :] + 0.0)
-    rotation = _Reading(lambda _, arm, v: v.site_xmat[..., arm.tool.site, :] + 0.0)
-    origin_position = _Reading(lambda _, arm, v: v.site_xpos[..., arm.origin.site, :] + 0.0)
-    origin_rotation = _Reading(lambda _, arm, v: v.site_xmat[..., arm.origin.site, :] + 0.0)
-    bias = _Reading(lambda _, arm, v: taken(v.qfrc_bias, arm.dofs) + 0.0)
-    qpos = _Reading(lambda _, arm, v: taken(v.qpos, arm.qpos) + 0.0)
-    qvel = _Reading(lambda _, arm, v: taken(v.qvel, arm.dofs) + 0.0)
-    inertia = _Reading(lambda _, arm, v: dense_inertia(v.M, *arm.inertia))
-    qpos_low = _Reading(lambda state, arm, _: namespace(state.qpos).asarray(arm.qpos_low))
-    qpos_high = _Reading(lambda state, arm, _: namespace(state.qpos).asarray(arm.qpos_high))
-    torque_low = _Reading(lambda state, arm, _: namespace(state.qpos).asarray(arm.torque_low))
-    torque_high = _Reading(lambda state, arm, _: namespace(state.qpos).asarray(arm.torque_high))
-
-    @_Reading
-    def jacobian(self, arm: Chain, v: Any) -> Array:
-        return point_jacobian(taken(v.cdof, arm.dofs, -2), arm.tool.offset(v), arm.mask)
-
-    @_Reading
-    def velocity(self, arm: Chain, v: Any) -> Array:
-        return times(self.jacobian, self.qvel) if arm.alone else arm.tool.velocity(v)
-
-    @_Reading
-    def origin_velocity(self, arm: Chain, v: Any) -> Array:
-        return arm.origin.velocity(v) if arm.origin.moves else 0.0
+    def __getattr__(self, name: str) -> Array:
+        arm, v, known = self.arm, self.v, self.__dict__
+        match name:
+            case "position" | "rotation":
+                known["position"] = v.site_xpos[..., arm.tool.site, :] + 0.0
+                known["rotation"] = v.site_xmat[..., arm.tool.site, :] + 0.0
+            case "origin_position" | "origin_rotation":
+                known["origin_position"] = v.site_xpos[..., arm.origin.site, :] + 0.0
+                known["origin_rotation"] = v.site_xmat[..., arm.origin.site, :] + 0.0
+            case "origin_velocity":
+                known[name] = arm.origin.velocity(v)
+            case "qpos" | "qvel":
+                known["qpos"] = arm.take_qpos(v.qpos) + 0.0
+                known["qvel"] = arm.take_dofs(v.qvel) + 0.0
+            case "bias":
+                known[name] = arm.take_dofs(v.qfrc_bias) + 0.0
+            case "jacobian":
+                offset = v.site_xpos[..., arm.tool.site, :] - v.subtree_com[..., arm.tool.root, :]
+                known[name] = point_jacobian(arm.take_axes(v.cdof), offset, arm.mask, self.xp)
+            case "velocity":
+                alone = arm.alone
+                known[name] = times(self.jacobian, self.qvel) if alone else arm.tool.velocity(v)
+            case "inertia":
+                known[name] = dense_inertia(v.M, *arm.inertia)
+            case _ if name in LIMITS:
+                known[name] = self.xp.asarray(getattr(arm, name))
+            case _:
+                raise AttributeError(f"this state has no {name!r}")
+        return known[name]
 
 
 def _find(model: Model, kind: str, name: str) -> int:

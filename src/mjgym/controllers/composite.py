@@ -91,7 +91,10 @@ class Composite:
 
     def torque(self, states: Mapping[str, State], memory: Arrays) -> Arrays:
         """Torques of each part, (..., n), by name."""
-        return {name: part.torque(states[name], _of(name, memory)) for name, part in self.parts}
+        torques = {}
+        for name, part in self.parts:
+            torques[name] = part.torque(states[name], _of(name, memory))
+        return torques
 
     @property
     def remembers_substeps(self) -> bool:
@@ -110,7 +113,10 @@ def _joined(parts: Mapping[str, Arrays]) -> Arrays:
 
 
 def _of(name: str, memory: Arrays) -> Arrays:
-    return {own: memory[key] for own, key in _keys(name, tuple(memory))}
+    part = {}
+    for own, key in _keys(name, tuple(memory)):
+        part[own] = memory[key]
+    return part
 
 
 @functools.lru_cache

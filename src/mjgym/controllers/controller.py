@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from mjgym.actions import Action
-from mjgym.arrays import Array
-from mjgym.controllers.parameters import clip
+from mjgym.arrays import Array, namespace
 from mjgym.util.catalogue import Catalogue
 from mjgym.util.suggestions import or_else
 
@@ -25,6 +24,8 @@ class State:
         AttributeError: a controller reads a missing array.
     """
 
+    xp: Any
+    """The arrays' library."""
     position: Array
     """The tool's place, (..., 3), m."""
     rotation: Array
@@ -61,7 +62,7 @@ class State:
         if unknown := readings.keys() - State.__annotations__.keys():
             name = min(unknown)
             raise TypeError(f"State: no reading {name!r}{or_else(name, State.__annotations__)}")
-        self.__dict__["_readings"] = readings
+        self.__dict__.update(_readings={"xp": lambda state: namespace(state.qpos), **readings})
 
     def __getattr__(self, name: str) -> Array:
         if name == "_readings" or name not in self._readings:
@@ -156,7 +157,7 @@ def make(controller: str | Mapping[str, Any] | Controller, **parameters: Any) ->
 
 def limited(state: State, torque: Array) -> Array:
     """Clip torques (..., n) to the joints' torque limits."""
-    return clip(torque, state.torque_low, state.torque_high)
+    return state.xp.minimum(state.xp.maximum(torque, state.torque_low), state.torque_high)
 
 
 def _hashable(value: Any) -> Any:

@@ -7,7 +7,9 @@ for a single matrix and a stack.
 import functools
 from typing import Any
 
-from mjgym.arrays import Array, namespace, trace
+import numpy as np
+
+from mjgym.arrays import Array, namespace
 
 # Added to the diagonal of a system, as a fraction of its trace. An arm at a singularity (a
 # stretched elbow, fewer than six joints) makes the system singular: this keeps the solution finite,
@@ -20,9 +22,9 @@ def times(matrix: Array, vector: Array) -> Array:
     return (matrix @ vector[..., None])[..., 0]
 
 
-def solve(matrix: Array, right: Array) -> Array:
+def solve(matrix: Array, right: Array, xp: Any = None) -> Array:
     """The solution x of A x = b, (..., n, n) and (..., n) to (..., n)."""
-    solution: Array = namespace(matrix).linalg.solve(matrix, right[..., None])
+    solution: Array = (xp or namespace(matrix)).linalg.solve(matrix, right[..., None])
     return solution[..., 0]
 
 
@@ -33,22 +35,25 @@ def gram(matrix: Array, ridge: float = 0.0) -> Array:
         matrix: A.
         ridge: diagonal to add, besides `RIDGE`.
     """
-    return _regular(matrix @ matrix.mT, ridge)
+    return _regular(matrix @ matrix.mT, namespace(matrix), ridge)
 
 
-def mobility(inertia: Array, jacobian: Array) -> Array:
+def mobility(inertia: Array, jacobian: Array, xp: Any = None) -> Array:
     """J M^-1 J^T, the inverse of the tool-space inertia, regularised, (..., m, m).
 
     Args:
         inertia: M, (..., n, n), positive definite.
         jacobian: J, (..., m, n).
+        xp: the arrays' library, if known.
     """
-    return _regular(jacobian @ namespace(inertia).linalg.solve(inertia, jacobian.mT))
+    xp = xp or namespace(inertia)
+    return _regular(jacobian @ xp.linalg.solve(inertia, jacobian.mT), xp)
 
 
-def _regular(matrix: Array, ridge: float = 0.0) -> Array:
-    kind = namespace(matrix), matrix.shape[-1], matrix.dtype, matrix.device
-    regular = matrix + trace(matrix)[..., None, None] * _diagonal(RIDGE, *kind)
+def _regular(matrix: Array, xp: Any, ridge: float = 0.0) -> Array:
+    kind = xp, matrix.shape[-1], matrix.dtype, matrix.device
+    size = matrix.trace(0, -2, -1) if xp is np else xp.linalg.trace(matrix)
+    regular = matrix + size[..., None, None] * _diagonal(RIDGE, *kind)
     return regular + _diagonal(ridge, *kind) if ridge else regular
 
 

@@ -112,12 +112,12 @@ class OperationalSpacePose(ImpedanceController):
         F = L (kp e - kd (v - v0)) with L = (J M^-1 J^T)^-1 and the position and rotation errors e;
         z is the acceleration towards the initial posture, and J^T L J z its effect on the tool.
         """
-        xp = namespace(state.qpos)
+        xp = state.xp
         position, rotation = self._wanted(state, memory)
         error = xp.concat(
             [position - state.position, rotations.rotation_error(state.rotation, rotation)], axis=-1
         )
-        kp, kd = self.gains(memory, error)
+        kp, kd = self.gains(memory, error, xp)
         velocity = state.velocity
         if not isinstance(state.origin_velocity, float):
             velocity = velocity - state.origin_velocity
@@ -127,15 +127,15 @@ class OperationalSpacePose(ImpedanceController):
         )
         jacobian, inertia = state.jacobian, state.inertia
         felt = times(jacobian, posture)
-        whole = mobility(inertia, jacobian)
+        whole = mobility(inertia, jacobian, xp)
         if self.uncouple_pos_ori:
             # One call solves the decoupled systems of the tool and the full system of the posture.
             systems = whole[..., None, :, :] * _block_masks(xp, whole.dtype, whole.device)
             rights = xp.concat([acceleration[..., None, :], felt[..., None, :]], axis=-2)
-            forces = solve(systems, rights)
+            forces = solve(systems, rights, xp)
             force = forces[..., 0, :] - forces[..., 1, :]
         else:
-            force = solve(whole, acceleration - felt)
+            force = solve(whole, acceleration - felt, xp)
         return limited(state, times(jacobian.mT, force) + times(inertia, posture) + state.bias)
 
     def _in_frame(self, state: State) -> tuple[Array, Array]:
@@ -148,8 +148,9 @@ class OperationalSpacePose(ImpedanceController):
 
     def _wanted(self, state: State, memory: Arrays) -> tuple[Array, Array]:
         """Interpolated target pose at this physics step, in world axes."""
-        position, rotation = self.current("position", memory), memory["rotation"]
+        position, rotation = memory["position"], memory["rotation"]
         if self.interpolation:
+            position = self.current("position", memory)
             turn = rotations.from_rotation_vector(memory["turn"] * self.fraction(memory))
             rotation = rotations.compose(turn, memory["rotation_from"])
         if self._remembers_world(state):

@@ -1,5 +1,6 @@
 """Base classes of controllers with scaled actions: ranges, interpolated goals, impedance."""
 
+import functools
 from dataclasses import dataclass
 from typing import Any
 
@@ -209,12 +210,12 @@ class ImpedanceController(ScaledController):
         kp = clip(action[..., :axes], *self.kp_limits)
         return {"kp": kp, "kd": damping(kp, ratio)}, action[..., axes:]
 
-    def gains(self, memory: Arrays, like: Array) -> tuple[Array, Array]:
+    def gains(self, memory: Arrays, like: Array, xp: Any = None) -> tuple[Array, Array]:
         """Gains on position and velocity: numbers, or one per axis."""
         if "kp" in memory:
             return memory["kp"], memory["kd"]
-        kp = constant(self.kp, like)
-        return kp, damping(kp, constant(self.damping_ratio, like))
+        xp = xp or namespace(like)
+        return _fixed_gains(self.kp, self.damping_ratio, xp, like.dtype, like.device)
 
     def initial_gains(self, like: Array, axes: int) -> Arrays:
         """Gains before the first action, if they are variable."""
@@ -223,3 +224,12 @@ class ImpedanceController(ScaledController):
         one = namespace(like).ones_like(like[..., :1])
         kp = namespace(like).concat([one * x for x in each(self.kp, axes)], axis=-1)
         return {"kp": kp, "kd": damping(kp, constant(self.damping_ratio, like))}
+
+
+@functools.lru_cache
+def _fixed_gains(
+    kp: Numbers, damping_ratio: Numbers, xp: Any, dtype: Any, device: Any
+) -> tuple[Array, Array]:
+    like = xp.empty(0, dtype=dtype, device=device)
+    gain = constant(kp, like)
+    return gain, damping(gain, constant(damping_ratio, like))

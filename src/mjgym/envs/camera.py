@@ -8,7 +8,7 @@ import numpy as np
 from mjgym.envs.options import Options
 from mjgym.envs.overlays import Overlay
 from mjgym.envs.pixels import known_camera, viewpoint
-from mjgym.loop.episode import Episodes
+from mjgym.loop.bound_task import BoundTask
 from mjgym.observables import Image
 
 
@@ -16,7 +16,7 @@ class Cameras:
     """Renders the current states of simulations; the first image opens OpenGL.
 
     Args:
-        episodes: the episodes.
+        bound: the task and its simulation.
         options: defaults for a call's arguments.
         processes: maximum number of rendering processes, see `mjgym.rendering.Renderer`.
 
@@ -25,27 +25,24 @@ class Cameras:
         overlay: the default visual options.
     """
 
-    def __init__(self, episodes: Episodes, options: Options, processes: int = 1) -> None:
-        self._episodes = episodes
+    def __init__(self, bound: BoundTask, options: Options, processes: int = 1) -> None:
+        self._task, self._simulation = bound.task, bound.simulation
         self._options = options
         self._processes = processes
         self._renderer: Any = None
-        model = episodes.simulation.model
+        model = self._simulation.model
         self.default = (
-            viewpoint(episodes.task, model)
+            viewpoint(self._task, model)
             if options.camera is None
             else known_camera("camera", options.camera, model)
         )
         self.overlay = Overlay.of(options.show, options.groups)
 
-    def take(self, rows: np.ndarray, name: Any = None, **options: Any) -> np.ndarray:
-        """Images of some simulations, (len(rows), height, width, ...); see `Env.camera`."""
-        return np.stack(self.render(self.shots(rows, name, **options)))
-
     def shots(
         self,
         rows: np.ndarray,
         name: Any = None,
+        rewards: np.ndarray | None = None,
         *,
         kind: str = "rgb",
         width: int | None = None,
@@ -56,8 +53,8 @@ class Cameras:
     ) -> list[Any]:
         """Copies of everything that images of the current states show, for `render` to draw later.
 
-        Values that a user has written into the model are included. Arguments are those of
-        `Env.camera`.
+        Values that a user has written into the model are included. `rewards`, (len(rows),), are
+        those that body colours show; other arguments are those of `Env.camera`.
         """
         from mjgym.rendering import Shot  # loads OpenGL
 
@@ -67,8 +64,7 @@ class Cameras:
                 options.show if show is None else show,
                 options.groups if groups is None else groups,
             )
-        states = self._episodes.simulation.rendered_state(rows)
-        rewards, colours = self.rewards(rows), self.colours(rows)
+        states, colours = self._simulation.rendered_state(rows), self.colours(rows)
         return [
             Shot(
                 {field: values[k] for field, values in states.items()},
@@ -89,17 +85,17 @@ class Cameras:
         from mjgym.rendering import Renderer
 
         if self._renderer is None:
-            task, model = self._episodes.task, self._episodes.simulation.model
-            quality = self._options.render_quality
-            self._renderer = Renderer(task.model, model, quality, self._processes)
+            model, quality = self._simulation.model, self._options.render_quality
+            self._renderer = Renderer(self._task.model, model, quality, self._processes)
         images: list[np.ndarray] = self._renderer.render_all(shots)
         return images
 
-    def draw(self, image: Image, rows: np.ndarray) -> np.ndarray:
-        """Images of some simulations for their observations."""
-        return self.take(
+    def draw(self, image: Image, rows: np.ndarray, rewards: np.ndarray | None) -> np.ndarray:
+        """Images of some simulations for their observations, (len(rows), height, width, ...)."""
+        shots = self.shots(
             rows,
             image.camera,
+            rewards,
             kind=image.kind,
             width=image.width,
             height=image.height,
@@ -107,32 +103,22 @@ class Cameras:
             groups={},
             hidden_groups=image.hidden_groups,
         )
+        return np.stack(self.render(shots))
 
-    def show(self, image: Image, mask: Any = None) -> Any:
+    def show(self, image: Image, rewards: np.ndarray | None, mask: Any = None) -> Any:
         """Images of all simulations, or of a mask, for an observation, with leading shape lead."""
-        view, n = self._episodes.view, self._episodes.simulation.n
+        view, n = self._simulation.view, self._simulation.n
         rows = np.arange(n) if mask is None else np.flatnonzero(view.to_numpy(mask))
-        images = drawn = self.draw(image, rows)
+        images = drawn = self.draw(image, rows, None if rewards is None else rewards[rows])
         if mask is not None:
             images = np.zeros((n, *drawn.shape[1:]), drawn.dtype)
             images[rows] = drawn
         return images.reshape(*view.lead, *drawn.shape[1:])
 
-    def rewards(self, rows: np.ndarray) -> Any:
-        """Rewards that body colours visualize, (len(rows),); None for the model's colours."""
-        if not self._options.visualize_reward:
-            return None
-        episodes = self._episodes
-        last = episodes.by_row(episodes.rewards)[rows]
-        if not np.isnan(last).any():
-            return last
-        present = episodes.by_row(episodes.reward())
-        return np.where(np.isnan(last), present[rows], last)
-
     def colours(self, rows: np.ndarray) -> Mapping[str, np.ndarray]:
         """Colours that show the episodes' states, by element, (len(rows), 4) each."""
-        colours = self._episodes.task.colours(self._episodes.view)
-        return {name: self._episodes.by_row(colour)[rows] for name, colour in colours.items()}
+        view = self._simulation.view
+        return {name: view.by_row(c)[rows] for name, c in self._task.colours(view).items()}
 
     def close(self) -> None:
         """Release OpenGL; may be called more than once."""

@@ -11,12 +11,13 @@ from mjgym.describe.description import describe
 from mjgym.envs.camera import Cameras
 from mjgym.envs.goal_methods import GoalMethods
 from mjgym.envs.infos import TERMS, VARIATION
+from mjgym.envs.layouts import episodes_of
 from mjgym.envs.observations import Observations, copy_observation
 from mjgym.envs.options import Options, check_reset_options
 from mjgym.envs.rollouts import Candidates, RolloutMethods
 from mjgym.envs.spaces import action_space, check_action
 from mjgym.envs.vector import VectorEnv
-from mjgym.loop.episode import Episodes
+from mjgym.loop.bound_task import BoundTask
 from mjgym.loop.states import check_state, identity
 from mjgym.sim import Single
 from mjgym.sim.single import ONLY, SingleView
@@ -56,22 +57,18 @@ class Env(GoalMethods, RolloutMethods, gymnasium.Env[Any, np.ndarray]):
         self.frame_stack = self._options.frame_stack
         self.task = task
         self.model: mujoco.MjModel = compile_model(task)
-        varying = self._options.varying(self.model)
-        simulation = Single(self.model, task.varies, varying)
+        draws = self._options.draws(self.model, task, 1)
+        simulation = Single(self.model, task.varies, None if draws is None else draws.varying)
         self.data: mujoco.MjData = simulation.data
-        self._episodes = Episodes(
-            task,
-            simulation,
-            lambda i: self.np_random,
-            self._options.draws(varying, 1),
-            max_steps=max_episode_steps,
-            raises=self._options.on_divergence == "raise",
+        bound = BoundTask(task, simulation)
+        self.cameras = Cameras(bound, self._options, allowed_cores())
+        self._episodes = episodes_of(
+            self._options, bound, draws, lambda i: self.np_random, self.cameras, max_episode_steps
         )
         self.physics_timestep = float(self.model.opt.timestep)
         self.control_timestep = self.physics_timestep * self._episodes.substeps
-        self.cameras = Cameras(self._episodes, self._options, allowed_cores())
         self._observations = Observations(self._episodes, self._options, self.cameras)
-        self._step = self._episodes.step
+        self._step, self._conclude = self._episodes.step, self._episodes.conclude
         self.action_space = action_space(task.actions(self.model))
         self._action_shape = self.action_space.shape
         self.observation_space = self._observations.layout.space()
@@ -98,7 +95,7 @@ class Env(GoalMethods, RolloutMethods, gymnasium.Env[Any, np.ndarray]):
         super().reset(seed=seed)
         if seed is not None:
             self._episodes.reseed(0)
-        self._episodes.reset()
+        self._observations.begin()
         observation = copy_observation(self._observations.present)
         if self.render_mode == "human":
             self.render()
@@ -123,7 +120,9 @@ class Env(GoalMethods, RolloutMethods, gymnasium.Env[Any, np.ndarray]):
             self._check_open()
             raise gymnasium.error.ResetNeeded("call reset() before step()")
         action = check_action(action, self._action_shape)
-        terms, reward, terminated, truncated, success, diverged = self._step(action)
+        step = self._step(action)
+        step = self._conclude(step, self._observations.show())
+        terms, reward, terminated, truncated, success, diverged = step
         info: dict[str, Any] = {"diverged": _FLAGS[diverged is not None].copy()}
         if diverged is not None:
             self._observations.take_back()
@@ -178,7 +177,7 @@ class Env(GoalMethods, RolloutMethods, gymnasium.Env[Any, np.ndarray]):
             self._window = Window(
                 self.task, self.model, self._options.render_quality, self.cameras.overlay
             )
-        rewards = self.cameras.rewards(ONLY)
+        rewards = self._episodes.shown_rewards(ONLY)
         state = self._episodes.simulation.rendered_state(ONLY)
         self._window.show(
             {name: value[0] for name, value in state.items()},
@@ -212,7 +211,8 @@ class Env(GoalMethods, RolloutMethods, gymnasium.Env[Any, np.ndarray]):
         Arguments and errors are those of `camera`.
         """
         self._check_open()
-        return self.cameras.shots(ONLY, name, **options)
+        rewards = self._episodes.shown_rewards(ONLY)
+        return self.cameras.shots(ONLY, name, rewards, **options)
 
     def close(self) -> None:
         """Release rendering resources and end the episode; may be called more than once."""

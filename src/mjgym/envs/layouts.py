@@ -6,22 +6,43 @@ import numpy as np
 
 from mjgym.arrays import shape
 from mjgym.envs import pixels
+from mjgym.envs.camera import Cameras
 from mjgym.envs.options import Options
 from mjgym.envs.spaces import Layout
-from mjgym.loop.episode import Episodes
+from mjgym.loop.bound_task import BoundTask
+from mjgym.loop.episode import Episodes, Generator
 from mjgym.loop.goals import Goals
 from mjgym.observables import Image, Observable, Sensing, merge
 from mjgym.task import GoalTask
 from mjgym.util.suggestions import or_else
+from mjgym.variation.draws import Draws
 
 
-def goals_of(options: Options, episodes: Episodes) -> Goals | None:
-    """The goals that an observation shows, or None.
+def episodes_of(
+    options: Options,
+    bound: BoundTask,
+    draws: Draws | None,
+    generator: Generator,
+    cameras: Cameras,
+    max_steps: int | None,
+) -> Episodes:
+    """The episodes of an environment; a ValueError names an option that does not fit the task."""
+    return Episodes(
+        bound,
+        generator,
+        draws,
+        goals=_goals(options, bound),
+        sensing=_sensing(options, bound),
+        draw=cameras.draw,
+        shows_reward=options.visualize_reward,
+        max_steps=max_steps,
+        raises=options.on_divergence == "raise",
+    )
 
-    Raises:
-        ValueError: the task has no goals, or hides an entry that does not exist.
-    """
-    task = episodes.task
+
+def _goals(options: Options, bound: BoundTask) -> Goals | None:
+    """The goals that an observation shows, or None."""
+    task = bound.task
     if options.observation != "goal":
         return None
     if not isinstance(task, GoalTask):
@@ -29,7 +50,7 @@ def goals_of(options: Options, episodes: Episodes) -> Goals | None:
             f'observation: "goal" is of a GoalTask, which {type(task).__name__} is not; "flat" and'
             ' "dict" are of every task'
         )
-    entries = task.observation(episodes.simulation.sample)
+    entries = bound.sample_entries()
     for name in task.shows_goal:
         if name not in entries:
             raise ValueError(
@@ -39,15 +60,10 @@ def goals_of(options: Options, episodes: Episodes) -> Goals | None:
     return Goals(task, options.dtype)
 
 
-def sensing_of(options: Options, episodes: Episodes) -> Sensing | None:
-    """Readings of the entries that have observables; None if there are none.
-
-    Raises:
-        ValueError: an observable does not fit; the message names the entry.
-    """
-    simulation, task = episodes.simulation, episodes.task
-    entries = task.observation(simulation.sample)
-    observables = merge(entries, task.observables, options.observables)
+def _sensing(options: Options, bound: BoundTask) -> Sensing | None:
+    """Readings of the entries that have observables; None if there are none."""
+    simulation, entries = bound.simulation, bound.sample_entries()
+    observables = merge(entries, bound.task.observables, options.observables)
     for name, observable in observables.items():  # errors name the entry
         if isinstance(observable.source, Image):
             pixels.check(f"observables: {name!r}", observable.source, simulation.model)
@@ -56,7 +72,7 @@ def sensing_of(options: Options, episodes: Episodes) -> Sensing | None:
         return None
     plain = {} if options.observation == "pixels" else entries
     sample, n = simulation.sample, simulation.n
-    return Sensing(shown, plain, sample, pixels.blank, n, episodes.substeps)
+    return Sensing(shown, plain, sample, pixels.blank, n, bound.substeps)
 
 
 def _shown(observables: Mapping[str, Observable], options: Options) -> dict[str, Observable]:
@@ -80,13 +96,14 @@ def _shown(observables: Mapping[str, Observable], options: Options) -> dict[str,
     return shown
 
 
-def layout_of(options: Options, episodes: Episodes, sensing: Sensing | None) -> Layout:
-    """The layout of an observation, with the readings of `sensing_of`.
+def layout_of(options: Options, episodes: Episodes) -> Layout:
+    """The layout of an observation.
 
     Raises:
         ValueError: a camera is unknown; the message suggests the nearest one.
     """
-    simulation, mode, dtype = episodes.simulation, options.observation, options.dtype
+    simulation, sensing = episodes.simulation, episodes.sensing
+    mode, dtype = options.observation, options.dtype
     players, frames = episodes.task.players, options.frame_stack
     goals: dict[str, tuple[int, ...]] = {}
     hidden: tuple[str, ...] = ()

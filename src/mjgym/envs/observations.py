@@ -10,9 +10,9 @@ from typing import Any
 import gymnasium
 import numpy as np
 
-from mjgym.arrays import Array, all_finite, copied, known_empty, namespace, where_rows
+from mjgym.arrays import Array, all_finite, any_true, copied, known_empty, namespace, where_rows
 from mjgym.envs.camera import Cameras
-from mjgym.envs.layouts import goals_of, layout_of, sensing_of
+from mjgym.envs.layouts import layout_of
 from mjgym.envs.options import Options
 from mjgym.envs.spaces import Layout
 from mjgym.loop.episode import Episodes
@@ -33,42 +33,34 @@ class Observations:
 
     Attributes:
         layout: layout of the observation.
+        present: the last result of `observe`; the next but one overwrites it, so copy it for users.
     """
 
     def __init__(self, episodes: Episodes, options: Options, cameras: Cameras) -> None:
-        goals = goals_of(options, episodes)
-        if goals is not None:
-            episodes.pursue(goals)
-        sensing = sensing_of(options, episodes)
-        if sensing is not None:
-            episodes.read_through(sensing, cameras.draw)
-        self.layout = layout_of(options, episodes, sensing)
+        self.layout = layout_of(options, episodes)
         self._episodes = episodes
         self._cameras = cameras
         # Two buffers take turns: allocating arrays takes as long as filling them.
         self._now, self._before = self._buffer(), self._buffer()
         self._lead = episodes.view.lead
+        self.present: Any = self._now.observation
         first = self.present
         self._is_vector = isinstance(first, np.ndarray) and first.dtype.kind == "f"
-        episodes.show_through(self.show)
 
     def _buffer(self) -> "Buffer":
         return Buffer(self.layout, self._episodes.view.lead, self._episodes.view.xp)
 
-    @property
-    def present(self) -> Any:
-        """The last result of `observe`; the next but one overwrites it, so copy it for users."""
-        return self._now.observation
-
     def observe(self) -> Any:
         """Observe the current states."""
         self._now, self._before = self._before, self._now
+        self.present = self._now.observation
         if self._now.older:
             self._now.continue_from(self._before)
-        observation = self._now.write(self._entries(), self._cameras.show)
+        entries = self._episodes.observe() if self.layout.needs_entries else {}
+        self._now.write(entries, self._draw)
         if self._now.older:
             self._now.repeat(self._episodes.steps == 0)
-        return observation
+        return self.present
 
     def resume(self, state: Mapping[str, np.ndarray], rows: Any = ...) -> Any:
         """Observe states that have just been written.
@@ -96,6 +88,19 @@ class Observations:
         to_numpy = self._episodes.view.to_numpy
         return {name: to_numpy(x)[rows].copy() for name, x in self._now.older.items()}
 
+    def begin(self, where: Any = None) -> None:
+        """Begin the episodes of a mask, or all, by the user's `reset`, and observe them.
+
+        Starts with an observation that is not finite are drawn again, before `refuse_starts`.
+        """
+        for _ in range(1 + self._episodes.redraws):
+            self._episodes.reset(where)
+            bad = self.show(where)
+            if bad is None or not any_true(bad):
+                return
+            where = bad
+        self._episodes.refuse_starts(where)
+
     def show(self, mask: Any = None) -> Any:
         """Observe the current states of all simulations, or of a mask; others are kept.
 
@@ -117,7 +122,8 @@ class Observations:
 
     def _observe_some(self, mask: Any) -> Any:
         """The observations of a mask; those of others are meaningless."""
-        some = self._some.write(self._entries(), lambda image: self._cameras.show(image, mask))
+        entries = self._episodes.observe() if self.layout.needs_entries else {}
+        some = self._some.write(entries, lambda image: self._draw(image, mask))
         self._some.repeat()
         return some
 
@@ -141,8 +147,8 @@ class Observations:
         """Set the current observation."""
         replace(self.present, ..., observation)
 
-    def _entries(self) -> Arrays:
-        return self._episodes.observe() if self.layout.needs_entries else {}
+    def _draw(self, image: Image, mask: Any = None) -> Any:
+        return self._cameras.show(image, self._episodes.shown_rewards(), mask)
 
 
 class Buffer:

@@ -1,16 +1,19 @@
-"""Keyword arguments that `Env` and `VectorEnv` share."""
+"""Keyword arguments of environments: those that all share, and those of each kind of batch."""
 
+import dataclasses
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar, Literal
 
 import mujoco
+from gymnasium.vector import AutoresetMode
 
 from mjgym.envs import pixels
 from mjgym.envs.overlays import Overlay
 from mjgym.envs.spaces import DTYPES, MODES
 from mjgym.observables import Image
 from mjgym.observables.sensing import Given
+from mjgym.task import Task
 from mjgym.util.numbers import whole_number
 from mjgym.util.suggestions import or_else
 from mjgym.variation.draws import Draws
@@ -20,6 +23,7 @@ ON_DIVERGENCE = ("truncate", "raise")
 RENDER_MODES = (None, "rgb_array", "human")
 RENDER_QUALITIES = ("reference", "fast")
 VARY_EVERY = ("episode", "reset", "never")
+OUTPUTS = ("torch", "numpy")
 RESET_MASK = "reset_mask"  # option of a batch's `reset`
 
 
@@ -52,7 +56,8 @@ class Options:
         observables: how entries of the observation are read (`mjgym.Observable`), and additional
             entries (`mjgym.observe`), by name.
         vary: model fields that vary (distributions of `mjgym.variation`), by field and name, e.g.
-            "body_mass[torso]"; see `mjgym.variation.varying.Varying`.
+            "body_mass[torso]"; see `mjgym.variation.varying.Varying`. "published" for those of the
+            task's definition, `Task.published_variations`.
         vary_every: "episode" draws them for each episode, "reset" only for those that the user's
             `reset` starts, "never" once, for the first episode.
 
@@ -74,7 +79,7 @@ class Options:
     groups: Mapping[str, Any] | None = None
     visualize_reward: bool = False
     observables: Mapping[str, Given] | None = None
-    vary: Mapping[str, Any] | None = None
+    vary: Mapping[str, Any] | Literal["published"] | None = None
     vary_every: str = "episode"
 
     def __post_init__(self) -> None:
@@ -104,13 +109,106 @@ class Options:
         """The images of an observation, checked against the model's cameras."""
         return pixels.parse(self.pixels, model) if "pixels" in self.observation else {}
 
-    def varying(self, model: mujoco.MjModel) -> Varying | None:
-        """The user's variations of a model; None if there are none."""
-        return None if self.vary is None else Varying(self.vary, model)
+    def draws(self, model: mujoco.MjModel, task: Task, n: int) -> Draws | None:
+        """The user's variations of a task's model in n simulations; None if nothing varies.
 
-    def draws(self, varying: Varying | None, n: int) -> Draws | None:
-        """The varied values of n simulations; None if nothing varies."""
-        return None if varying is None else Draws(varying, self.vary_every, n)
+        Raises:
+            ValueError: "published" is asked of a task that publishes none.
+        """
+        variations = self.vary
+        if variations == "published":
+            variations = task.published_variations
+            if not variations:
+                raise ValueError(f'vary: {type(task).__name__} has no "published" variations')
+        if variations is None:
+            return None
+        return Draws(Varying(variations, model), self.vary_every, n)
+
+
+@dataclass(frozen=True)
+class BatchOptions:
+    """Keyword arguments that all vector environments share, besides `Options`.
+
+    Args:
+        max_episode_steps: control steps after which an episode is truncated; None for no limit.
+        autoreset_mode: "NextStep", "SameStep" or "Disabled", as Gymnasium defines them.
+    """
+
+    max_episode_steps: int | None = None
+    autoreset_mode: str | AutoresetMode = AutoresetMode.NEXT_STEP
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "autoreset_mode", AutoresetMode(self.autoreset_mode))
+
+
+@dataclass(frozen=True)
+class VectorOptions(BatchOptions):
+    """Keyword arguments of `mjgym.VectorEnv`, besides `Options`.
+
+    Args:
+        threads: number of threads; None for all cores that the process may use.
+        copy: whether to return copies of the observations; else the next step overwrites them.
+        overlap: number of groups that step in turn; for `make_vec` and `OverlappedVectorEnv`.
+    """
+
+    threads: int | None = None
+    copy: bool = True
+    overlap: int = 1
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.threads is not None:
+            whole_number("threads", self.threads)
+        if self.overlap != 1:
+            raise ValueError("overlap: make_vec and OverlappedVectorEnv step groups")
+
+
+@dataclass(frozen=True)
+class WarpOptions(BatchOptions):
+    """Keyword arguments of a batch on MuJoCo Warp, besides `Options`.
+
+    Args:
+        device: "cpu", "cuda" or "cuda:<number>".
+        output: "torch", or "numpy" for clients that need arrays; actions may be either.
+        nconmax: contacts per world, averaged over all; None for twice the need of some episodes
+            with random actions.
+        njmax: constraint rows per world; None as for `nconmax`.
+        start_threads: threads that draw the next episodes' starts ahead; 0 to draw a start when an
+            episode begins. None for one on a GPU and zero on the CPU. Not used with `vary`.
+        deterministic: whether the engine gives the same numbers in every run, which takes longer:
+            the order of sums on a GPU is otherwise nondeterministic.
+    """
+
+    device: str = "cuda"
+    output: str = "torch"
+    nconmax: int | None = None
+    njmax: int | None = None
+    start_threads: int | None = None
+    deterministic: bool = False
+    threads: ClassVar[None] = None
+    copy: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.output not in OUTPUTS:
+            raise ValueError(f"output: {self.output!r} is none of {', '.join(OUTPUTS)}")
+        for name, least in (("nconmax", 1), ("njmax", 1), ("start_threads", 0)):
+            if (number := getattr(self, name)) is not None:
+                whole_number(name, number, least)
+
+
+def names(options: type[Options] | type[BatchOptions]) -> tuple[str, ...]:
+    """Names of the keyword arguments."""
+    return tuple(field.name for field in dataclasses.fields(options))
+
+
+def divided(batch: type[BatchOptions], arguments: Mapping[str, Any]) -> tuple[Any, Options]:
+    """The keyword arguments of a vector environment: those of its kind, and the shared ones."""
+    own = names(batch)
+    return (
+        batch(**{name: value for name, value in arguments.items() if name in own}),
+        Options(**{name: value for name, value in arguments.items() if name not in own}),
+    )
 
 
 def check_reset_options(options: Any, known: tuple[str, ...] = ()) -> None:

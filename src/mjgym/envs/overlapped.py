@@ -184,14 +184,7 @@ class OverlappedVectorEnv(GoalMethods, gymnasium.vector.VectorEnv[Any, Any, Any]
         return tuple(self.single_action_space.shape or ())
 
     def step_async(self, actions: Any) -> None:
-        """Step all groups in the background.
-
-        Raises:
-            ValueError: actions have a wrong shape or are not finite; nothing is stepped.
-            gymnasium.error.ResetNeeded: a sub-environment has no episode; nothing is stepped.
-            RuntimeError: a group's previous results have not been received, or this process is a
-                fork of the one with the thread.
-        """
+        """Step all groups in the background; with the errors of `send`, before any steps."""
         self._members[0].check_usable()
         if self._sent:
             raise RuntimeError(f"group {self._sent[0][0]} is stepping; receive its results first")
@@ -203,15 +196,7 @@ class OverlappedVectorEnv(GoalMethods, gymnasium.vector.VectorEnv[Any, Any, Any]
             self.send(checked[ids], ids)
 
     def step_wait(self, timeout: float | None = None) -> Result:
-        """Wait for the results of `step_async`; see `VectorEnv.step`.
-
-        Raises:
-            RuntimeError: `step_async` has not been called, or this process is a fork of the one
-                with the thread.
-            TimeoutError: the step is not done; it can be waited for again.
-            ValueError: the timeout is not a number, or negative.
-            Exception: raised by `VectorEnv.step`.
-        """
+        """Wait for the results of `step_async`; see `VectorEnv.step`, and `recv` for errors."""
         self._members[0].check_usable()
         wait = _seconds(timeout)
         if len(self._sent) < len(self.groups):

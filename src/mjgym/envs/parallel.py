@@ -1,10 +1,12 @@
 """A match as a PettingZoo environment."""
 
+import copy
 from typing import Any
 
 import gymnasium
 import numpy as np
 
+from mjgym.envs.observations import row
 from mjgym.envs.options import check_reset_options
 from mjgym.envs.players import PlayersVectorEnv
 from mjgym.envs.spaces import check_action
@@ -56,10 +58,10 @@ class ParallelEnv(pettingzoo.ParallelEnv):  # type: ignore[misc]
         one = self.players
         # Separate spaces, since agents seed them one by one.
         self.observation_spaces = {
-            agent: _copied(one.single_observation_space) for agent in self.possible_agents
+            agent: copy.deepcopy(one.single_observation_space) for agent in self.possible_agents
         }
-        self.action_spaces = {
-            agent: _copied(one.single_action_space) for agent in self.possible_agents
+        self.action_spaces: dict[str, Any] = {
+            agent: copy.deepcopy(one.single_action_space) for agent in self.possible_agents
         }
         model = one.matches.model
         size = model.nq + model.nv + model.na
@@ -142,12 +144,7 @@ class ParallelEnv(pettingzoo.ParallelEnv):  # type: ignore[misc]
             raise ValueError(f"actions: {agent!r}: {error}") from None
 
     def _by_agent(self, observations: Any) -> dict[str, Any]:
-        if isinstance(observations, dict):
-            return {
-                agent: {name: value[i] for name, value in observations.items()}
-                for i, agent in enumerate(self.possible_agents)
-            }
-        return {agent: observations[i] for i, agent in enumerate(self.possible_agents)}
+        return {agent: row(observations, i) for i, agent in enumerate(self.possible_agents)}
 
     def _infos(self, info: dict[str, Any]) -> dict[str, dict[str, Any]]:
         known = {name: values for name, values in info.items() if not name.startswith("_")}
@@ -169,9 +166,3 @@ class ParallelEnv(pettingzoo.ParallelEnv):  # type: ignore[misc]
     def close(self) -> None:
         """Release the simulation; may be called more than once."""
         self.players.close()
-
-
-def _copied(space: Any) -> Any:
-    if isinstance(space, gymnasium.spaces.Dict):
-        return gymnasium.spaces.Dict([(name, _copied(part)) for name, part in space.spaces.items()])
-    return gymnasium.spaces.Box(space.low, space.high, space.shape, space.dtype)

@@ -11,6 +11,7 @@ from gymnasium.vector.utils import batch_space
 from mjgym.actions import bounds
 from mjgym.arrays import Array, copied, namespace, zero_unless
 from mjgym.envs.infos import VARIATION
+from mjgym.envs.observations import row
 from mjgym.envs.spaces import box, check_action
 from mjgym.envs.sub_environments import seed_list
 from mjgym.envs.vector import Result, VectorEnv
@@ -155,11 +156,11 @@ class PlayersVectorEnv(gymnasium.vector.VectorEnv[Any, Any, Any]):
         for name, values in info.items():
             if name == "final_info":
                 by_player[name] = self._info_of_ended(values, info[f"_{name}"])
-            elif name == "final_obs" and not _is_of_objects(values):
+            elif name == "final_obs" and getattr(values, "dtype", None) != np.dtype(object):
                 by_player[name] = self._rows(values)
             elif name == "final_obs":
                 rows = [
-                    None if value is None else _row(value, i)
+                    None if value is None else row(value, i)
                     for value in values
                     for i in range(self.num_players)
                 ]
@@ -262,16 +263,6 @@ _OF_MATCHES = frozenset(
         "physics_timestep", "set_state", "shots", "threads", "view", "buffers", "device", "nbytes",
     }
 )  # fmt: skip
-
-
-def _is_of_objects(values: Any) -> bool:
-    return isinstance(values, np.ndarray) and values.dtype == object
-
-
-def _row(observation: Any, i: int) -> Any:
-    if isinstance(observation, dict):
-        return {name: value[i] for name, value in observation.items()}
-    return observation[i]
 
 
 def _of_one(space: Any) -> Any:

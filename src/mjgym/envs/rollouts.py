@@ -59,6 +59,9 @@ class Observer(Protocol):
     def present(self) -> Any:
         """The current observations."""
 
+    def show(self, mask: Any = None) -> Any:
+        """Observe the current states; returns a mask of those that are not finite, or None."""
+
     def resume(self, state: Mapping[str, np.ndarray], rows: Any = ...) -> Any:
         """Observe states that have been written."""
 
@@ -102,6 +105,7 @@ class Candidates:
             alive = None
             for t in range(steps):
                 step = self.episodes.step(ordered[:, t], alive)
+                step = self.episodes.conclude(step, self.observer.show(), alive)
                 if step.diverged is not None:
                     self.observer.take_back(step.diverged)
                 alive = tables.put_step(t, step, alive)

@@ -4,6 +4,7 @@ import importlib
 import importlib.util
 from dataclasses import dataclass
 
+from mjgym.envs.options import BatchOptions, VectorOptions, WarpOptions, names
 from mjgym.envs.vector import VectorEnv
 from mjgym.util.packaged import install
 
@@ -14,15 +15,20 @@ class Backend:
 
     Args:
         vector_env: its vector environment, "module:Class", imported on demand.
-        arguments: names of the keyword arguments that are specific to it.
+        options: its keyword arguments, besides those that all environments share.
         packages: additional packages that it needs.
         extra: extra of this package that installs them.
     """
 
     vector_env: str
-    arguments: tuple[str, ...]
+    options: type[BatchOptions]
     packages: tuple[str, ...] = ()
     extra: str = ""
+
+    @property
+    def arguments(self) -> tuple[str, ...]:
+        """Names of its keyword arguments, besides those that all environments share."""
+        return names(self.options)
 
     def missing(self) -> list[str]:
         """Names of the packages that are not installed."""
@@ -46,10 +52,10 @@ class Backend:
 
 DEFAULT = "mujoco"
 BACKENDS = {
-    DEFAULT: Backend("mjgym.envs.vector:VectorEnv", ("threads", "copy", "overlap")),
+    DEFAULT: Backend("mjgym.envs.vector:VectorEnv", VectorOptions),
     "warp": Backend(
         "mjgym.envs.tensor_vector:TensorVectorEnv",
-        ("device", "output", "nconmax", "njmax", "start_threads", "deterministic"),
+        WarpOptions,
         ("mujoco_warp", "torch"),
         "gpu",
     ),

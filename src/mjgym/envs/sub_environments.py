@@ -1,6 +1,5 @@
 """Methods and attributes of single sub-environments, as in `gymnasium.vector.SyncVectorEnv`."""
 
-from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -81,6 +80,10 @@ class SubEnvironments(GoalMethods, gymnasium.vector.VectorEnv[Any, Any, Any]):
     """
 
     _episodes: Episodes
+    camera: Callable[..., Any]
+    get_state: Callable[..., dict[str, np.ndarray]]
+    set_state: Callable[..., Any]
+    observe: Callable[..., Arrays]
 
     def __init__(self, num_envs: int) -> None:
         self.num_envs = num_envs
@@ -159,22 +162,6 @@ class SubEnvironments(GoalMethods, gymnasium.vector.VectorEnv[Any, Any, Any]):
         return rows
 
     # Methods per sub-environment.
-
-    @abstractmethod
-    def camera(self, name: str | int | None = None, *, ids: Ids = None, **options: Any) -> Any:
-        """Images of some sub-environments."""
-
-    @abstractmethod
-    def get_state(self, ids: Ids = None) -> dict[str, np.ndarray]:
-        """States of some sub-environments."""
-
-    @abstractmethod
-    def set_state(self, state: dict[str, Any], ids: Ids = None) -> Any:
-        """Write states of some sub-environments and return their observations."""
-
-    @abstractmethod
-    def observe(self) -> Arrays:
-        """The observation's entries by name."""
 
     def call(self, name: str, *args: Any, ids: Ids = None, **kwargs: Any) -> tuple[Any, ...]:
         """Results of a method or an attribute of each sub-environment, as in `Env`.

@@ -1,5 +1,6 @@
 """A vector environment on a device: a task on MuJoCo Warp, with torch tensors."""
 
+import dataclasses
 import functools
 import warnings
 from contextlib import AbstractContextManager
@@ -11,18 +12,18 @@ import torch
 from mjgym.envs.camera import Cameras
 from mjgym.envs.infos import known
 from mjgym.envs.observations import copy_observation, rows_of
+from mjgym.envs.options import WarpOptions
 from mjgym.envs.spaces import check_action
 from mjgym.envs.vector import VectorEnv
+from mjgym.loop.bound_task import BoundTask
 from mjgym.observables import Image
 from mjgym.sim import Single
 from mjgym.sim.warp import Buffers, Device, Pictures, Starts, Worlds, measured
 from mjgym.task import Task
 from mjgym.task.timing import substeps
 from mjgym.util import generators
-from mjgym.util.numbers import whole_number
 from mjgym.variation.varying import Varying
 
-OUTPUTS = ("torch", "numpy")
 LOOK_EVERY = 64  # control steps between two checks for buffer overflow
 
 
@@ -48,16 +49,7 @@ class TensorVectorEnv(VectorEnv):
     Args:
         task: the task.
         num_envs: number of sub-environments.
-        device: "cpu", "cuda" or "cuda:<number>".
-        output: "torch", or "numpy" for clients that need arrays; actions may be either.
-        nconmax: contacts per world, averaged over all; None for twice the need of some episodes
-            with random actions.
-        njmax: constraint rows per world; None as for `nconmax`.
-        start_threads: threads that draw the next episodes' starts ahead; 0 to draw a start when an
-            episode begins. None for one on a GPU and zero on the CPU. Not used with `vary`.
-        deterministic: whether the engine gives the same numbers in every run, which takes longer:
-            the order of sums on a GPU is otherwise nondeterministic.
-        **options: options of `VectorEnv`, without `threads` and `copy`.
+        **arguments: the fields of `WarpOptions` and `Options` in `mjgym.envs.options`.
 
     Attributes:
         device: name of the device.
@@ -69,51 +61,23 @@ class TensorVectorEnv(VectorEnv):
         ValueError: the device is unknown, or another value is wrong.
     """
 
-    def __init__(
-        self,
-        task: Task,
-        num_envs: int = 1,
-        *,
-        device: str = "cuda",
-        output: str = "torch",
-        nconmax: int | None = None,
-        njmax: int | None = None,
-        start_threads: int | None = None,
-        deterministic: bool = False,
-        **options: Any,
-    ) -> None:
-        if output not in OUTPUTS:
-            raise ValueError(f"output: {output!r} is none of {', '.join(OUTPUTS)}")
-        for name, number, least in (
-            ("nconmax", nconmax, 1),
-            ("njmax", njmax, 1),
-            ("start_threads", start_threads, 0),
-        ):
-            if number is not None:
-                whole_number(name, number, least)
-        self._device = Device(device)
-        self._numpy = output == "numpy"
-        self._room = nconmax, njmax
-        self._start_threads, self._deterministic = start_threads, deterministic
+    own_options = WarpOptions
+
+    def __init__(self, task: Task, num_envs: int = 1, **arguments: Any) -> None:
+        self._device = Device(arguments.get("device", WarpOptions.device))
         self._steps_made = 0
         self._overflow_told = False
         with self.enter():
-            super().__init__(task, num_envs, **options)
+            super().__init__(task, num_envs, **arguments)
+        self._numpy = self._own_options.output == "numpy"
         self.device = self._device.name
         self.buffers = self._simulations.buffers
-        self._arguments.update(
-            device=device,
-            output=output,
-            nconmax=self.buffers.nconmax,
-            njmax=self.buffers.njmax,
-            start_threads=start_threads,
-            deterministic=deterministic,
-        )
-        for argument in ("threads", "copy"):
-            del self._arguments[argument]
+        room = {"nconmax": self.buffers.nconmax, "njmax": self.buffers.njmax}
+        self._own_options = dataclasses.replace(self._own_options, **room)
 
     def _simulate(self, varying: Varying | None) -> Worlds:
-        nconmax, njmax = self._room
+        options = self._own_options
+        nconmax, njmax = options.nconmax, options.njmax
         task, model = self.task, self.model
 
         def scratch() -> Single:
@@ -123,14 +87,18 @@ class TensorVectorEnv(VectorEnv):
 
             def start(i: int, simulation: Any) -> None:
                 rng = np.random.default_rng(i)
-                simulation.restore_defaults(None if varying is None else varying.draw(rng, 0))
+                if varying is None:
+                    simulation.restore_defaults()
+                else:
+                    values = varying.draw(rng, 0)
+                    simulation.restore_defaults(lambda model: varying.write(model, values))
                 task.initialize(simulation.view, rng)
 
             sizes = measured(scratch(), start, substeps(task, model))
             nconmax = sizes.nconmax if nconmax is None else nconmax
             njmax = sizes.njmax if njmax is None else njmax
         room = Buffers(nconmax, njmax)
-        threads = self._start_threads
+        threads = options.start_threads
         if threads is None:
             threads = 1 if self._device.is_cuda else 0
         # With variation, starts are not drawn ahead: a state holds the episode's drawn values.
@@ -143,11 +111,11 @@ class TensorVectorEnv(VectorEnv):
             starts,
             task.varies,
             varying,
-            deterministic=self._deterministic,
+            deterministic=options.deterministic,
         )
 
-    def _open_cameras(self) -> "DeviceCameras":
-        cameras = DeviceCameras(self._episodes, self._options)
+    def _open_cameras(self, bound: BoundTask) -> "DeviceCameras":
+        cameras = DeviceCameras(bound, self._options)
         for image in self._options.pictures(self.model).values():
             cameras.check(image)
         return cameras
@@ -253,16 +221,15 @@ class DeviceCameras(Cameras):
     """Renders episodes on the device for observations, and by OpenGL for people.
 
     Args:
-        episodes: the episodes.
+        bound: the task and its simulation.
         options: defaults for a call's arguments.
     """
 
     @functools.cached_property
     def _pictures(self) -> Pictures:
-        episodes = self._episodes
-        simulation: Any = episodes.simulation
+        simulation: Any = self._simulation
         shadows = self._options.render_quality == "reference"
-        pictures: Pictures = simulation.pictures(episodes.task.model().compile(), shadows=shadows)
+        pictures: Pictures = simulation.pictures(self._task.model().compile(), shadows=shadows)
         return pictures
 
     def check(self, image: Image) -> None:
@@ -276,17 +243,17 @@ class DeviceCameras(Cameras):
             raise NotImplementedError(
                 "pixels: camera -1: the device has no free camera; name one of the model's"
             )
-        if self._episodes.task.colours(self._episodes.view):
-            name = type(self._episodes.task).__name__
+        if self._task.colours(self._simulation.view):
+            name = type(self._task).__name__
             raise NotImplementedError(
                 f"pixels: pictures on the device do not show the colours of {name};"
                 ' backend="mujoco" draws them'
             )
         _ = self._pictures
 
-    def show(self, image: Image, mask: Any = None) -> torch.Tensor:
+    def show(self, image: Image, rewards: np.ndarray | None, mask: Any = None) -> torch.Tensor:
         """Images of all sub-environments, whatever the mask: the device renders them at once."""
-        camera = self._episodes.simulation.model.camera(image.camera).id
+        camera = self._simulation.model.camera(image.camera).id
         hidden = image.hidden_groups
         return self._pictures.draw(camera, image.width, image.height, image.kind, hidden)
 

@@ -5,7 +5,7 @@ import functools
 import os
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
-from typing import Any, NoReturn
+from typing import Any, ClassVar, NoReturn
 
 import gymnasium
 import numpy as np
@@ -15,12 +15,14 @@ from gymnasium.vector.utils import batch_space
 from mjgym.arrays import Array, any_true, copied, zero_unless
 from mjgym.envs.camera import Cameras
 from mjgym.envs.infos import Infos, only
+from mjgym.envs.layouts import episodes_of
 from mjgym.envs.observations import Observations, copy_observation, rows_of, take
-from mjgym.envs.options import Options
+from mjgym.envs.options import BatchOptions, VectorOptions, divided
 from mjgym.envs.rollouts import Candidates, RolloutMethods
 from mjgym.envs.spaces import action_space, check_action
 from mjgym.envs.sub_environments import Ids, SubEnvironments, seed_list
-from mjgym.loop.episode import Episodes, Step
+from mjgym.loop.bound_task import BoundTask
+from mjgym.loop.episode import Step
 from mjgym.loop.states import check_state, identity
 from mjgym.sim import Batched, View
 from mjgym.task import Arrays, Task
@@ -44,11 +46,7 @@ class VectorEnv(SubEnvironments, RolloutMethods):
     Args:
         task: the task.
         num_envs: number of sub-environments.
-        max_episode_steps: control steps after which an episode is truncated; None for no limit.
-        threads: number of threads; None for all cores that the process may use.
-        autoreset_mode: "NextStep", "SameStep" or "Disabled", as Gymnasium defines them.
-        copy: whether to return copies of the observations; else the next step overwrites them.
-        **options: the fields of `mjgym.envs.options.Options`.
+        **arguments: the fields of `VectorOptions` and `Options` in `mjgym.envs.options`.
 
     Attributes:
         task: the task.
@@ -60,59 +58,39 @@ class VectorEnv(SubEnvironments, RolloutMethods):
         cameras: renders the current states, see `mjgym.envs.camera.Cameras`.
     """
 
+    own_options: ClassVar[type[BatchOptions]] = VectorOptions
+    """Its keyword arguments, besides those that all environments share."""
+
     metadata = {  # noqa: RUF012  (as Gymnasium declares it)
         "render_modes": ["rgb_array"],
         "autoreset_mode": AutoresetMode.NEXT_STEP,
     }
 
-    def __init__(
-        self,
-        task: Task,
-        num_envs: int = 1,
-        *,
-        max_episode_steps: int | None = None,
-        threads: int | None = None,
-        autoreset_mode: str | AutoresetMode = AutoresetMode.NEXT_STEP,
-        copy: bool = True,
-        **options: Any,
-    ) -> None:
+    def __init__(self, task: Task, num_envs: int = 1, **arguments: Any) -> None:
         whole_number("num_envs", num_envs)
-        if threads is not None:
-            whole_number("threads", threads)
-        self._arguments: dict[str, Any] = {
-            "max_episode_steps": max_episode_steps,
-            "threads": threads,
-            "autoreset_mode": AutoresetMode(autoreset_mode),
-            "copy": copy,
-        }
-        self._options = Options(**options)
+        self._own_options, self._options = divided(self.own_options, arguments)
         if self._options.render_mode == "human":
             raise ValueError('render_mode: "human" shows one environment; use "rgb_array"')
         super().__init__(num_envs)
         self.task = task
-        self.autoreset_mode = AutoresetMode(autoreset_mode)
-        self.max_episode_steps = max_episode_steps
-        self._copy = copy
+        self.autoreset_mode = self._own_options.autoreset_mode
+        self.max_episode_steps = self._own_options.max_episode_steps
+        self._copy = self._own_options.copy
 
         self.model = compile_model(task)
-        varying = self._options.varying(self.model)
-        self.threads = min(threads or allowed_cores(), num_envs)
-        simulations = self._simulate(varying)
+        draws = self._options.draws(self.model, task, num_envs)
+        self.threads = min(self._own_options.threads or allowed_cores(), num_envs)
+        simulations = self._simulate(None if draws is None else draws.varying)
         self._simulations = simulations
-        draws = self._options.draws(varying, num_envs)
-        self._episodes = Episodes(
-            task,
-            simulations,
-            self._rng,
-            draws,
-            max_steps=max_episode_steps,
-            raises=self._options.on_divergence == "raise",
+        bound = BoundTask(task, simulations)
+        self.cameras = self._open_cameras(bound)
+        self._episodes = episodes_of(
+            self._options, bound, draws, self._rng, self.cameras, self.max_episode_steps
         )
         self._xp = self._episodes.view.xp
         self._infos = Infos(self._episodes)
         self.physics_timestep = float(self.model.opt.timestep)
         self.control_timestep = self.physics_timestep * self._episodes.substeps
-        self.cameras = self._open_cameras()
         self._observations = Observations(self._episodes, self._options, self.cameras)
         self.render_mode = self._options.render_mode
         self.metadata = {
@@ -143,8 +121,8 @@ class VectorEnv(SubEnvironments, RolloutMethods):
             apart=self.task.control_every_substep,
         )
 
-    def _open_cameras(self) -> Cameras:
-        return Cameras(self._episodes, self._options, self.threads)
+    def _open_cameras(self, bound: BoundTask) -> Cameras:
+        return Cameras(bound, self._options, self.threads)
 
     @property
     def uncompiled(self) -> str:
@@ -198,13 +176,14 @@ class VectorEnv(SubEnvironments, RolloutMethods):
                 if (value := seeds[i]) is not None:
                     self._seed(i, value)
             begun = ~self._empty_mask() if mask is None else self._episodes.view.from_numpy(mask)
-            self._begin(begun, by_reset=True)
+            self._observations.begin(begun if any_true(~begun) else None)
+            self._done = self._done & ~begun
             result = self._observation(), self._infos.of_variation(begun)
             observation, info = self.to_output(result)
         return observation, info
 
-    def _begin(self, mask: Array, *, by_reset: bool = False) -> None:
-        self._episodes.reset(mask if any_true(~mask) else None, by_reset=by_reset)
+    def _begin(self, mask: Array) -> None:
+        self._episodes.reset(mask if any_true(~mask) else None, by_reset=False)
         self._done = self._done & ~mask
 
     def _empty_mask(self) -> Array:
@@ -240,7 +219,9 @@ class VectorEnv(SubEnvironments, RolloutMethods):
             self._begin(begun)
         if ended == self.num_envs:
             return self._begin_all()
-        step = self._episodes.step(actions, None if begun is None else ~begun)
+        stepping = None if begun is None else ~begun
+        step = self._episodes.step(actions, stepping)
+        step = self._episodes.conclude(step, self._observations.show(), stepping)
         return self._finish(step, begun)
 
     def checked_actions(self, actions: Any, shape: tuple[int, ...]) -> Array:
@@ -384,23 +365,10 @@ class VectorEnv(SubEnvironments, RolloutMethods):
             return None
         return tuple(self.camera())
 
-    def camera(
-        self,
-        name: Any = None,
-        *,
-        ids: Ids = None,
-        **options: Any,
-    ) -> np.ndarray:
+    def camera(self, name: Any = None, *, ids: Ids = None, **options: Any) -> np.ndarray:
         """Images of the current states of some sub-environments, (len(ids), ...), at any time.
 
-        Args:
-            name: as in `Env.camera`.
-            ids: numbers of sub-environments; None for all.
-            **options: as in `Env.camera`.
-
-        Raises:
-            ValueError: the camera, kind or sub-environment is unknown, or a size is not positive.
-            RenderingError: OpenGL does not work; the message says what to install.
+        Other arguments, and errors, are those of `Env.camera`.
         """
         return np.stack(self.cameras.render(self.shots(name, ids=ids, **options)))
 
@@ -411,7 +379,9 @@ class VectorEnv(SubEnvironments, RolloutMethods):
         """
         self._check_open()
         with self.enter():
-            return self.cameras.shots(self._rows(ids), name, **options)
+            rows = self._rows(ids)
+            rewards = self._episodes.shown_rewards(rows)
+            return self.cameras.shots(rows, name, rewards, **options)
 
     # Snapshots.
 
@@ -453,7 +423,7 @@ class VectorEnv(SubEnvironments, RolloutMethods):
             return self.to_output(take(self._observations.resume(checked, rows), rows))
 
     def _make_candidates(self, n: int, options: Mapping[str, Any]) -> Candidates:
-        envs = type(self)(self.task, n, **{**self._arguments, **options})
+        envs = type(self)(self.task, n, **{**vars(self._own_options), **options})
         envs.spec = self.spec
         return envs.as_candidates()
 
@@ -494,7 +464,7 @@ class VectorEnv(SubEnvironments, RolloutMethods):
         return {
             "task": self.task,
             "num_envs": self.num_envs,
-            "arguments": {**self._arguments, **vars(self._options)},
+            "arguments": {**vars(self._own_options), **vars(self._options)},
             "state": self.get_state(),
             "started": self._episodes.started,
             "last": self._observations.present,

@@ -18,38 +18,33 @@ A control step, in this order:
 An episode begins with `initialize`, `memory`, `observation`.
 """
 
-import dataclasses
 import functools
 import math
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
 from mjgym.arrays import Array, all_finite, any_true, shape, where_rows, zero_unless
+from mjgym.loop.bound_task import BoundTask
 from mjgym.loop.goals import Goals
-from mjgym.loop.hooks import bind_and_validate, defined_hooks, probe
 from mjgym.loop.states import MEMORY, READINGS, in_simulation
-from mjgym.observables import Sensing
-from mjgym.observables.sensing import Draw
-from mjgym.sim import Part, Rows, Scratch, Simulation, View
+from mjgym.observables import Image, Sensing
+from mjgym.sim import Part, Rows, Scratch, View
 from mjgym.sim.compiled import CompiledLaw
-from mjgym.task import Arrays, Task
-from mjgym.task.task_fields import check_fields
-from mjgym.task.timing import substeps
+from mjgym.task import Arrays
 from mjgym.util import generators
 from mjgym.util.numbers import whole_number
 from mjgym.variation.draws import Draws
 
-MAX_CONTACTS = 60  # in a model's default state, for contact memory to be allocated at once
 REDRAWS = 10  # attempts to replace a start that is not finite
 
 Generator = Callable[[int], np.random.Generator]
 """Returns the random generator of simulation i."""
 
-Show = Callable[[Array | None], Array | None]
-"""Computes the observations of a mask of simulations, or of all; returns the mask of those that
-are not finite, bool of shape lead, or None if all are."""
+Draw = Callable[[Image, np.ndarray, np.ndarray | None], np.ndarray]
+"""Returns images of some simulations, (len(rows), height, width, ...), with their rewards if body
+colours show them."""
 
 
 class DivergenceError(RuntimeError):
@@ -65,7 +60,8 @@ class Step(NamedTuple):
         terminated: whether the task has ended the episode.
         truncated: whether the task, the step limit or a divergence has cut the episode off.
         success: whether the goal is reached; None for a task without one.
-        diverged: whether state, reward or observation is not finite; None if all are finite.
+        diverged: whether state or reward is not finite, and, after `Episodes.conclude`, the
+            observation; None if all are finite.
     """
 
     terms: Arrays
@@ -84,10 +80,13 @@ class Episodes:
     """The episodes of a task in one simulation or in many.
 
     Args:
-        task: the task.
-        simulation: simulation of the task's model.
+        bound: the task and its simulation.
         generator: returns the random generator of a simulation.
         draws: values of the user's variations; None if nothing varies.
+        goals: goals that determine reward and success and are observed; None for the task's reward.
+        sensing: readings behind the observation; None if no entry is delayed, noisy or the like.
+        draw: renders images that are read.
+        shows_reward: whether body colours in images follow the reward.
         max_steps: control steps after which an episode is truncated; None for no limit.
         raises: whether a divergence raises instead of truncating the episode.
 
@@ -99,106 +98,66 @@ class Episodes:
         rewards: rewards of the last step, shape lead, with a trailing axis of players if there are
             several; NaN before the first step.
         has_goal: whether the task has a goal.
-        goals: goals that determine reward and success and are observed; None for the task's reward.
-            `pursue` sets it.
-        sensing: readings behind the observation; None if no entry is delayed, noisy or the like.
-            `read_through` sets it.
+        redraws: attempts to replace a start whose observation is not finite.
         first_number: number of the first simulation, for messages.
     """
 
     def __init__(
         self,
-        task: Task,
-        simulation: Simulation,
+        bound: BoundTask,
         generator: Generator,
         draws: Draws | None = None,
         *,
+        goals: Goals | None = None,
+        sensing: Sensing | None = None,
+        draw: Draw | None = None,
+        shows_reward: bool = False,
         max_steps: int | None = None,
         raises: bool = False,
     ) -> None:
-        values = {f.name: getattr(task, f.name) for f in dataclasses.fields(task)}
-        check_fields(type(task), values)
         if max_steps is not None:
             whole_number("max_episode_steps", max_steps)
-        self.task = task
-        self.simulation = simulation
-        self.view = simulation.view
-        self.substeps = substeps(task, simulation.model)
-        self._generator = generator
-        self._draws = draws
-        self.goals: Goals | None = None
-        self.sensing: Sensing | None = None
+        self.task, self.simulation, self.view = bound.task, bound.simulation, bound.simulation.view
+        self._bound, self._defined, self.substeps = bound, bound.defined, bound.substeps
+        self._generator, self._draws = generator, draws
+        self.goals, self.sensing = goals, sensing
+        if sensing is not None:
+            sensing.bind(self.view)
+        self._draw, self._shows_reward = draw, shows_reward
         self.first_number = 0
-        self._draw_image: Draw = _no_images
         self._max_steps, self._raises = max_steps, raises
-        self._show: Show | None = None
-        self._defined = defined_hooks(task)
-        self._in_parts = "substep" in self._defined or task.control_every_substep
+        self.has_goal, self.redraws = bound.has_goal, 0 if raises else REDRAWS
+        self._in_parts = "substep" in self._defined or self.task.control_every_substep
         repeats = draws is not None and draws.redraws
         self._writes_before_steps = repeats or "before_step" in self._defined
-        self._streams_seeded = np.zeros(simulation.n, dtype=bool)
+        self._streams_seeded = np.zeros(self.simulation.n, dtype=bool)
         lead, xp = self.view.lead, self.view.xp
         self.steps: Array = xp.zeros(lead, dtype=xp.int64)
         self.started: Array = xp.zeros(lead, dtype=xp.bool)
         self.success_once: Array = xp.zeros(lead, dtype=xp.bool)
-        self._bind_hooks()
-
-    def _bind_hooks(self) -> None:
-        """Run every hook once, and keep its results that hold for all steps."""
-        task, view, simulation = self.task, self.view, self.simulation
-        nu, actions = simulation.model.nu, len(task.actions(simulation.model))
-        # Parts that overlap in the default state alone would allocate contact memory for good; a
-        # usual number of contacts is best allocated at once.
-        contacts = int(simulation.sample.ncon) <= MAX_CONTACTS
-        simulation.forward(contacts=contacts)
-        results = bind_and_validate(task, view, nu, actions)
-        if view.lead:
-            probe(task)
-        self.has_goal = results["success"] is not None
-        # With players, a reward has a trailing axis for them.
-        players = (len(task.players),) if task.players else ()
-        self._reward_shape = (*view.lead, *players)
-        self.rewards: Array = view.xp.full(self._reward_shape, view.xp.nan)
-        # A plain bool depends on no state: forces are then computed with the physics, or never.
-        forces = results["current_forces"]
-        self._forces_always = forces is True
-        self._forces_sometimes = not isinstance(forces, bool)
-        simulation.forward(contacts=contacts)
-        view.memory = view.owned(task.memory(view))
-        sample = simulation.sample
-        sample.memory = sample.owned(task.memory(sample))
-        law: CompiledLaw | str = "controls are computed once in a control step"
-        if task.control_every_substep:
-            law = task.compiled_law(simulation.model)
-        if not isinstance(law, str) and not simulation.takes(law):
-            law = "the backend, the integrator or what varies takes no compiled law"
-        self._law = law
+        self.rewards: Array = xp.full(bound.reward_shape, xp.nan)
 
     @property
     def uncompiled(self) -> str:
         """The reason why control runs on arrays; empty with a compiled law."""
-        if isinstance(self._law, str):
-            return self._law
+        if isinstance(self._bound.law, str):
+            return self._bound.law
         return "" if self.sensing is None else "observables are read between physics steps"
-
-    def show_through(self, show: Show) -> None:
-        """Set the function that computes and checks observations at the end of each step."""
-        self._show = show
-
-    def read_through(self, sensing: Sensing, draw: Draw) -> None:
-        """Let observations show readings instead of the task's entries, with images from `draw`."""
-        sensing.bind(self.view)
-        self.sensing, self._draw_image = sensing, draw
-
-    def pursue(self, goals: Goals) -> None:
-        """Let reward and success depend on goals alone, and observe these."""
-        self.goals = goals
 
     def reward(self, terms: Arrays | None = None) -> Array:
         """The reward of the current states, from the task's terms or from its goals."""
         if self.goals is not None:
             return self.goals.reward(self.view)
         return self.task.reward(self.task.terms(self.view) if terms is None else terms)
+
+    def shown_rewards(self, rows: Any = slice(None)) -> np.ndarray | None:
+        """Rewards that body colours show: the last, or those of a start; None if they show none."""
+        if not self._shows_reward:
+            return None
+        last: np.ndarray = self.view.by_row(self.rewards)[rows]
+        if np.isnan(last).any():
+            last = np.where(np.isnan(last), self.view.by_row(self.reward())[rows], last)
+        return last
 
     # Beginning an episode.
 
@@ -223,40 +182,18 @@ class Episodes:
         Args:
             where: mask of those that begin, bool of shape lead; None for all.
             by_reset: whether the user's `reset` begins it, rather than an autoreset.
-
-        Raises:
-            DivergenceError: an observation is not finite, even after several draws of the start;
-                only for a user's reset, an autoreset reports it with the step.
         """
 
         def start(i: int, scratch: Scratch) -> None:
             self._seed_streams(i)
-            values = None if self._draws is None else self._draws.next(i, by_reset=by_reset)
-            scratch.restore_defaults(values)
+            if self._draws is None:
+                scratch.restore_defaults()
+            else:
+                self._draws.begin(i, scratch, by_reset=by_reset)
             self.task.initialize(scratch.view, self._generator(i))
             if self._draws is not None:  # physics in `initialize` runs without these forces
-                self._draws.apply({f: getattr(scratch.view, f) for f in self._draws.forces}, i)
+                self._draws.push(i, scratch)
 
-        self._begin(start, where)
-        if not by_reset or self._show is None:
-            return
-        bad = self._show(where)
-        for _ in range(0 if self._raises else REDRAWS):
-            if bad is None or not any_true(bad):
-                return
-            self._begin(start, bad)
-            bad = self._show(bad)
-        if bad is not None and any_true(bad):
-            self.end(bad)
-            shown = {name: self.view.to_numpy(x) for name, x in self.observe().items()}
-            wrong = [name for name, x in shown.items() if not np.isfinite(x).all()]
-            raise DivergenceError(
-                f"{type(self.task).__name__}: an episode cannot begin, because its observation is"
-                f" not finite in {', '.join(map(repr, wrong))}; look at initialize(), and at what"
-                " varies"
-            )
-
-    def _begin(self, start: Callable[[int, Scratch], None], where: Array | None) -> None:
         self.end(where)  # if a start raises, there is no half-begun episode to step
         self.simulation.reset(start, where)
         if "memory" in self._defined:
@@ -266,7 +203,22 @@ class Episodes:
         self.success_once = self._where(where, False, self.success_once)
         self.rewards = self._where(where, self.view.xp.nan, self.rewards)
         if self.sensing is not None:
-            self._sense_anew(self._rows(where))
+            self._sense_anew(self.sensing, self._rows(where))
+
+    def refuse_starts(self, bad: Array) -> NoReturn:
+        """End a mask of episodes that cannot begin, because the observation is not finite.
+
+        Raises:
+            DivergenceError: always; the message names the entries.
+        """
+        self.end(bad)
+        entries = {name: self.view.to_numpy(x) for name, x in self.observe().items()}
+        wrong = [name for name, x in entries.items() if not np.isfinite(x).all()]
+        raise DivergenceError(
+            f"{type(self.task).__name__}: an episode cannot begin, because its observation is"
+            f" not finite in {', '.join(map(repr, wrong))}; look at initialize(), and at what"
+            " varies"
+        )
 
     def end(self, where: Array | None = None) -> None:
         """End the episodes of a mask of simulations, or of all."""
@@ -275,15 +227,12 @@ class Episodes:
     # A control step.
 
     def step(self, action: Array, where: Array | None = None) -> Step:
-        """Advance by one control step, and determine which episodes it ends.
+        """Advance by one control step; `conclude` completes its result, once it has been observed.
 
         Args:
             action: (*lead, number of actions), neither rounded nor clipped.
             where: mask of the simulations that step, bool of shape lead; None for all. For the
                 others, only `Step.diverged` is meaningful: whether their start is not finite.
-
-        Raises:
-            DivergenceError: a simulation has diverged, and `raises` is set.
         """
         task, view, simulation, defined = self.task, self.view, self.simulation, self._defined
         if self._writes_before_steps:
@@ -292,8 +241,8 @@ class Episodes:
             self._step_in_parts(action, where)
         else:
             control = task.control(view, action)
-            simulation.step(control, self.substeps, where, forces=self._forces_always)
-        if self._forces_sometimes:
+            simulation.step(control, self.substeps, where, forces=self._bound.forces_always)
+        if self._bound.forces_sometimes:
             due = self._each(task.current_forces(view))
             simulation.update_forces(due if where is None else due & where)
         self.steps = self.steps + 1 if where is None else self.steps + where
@@ -312,46 +261,43 @@ class Episodes:
             self._remember(task.update(view), where)
         if self.sensing is not None:
             self.sensing.read(self.substeps, view, self.entries, self._draw_image)
-        bad = None if self._show is None else self._show(None)
+        return _step_of((terms, reward, terminated, truncated, success, diverged))
+
+    def conclude(self, step: Step, bad: Array | None = None, where: Array | None = None) -> Step:
+        """Complete the result of `step`: cut off what is not finite, and latch success.
+
+        Args:
+            step: the result.
+            bad: mask of observations that are not finite; None if all are finite.
+            where: as in `step`.
+
+        Raises:
+            DivergenceError: a simulation has diverged, and `raises` is set.
+        """
+        terms, reward, terminated, truncated, success, diverged = step
         if bad is not None:
             diverged = bad if diverged is None else diverged | bad
         if success is not None and success is not False:  # a plain False needs no array operation
             valued = success if diverged is None else success & ~diverged
             self.success_once = self.success_once | (valued if where is None else valued & where)
-        if diverged is not None:
-            self.refuse(diverged)
-            finite, reward = ~diverged, view.xp.asarray(reward)
-            reward = zero_unless(finite, view.xp.broadcast_to(reward, self._reward_shape))
-            terminated = self._each(terminated) & finite
-            truncated = self._each(truncated) | diverged
+        if diverged is None:
+            return step
+        self.refuse(diverged)
+        finite, xp = ~diverged, self.view.xp
+        reward = xp.broadcast_to(xp.asarray(reward), self._bound.reward_shape)
+        reward = zero_unless(finite, reward)
+        terminated = self._each(terminated) & finite
+        truncated = self._each(truncated) | diverged
         return _step_of((terms, reward, terminated, truncated, success, diverged))
 
     def _write_before_step(self, action: Array, where: Array | None) -> None:
         """Write forces that are due, then the task's fields and memory."""
         if self._draws is not None and self._draws.redraws:
-            self._redraw_forces(self._draws, where)
+            time = self.view.by_row(self.steps) * self.task.control_timestep
+            going = np.ones(len(time), dtype=bool) if where is None else self.view.by_row(where)
+            self._draws.redraw(self.simulation, time, going)
         if "before_step" in self._defined:
             self._take_over(self.task.before_step(self.view, action), where)
-
-    def _redraw_forces(self, draws: Draws, where: Array | None) -> None:
-        n = self.simulation.n
-        going = np.ones(n, dtype=bool) if where is None else self.by_row(where)
-        rows = draws.redraw(self.by_row(self.steps) * self.task.control_timestep, going)
-        if not rows.size:
-            return
-        fields = {name: np.array(self.by_row(getattr(self.view, name))) for name in draws.forces}
-        for i in rows.tolist():
-            draws.apply({name: values[i] for name, values in fields.items()}, i)
-        changed = np.zeros(n, dtype=bool)
-        changed[rows] = True
-        shapes = {name: shape(getattr(self.view, name)) for name in fields}
-        self.simulation.write(
-            {
-                name: self.view.from_numpy(np.reshape(values, shapes[name]))
-                for name, values in fields.items()
-            },
-            self.view.from_numpy(np.reshape(changed, self.view.lead)),
-        )
 
     def refuse(self, diverged: Array) -> None:
         """End episodes that are no longer finite, and raise if `raises` is set.
@@ -386,15 +332,16 @@ class Episodes:
 
     def _step_under(self, law: CompiledLaw, where: Array | None) -> None:
         control, memory = law.begin(self.view)
-        forces = self._forces_always
+        forces = self._bound.forces_always
         self.simulation.step_under(control, memory, self.substeps, where, forces=forces)
         if changed := law.end(self.view, memory):
             self._remember(changed, where)
 
     def _step_in_parts(self, action: Array, where: Array | None) -> None:
         """Run the physics of a control step, with hooks and readings in between."""
-        if not isinstance(self._law, str) and self.sensing is None:
-            self._step_under(self._law, where)
+        law = self._bound.law
+        if not isinstance(law, str) and self.sensing is None:
+            self._step_under(law, where)
             return
         active = None if where is None else self.view.to_numpy(where)
         stops = [] if self.sensing is None else self.sensing.stops(self._time(), active)
@@ -430,7 +377,7 @@ class Episodes:
             if done == 0 or task.control_every_substep:
                 control = task.control(view, action)
             last = stop == self.substeps
-            forces = last and self._forces_always
+            forces = last and self._bound.forces_always
             part.step(control, stop - done, where, forces=forces)
             done = stop
             if "substep" in self._defined and (entries := task.substep(view)):
@@ -463,10 +410,9 @@ class Episodes:
 
     def _where(self, where: Array | None, new: Any, old: Array) -> Array:
         """New values for some simulations, in an array of leading shape lead."""
-        xp = self.view.xp
-        if where is None:
-            return xp.full_like(old, new)
-        return where_rows(where, new, old)
+        if where is not None:
+            return where_rows(where, new, old)
+        return self.view.xp.full_like(old, new)
 
     def _each(self, values: Any) -> Array:
         xp = self.view.xp
@@ -491,10 +437,8 @@ class Episodes:
         """Physics steps of the episodes so far, (n,)."""
         return np.reshape(self.view.to_numpy(self.steps) * self.substeps, self.simulation.n)
 
-    def _sense_anew(self, rows: np.ndarray) -> None:
-        assert self.sensing is not None
-        time = self._time()[rows]
-        self.sensing.restart(rows, time, self.view, self.entries, self._draw_image)
+    def _sense_anew(self, sensing: Sensing, rows: np.ndarray) -> None:
+        sensing.restart(rows, self._time()[rows], self.view, self.entries, self._draw_image)
 
     def _rows(self, where: Array | None) -> np.ndarray:
         n = self.simulation.n
@@ -515,9 +459,9 @@ class Episodes:
         variations (`variation.<key>`) and readings (`observables.<entry>.<part>`).
         """
         state = self.simulation.get_state(rows)
-        state.update({MEMORY + k: self.by_row(m)[rows] for k, m in self.view.memory.items()})
-        state["steps"] = self.by_row(self.steps)[rows]
-        state["success_once"] = self.by_row(self.success_once)[rows]
+        state.update({MEMORY + k: self.view.by_row(m)[rows] for k, m in self.view.memory.items()})
+        state["steps"] = self.view.by_row(self.steps)[rows]
+        state["success_once"] = self.view.by_row(self.success_once)[rows]
         state["rng"] = np.stack([generators.encode(self._generator(i)) for i in rows.tolist()])
         for i in rows.tolist():
             self._seed_streams(i)
@@ -548,11 +492,8 @@ class Episodes:
             self._draws.restore(state, rows)
         self.started = self._written(self.started, True, rows)
         self.rewards = self._written(self.rewards, np.nan, rows)
-        if self.sensing is not None:
-            self._restore_readings(state, rows)
-
-    def _restore_readings(self, state: Mapping[str, np.ndarray], rows: np.ndarray) -> None:
-        assert self.sensing is not None
+        if self.sensing is None:
+            return
         readings = {
             name.removeprefix(READINGS): values
             for name, values in state.items()
@@ -561,19 +502,14 @@ class Episodes:
         if readings:
             self.sensing.restore(readings, rows)
         else:
-            self._sense_anew(rows)
-
-    def by_row(self, value: Array) -> np.ndarray:
-        """An array of leading shape lead as NumPy, with a leading axis of simulations."""
-        trailing = shape(value)[len(self.view.lead) :]
-        return np.reshape(self.view.to_numpy(value), (self.simulation.n, *trailing))
+            self._sense_anew(self.sensing, rows)
 
     def _written(self, old: Array, value: Any, rows: np.ndarray) -> Array:
         """An array of leading shape lead, with other values in some rows."""
-        by_row = np.array(self.by_row(old))
+        by_row = np.array(self.view.by_row(old))
         by_row[rows] = value
         return self.view.from_numpy(np.reshape(by_row, shape(old)))
 
-
-def _no_images(image: Any, rows: np.ndarray) -> np.ndarray:
-    raise RuntimeError("nothing has been given to draw pictures with")
+    def _draw_image(self, image: Image, rows: np.ndarray) -> np.ndarray:
+        assert self._draw is not None
+        return self._draw(image, rows, self.shown_rewards(rows))

@@ -260,8 +260,7 @@ def probe(task: Task) -> None:
 
     Hooks run once, on read-only copies of the model's defaults, as many as no axis of the model is
     long: a hook that indexes from the left returns a wrong shape, even if it would not in a batch
-        of
-    three or four.
+    of three or four.
 
     Raises:
         Exception: as `bind_and_validate`, or raised by a hook.

@@ -65,7 +65,8 @@ def check_state(
         # Readings may be infinite.
         readings = name.startswith(READINGS)
         if array.dtype.kind == "f" and not (readings or np.isfinite(array).all()):
-            where = "" if rows is None else f" of sub-environment {rows[_first_bad(array)]}"
+            first = np.argwhere(~np.isfinite(array))[0]
+            where = "" if rows is None else f" of sub-environment {rows[first[0]]}"
             raise ValueError(f"state: {name!r}{where} is not finite")
         if name == "steps" and (array < 0).any():
             raise ValueError(f"state: 'steps' must not be negative, got {array.min()}")
@@ -74,10 +75,6 @@ def check_state(
                 generators.check(name, words)
         checked[name] = array
     return checked
-
-
-def _first_bad(array: np.ndarray) -> int:
-    return int(np.argwhere(~np.isfinite(array))[0][0])
 
 
 def _check_id(value: Any, current: np.ndarray | None) -> None:

@@ -96,7 +96,7 @@ class Bound:
         ids = self._ids
         if size not in UNEVEN:
             return (int(ids[0]), True) if self._single else (_regular(ids), False)
-        model = self._view._model
+        model = self._view.model
         if size == "nmocap":
             first, _ = spans(model, size, ids)
             if (first < 0).any():
@@ -137,7 +137,7 @@ def bind(simulation: Any, handles: Any) -> Bound:
     kind = kinds[0]
     if kind not in KINDS:
         raise TypeError(f"bind: a {kind} has no arrays; there are {', '.join(KINDS)}")
-    ids = np.array([_id(view._model, kind, handle) for handle in listed])
+    ids = np.array([_id(view.model, kind, handle) for handle in listed])
     return Bound(view, kind, ids, single)
 
 

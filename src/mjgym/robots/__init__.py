@@ -1,9 +1,10 @@
-"""Arms, hands and bases shared by several task families."""
+"""Arms, hands, bases and legged robots shared by several task families."""
 
 from mjgym.robots import menagerie, tabletop_arms, tabletop_grippers  # noqa: F401  (they register parts)
 from mjgym.robots.grasping import grasped, touching, watch_grasp
 from mjgym.robots.inverse_kinematics import Solution, solve
 from mjgym.robots.jaco import JacoArm, JacoHand
+from mjgym.robots.legged_robots import LeggedRobot, legged_robots
 from mjgym.robots.parts import Arm, Base, Hand, Limb, arms, assembled, attach, bases, hands
 from mjgym.robots.placing import place_tool, robot_contacts
 
@@ -13,6 +14,7 @@ __all__ = [
     "Hand",
     "JacoArm",
     "JacoHand",
+    "LeggedRobot",
     "Limb",
     "Solution",
     "arms",
@@ -21,6 +23,7 @@ __all__ = [
     "bases",
     "grasped",
     "hands",
+    "legged_robots",
     "place_tool",
     "robot_contacts",
     "solve",

@@ -1,11 +1,7 @@
 """A batch of simulations of one model on `mujoco.batch`."""
 
-import concurrent.futures
-import contextvars
 import copy
 import functools
-import os
-import weakref
 from collections.abc import Callable, Mapping
 from types import EllipsisType
 from typing import TYPE_CHECKING, Any
@@ -15,6 +11,7 @@ import mujoco.batch
 import numpy as np
 
 from mjgym.arrays import Array
+from mjgym.sim.batched_views import BatchedView, may_be_missing
 from mjgym.sim.compiled import CompiledLaw
 from mjgym.sim.contact_filter import FILTERS
 from mjgym.sim.engine import (
@@ -29,131 +26,20 @@ from mjgym.sim.engine import (
     set_field,
     state_fields,
 )
-from mjgym.sim.fields import KINDS
+from mjgym.sim.noting_batch import NotingBatch
 from mjgym.sim.scratches import Scratches
-from mjgym.sim.shards import NotingBatch, Shard, may_be_missing, shares
+from mjgym.sim.shards import Shard, Shards
 from mjgym.sim.simulation import Start
 from mjgym.sim.single import Single, episode_fields
-from mjgym.sim.views import Named, View
-from mjgym.util.suggestions import did_you_mean
 
 if TYPE_CHECKING:
     from mjgym.sim.compiled.stepping import CompiledBatch
 
 MIN_SHARDED = 64  # from this many simulations on, shards in threads are faster than one batch
-MAX_SHARDS = 2  # more would wait for the interpreter lock
 MAX_PERSISTENT_GEOMS = 500  # simulations with more geoms do not keep computed arrays
 
 
 WithoutVisuals = Callable[[mujoco.MjModel], tuple[mujoco.MjModel, np.ndarray]]
-
-
-class _Inherited:
-    """Keeps batches of the parent process alive in a forked child.
-
-    Their threads do not exist in the child, and the engine would wait for them forever when it
-    frees a batch there, even by garbage collection.
-    """
-
-    def __init__(self) -> None:
-        self._alive: weakref.WeakSet[Any] = weakref.WeakSet()
-        self._kept: list[Any] = []
-        self._watching = False
-
-    def watch(self, batch: mujoco.batch.Batch) -> None:
-        """Register the owner of a batch's threads and arrays; arrays outlive the batch itself."""
-        owner = batch.state
-        while isinstance(owner, np.ndarray):
-            owner = owner.base
-        self._alive.add(owner)
-        if not self._watching and hasattr(os, "register_at_fork"):
-            os.register_at_fork(after_in_child=lambda: self._kept.extend(self._alive))
-            self._watching = True
-
-
-_inherited = _Inherited()
-
-
-class BatchedView(View):
-    """A view of a batch: the names of one simulation, with a leading axis."""
-
-    def __init__(
-        self, batch: mujoco.batch.Batch, model: mujoco.MjModel, episode_fields: dict[str, Array]
-    ) -> None:
-        super().__init__((batch.nsim,))
-        self.__dict__.update(_batch=batch, _model=model, _episode_fields=episode_fields)
-
-    def _field(self, name: str) -> Array:
-        if name in self._episode_fields:
-            return self._episode_fields[name]
-        if name in mujoco.batch.DATA_FIELDS:
-            return self._batch.bind(name)
-        value = getattr(self._model, name, None)
-        if isinstance(value, np.ndarray | int | float):
-            return np.broadcast_to(value, (*self.lead, *np.shape(value)))
-        hint = did_you_mean(name, [*mujoco.batch.DATA_FIELDS, *dir(self._model)])
-        raise AttributeError(
-            f"neither MjData nor MjModel has a field {name!r} that a batch offers{hint}"
-        )
-
-    def _element(self, kind: str, name: str) -> Named:
-        named = getattr(self._batch, kind)(name)
-        element = getattr(self._model, kind)(name)
-
-        def fetch(attribute: str) -> Array:
-            # For a field that episodes vary, the engine would return the model's value.
-            for prefix in (*KINDS[kind].prefixes, *([""] if kind == "joint" else [])):
-                values = self._episode_fields.get(prefix + attribute)
-                if values is not None:
-                    return _part(values, prefix, element, np.shape(getattr(element, attribute)))
-            return getattr(named, attribute)
-
-        return Named(fetch)
-
-
-def _part(values: Array, prefix: str, element: Any, shape: tuple[int, ...]) -> Array:
-    """An element's rows of a per-simulation field, (n, *shape)."""
-    first = {"dof_": "dofadr", "": "qposadr"}.get(prefix)
-    start = int(element.id if first is None else getattr(element, first)[0])
-    count = 1 if first is None else shape[0]
-    return values[:, start : start + count].reshape(len(values), *shape)
-
-
-class ShardView(BatchedView):
-    """A view of a shard, with the names of the whole batch.
-
-    Args:
-        batch: batch of the shard.
-        model: model of the whole.
-        episode_fields: per-simulation fields of the shard.
-        whole: view of the whole.
-        rows: the shard's range of simulations.
-        complete: whether the shard has all geoms of the whole.
-    """
-
-    def __init__(
-        self,
-        batch: mujoco.batch.Batch,
-        model: mujoco.MjModel,
-        episode_fields: dict[str, Array],
-        whole: View,
-        rows: slice,
-        *,
-        complete: bool,
-    ) -> None:
-        super().__init__(batch, model, episode_fields)
-        self.__dict__.update(_whole=whole, _part=rows, _complete=complete)
-
-    def _field(self, name: str) -> Array:
-        if may_be_missing(name) and not self._complete:
-            return getattr(self._whole, name)[self._part]
-        return super()._field(name)
-
-    def _element(self, kind: str, name: str) -> Named:
-        if kind != "geom" or self._complete:
-            return super()._element(kind, name)
-        named = self._whole.geom(name)
-        return Named(lambda attribute: getattr(named, attribute)[self._part])
 
 
 class Batched:
@@ -202,7 +88,6 @@ class Batched:
         stands_by = apart and n >= MIN_SHARDED and not own_models and _divides(model)
         persistent = not stands_by and _persists(model)
         self.batch = NotingBatch(model, n, threads, persistent=persistent, fills=stands_by)
-        _inherited.watch(self.batch)
         # The simulations of a batch share assets (terrain heights), unless each has its own model;
         # then the engine reads all varying fields from there.
         self._models: list[mujoco.MjModel] | None = None
@@ -231,25 +116,21 @@ class Batched:
             or any(name.startswith("tendon_") for name in self.episode_fields)
             else without_visuals
         )
-        self._shards: list[Shard] = []
+        self._shards: Shards | None = None
         self._law: CompiledLaw | None = None
         self._compiled: CompiledBatch | None = None
-        self._other: concurrent.futures.ThreadPoolExecutor | None = None
 
     def forward(self, *, contacts: bool = True) -> None:
-        """Compute everything that depends on the states, with the actuators switched off."""
         off = ACTUATION_OFF if contacts else ACTUATION_OFF | CONTACTS_OFF
         self._forward(np.arange(self.n), off=off)
 
     def reset(self, start: Start, where: Array | None = None) -> None:
-        """Begin an episode in some simulations and compute everything that depends on its start."""
         ids = self._ids(where)
         self._clear(ids)
         self._scratches.write(ids.tolist(), start, self._copy_start)
         self._forward(ids)
 
     def write(self, fields: Mapping[str, Array], where: Array | None = None) -> None:
-        """Overwrite fields of MjData by name; derived fields follow with the next step."""
         rows: Any = slice(None) if where is None else where
         for name, value in fields.items():
             getattr(self.view, name)[rows] = value[rows]
@@ -257,16 +138,10 @@ class Batched:
     def step(
         self, control: Array, n: int, where: Array | None = None, *, forces: bool = False
     ) -> None:
-        """Set the controls and advance by n physics steps."""
-        rows = self._state.get("ctrl")
-        if where is None:
-            if rows is not None:
-                rows[...] = control
-            self.batch.advance(None, n, forces=forces)
-            return
-        ids = np.flatnonzero(where)
-        if rows is not None:
-            rows[ids] = control[ids]
+        ids = None if where is None else np.flatnonzero(where)
+        if "ctrl" in self._state:
+            moved: Any = slice(None) if ids is None else ids
+            self._state["ctrl"][moved] = control[moved]
         self.batch.advance(ids, n, forces=forces)
 
     def takes(self, law: CompiledLaw) -> bool:
@@ -308,27 +183,19 @@ class Batched:
     def for_each_shard(
         self, work: Callable[["Batched | Shard", slice | EllipsisType], None]
     ) -> None:
-        """Apply a function that steps repeatedly, to parallel shards if simulations are many."""
         if self.n < MIN_SHARDED or not self._divides():
             work(self, ...)
             return
         self._keep_watched()
-        if not self._shards:
-            self._divide()
-        for shard in self._shards:
-            shard.bind()
-        first, *others = self._shards
-        running = []
-        for shard in others:
-            assert self._other is not None
-            context = contextvars.copy_context()  # e.g. NumPy's error state
-            running.append(self._other.submit(context.run, shard.run, work))
-        try:
-            first.run(work)
-        finally:
-            concurrent.futures.wait(running)
-        for each in running:
-            each.result()
+        if self._shards is None:
+            model, kept = self._stepped()
+            persistent = _persists(model)
+            self._shards = Shards(
+                self.batch, self.view, self.episode_fields, model, kept, persistent=persistent
+            )
+            if self._shards.complete:
+                self._without_visuals = None
+        self._shards.run(work)
 
     def _divides(self) -> bool:
         """Whether simulations can continue from copied states alone."""
@@ -346,65 +213,36 @@ class Batched:
             return self._own_model, np.arange(self.model.ngeom)
         return self._without_visuals(self._own_model)
 
-    def _divide(self) -> None:
-        """Create the shards: one per thread, or two with several threads each."""
-        model, kept = self._stepped()
-        complete = kept.size == self.model.ngeom and model.ntendon == self.model.ntendon
-        if complete:
-            self._without_visuals = None
-        threads = self.batch.nthread
-        count = min(MAX_SHARDS, threads)
-        split = [(threads + i) // count for i in range(count)]
-        for workers, rows in zip(split, shares(self.n, split), strict=True):
-            batch = NotingBatch(model, rows.stop - rows.start, workers, persistent=_persists(model))
-            _inherited.watch(batch)
-            expanded = {name: batch.expand(name) for name in self.episode_fields}
-            view = ShardView(batch, self.model, expanded, self.view, rows, complete=complete)
-            self._shards.append(
-                Shard(self.batch, batch, view, rows, self.episode_fields, expanded, kept)
-            )
-        if count > 1:
-            self._other = concurrent.futures.ThreadPoolExecutor(count - 1, "mjgym-shard")
-
     def _join(self) -> None:
         if self._compiled is not None:
             self._compiled.close()
             self._compiled = None
-        for shard in self._shards:
-            shard.view.release()
-        self._shards.clear()
-        if self._other is not None:
-            self._other.shutdown()
-            self._other = None
+        if self._shards is not None:
+            self._shards.close()
+            self._shards = None
 
     def update_forces(self, where: Array | None = None) -> None:
-        """Compute forces and accelerations of the current states."""
         ids = self._ids(where)
         if ids.size:
             with quiet():
                 self.batch.forward(ids)
 
     def diverged(self) -> Array | None:
-        """A mask of the simulations that the engine has reset, (n,); None if there are none."""
         bad = [self._bad]
         if self._compiled is not None:
             bad.append(self._compiled.diverged[:, None])
-        if self._shards:
-            bad.append(
-                np.concatenate([shard.batch.warning[:, DIVERGED, 1] for shard in self._shards])
-            )
+        if self._shards is not None:
+            bad.append(self._shards.warnings()[:, DIVERGED, 1])
         masks = [x.any(axis=1) for x in bad if np.count_nonzero(x)]
         return functools.reduce(np.logical_or, masks) if masks else None
 
     def get_state(self, rows: np.ndarray) -> dict[str, np.ndarray]:
-        """Copies of everything that the simulations' futures and current sensors depend on."""
         state = {name: values[rows] for name, values in self._state.items()}
         state["sensordata"] = self._sensordata[rows]
         state.update({name: self.episode_fields[name][rows] for name in self.varies})
         return state
 
     def set_state(self, state: Mapping[str, np.ndarray], rows: np.ndarray) -> None:
-        """Write entries of `get_state`, and compute everything that depends on them."""
         others = {name: values[rows] for name, values in self._state.items() if name not in state}
         self._clear(rows)
         for name, value in {**others, **state}.items():
@@ -419,7 +257,6 @@ class Batched:
             self._sensordata[rows] = state["sensordata"]
 
     def rendered_state(self, rows: np.ndarray) -> dict[str, np.ndarray]:
-        """States of some simulations, and the model fields that their images depend on."""
         derived = () if self.varying is None else self.varying.derived
         state = self.get_state(rows)
         return {**state, **{name: self.episode_fields[name][rows] for name in derived}}
@@ -440,8 +277,8 @@ class Batched:
 
     def _clear(self, ids: np.ndarray) -> None:
         self.batch.forget(ids)
-        for shard in self._shards:
-            shard.forget(ids)
+        if self._shards is not None:
+            self._shards.forget(ids)
         if self._compiled is not None:
             self._compiled.forget(ids)
 
@@ -498,10 +335,7 @@ class Batched:
 
 
 # Attributes of `Batched` that reference the batch.
-_OF_THE_BATCH = (
-    *("batch", "episode_fields", "_models", "_flags", "_state", "_sensordata", "_bad"),
-    "_shards",
-)
+_OF_THE_BATCH = ("batch", "episode_fields", "_models", "_flags", "_state", "_sensordata", "_bad")
 
 
 def _divides(model: mujoco.MjModel) -> bool:

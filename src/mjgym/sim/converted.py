@@ -19,7 +19,7 @@ class ConvertedView(View):
 
     def __init__(self, view: View, xp: ModuleType) -> None:
         super().__init__(view.lead, xp)
-        self.__dict__.update(_view=view, _model=view._model)
+        self.__dict__.update(_view=view, model=view.model)
         self.memory = {name: self._converted(value) for name, value in view.memory.items()}
 
     def _converted(self, value: Array) -> Array:

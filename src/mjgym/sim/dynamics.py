@@ -5,10 +5,15 @@ simulation, without running anything again. Indices into the arrays are computed
 `chain_mask`, `inertia_index`.
 """
 
+import functools
+import operator
+from collections.abc import Callable
+from typing import Any
+
 import mujoco
 import numpy as np
 
-from mjgym.arrays import Array, columns, namespace, reshaped
+from mjgym.arrays import METHODS, Array, columns, namespace
 from mjgym.rotations import cross
 
 _YZX, _ZXY = np.array([1, 2, 0]), np.array([2, 0, 1])
@@ -30,6 +35,13 @@ def taken(array: Array, where: Places, axis: int = -1) -> Array:
     if isinstance(where, slice):
         return array[..., where] if axis == -1 else array[..., where, :]
     return columns(array, where, axis)
+
+
+def taker(where: Places, axis: int = -1) -> Callable[[Array], Array]:
+    """Function that returns the entries (axis -1) or rows (axis -2) of an array at `Places`."""
+    if isinstance(where, slice):
+        return operator.itemgetter((..., where) if axis == -1 else (..., where, slice(None)))
+    return functools.partial(columns, places=where, axis=axis)
 
 
 def chain_mask(model: mujoco.MjModel, body: int, dofs: np.ndarray) -> np.ndarray:
@@ -65,25 +77,28 @@ def inertia_index(model: mujoco.MjModel, dofs: np.ndarray) -> tuple[np.ndarray, 
     return index, there
 
 
-def point_jacobian(cdof: Array, offset: Array, mask: np.ndarray | None = None) -> Array:
+def point_jacobian(
+    cdof: Array, offset: Array, mask: np.ndarray | None = None, xp: Any = None
+) -> Array:
     """The Jacobian of a point of a body.
 
     Args:
         cdof: motion axes of the degrees of freedom, (..., n, 6).
         offset: the point's position minus the `subtree_com` of its tree's root, (..., 3), m.
         mask: the degrees of freedom that move the body, (n,) bool; None for all.
+        xp: the arrays' library, if known.
 
     Returns:
         (..., 6, n): three rows for the point's velocity (m/s) and three for the body's angular
         velocity (rad/s), in world axes.
     """
-    xp = namespace(cdof, offset)
+    xp, take = xp or namespace(cdof), METHODS[isinstance(cdof, np.ndarray)].take
     # By rows: these are longer than the columns' six numbers.
     rows = cdof.mT
     turning, moving = rows[..., 0:3, :], rows[..., 3:6, :]
     turned = (
-        columns(turning, _YZX, -2) * columns(offset, _ZXY)[..., None]
-        - columns(turning, _ZXY, -2) * columns(offset, _YZX)[..., None]
+        take(turning, _YZX, -2) * take(offset, _ZXY, -1)[..., None]
+        - take(turning, _ZXY, -2) * take(offset, _YZX, -1)[..., None]
     )
     jacobian = xp.concat([moving + turned, turning], axis=-2)
     if mask is not None:
@@ -114,7 +129,8 @@ def dense_inertia(inertia: Array, index: np.ndarray, there: np.ndarray | None = 
     Returns:
         (..., n, n): a block of the whole matrix, not the inertia with the other joints held.
     """
-    dense = reshaped(columns(inertia, index.reshape(-1)), (*inertia.shape[:-1], *index.shape))
+    take, reshape = METHODS[isinstance(inertia, np.ndarray)]
+    dense = reshape(take(inertia, index.reshape(-1), -1), (*inertia.shape[:-1], *index.shape))
     if there is not None:
         xp = namespace(inertia)
         dense = xp.where(xp.asarray(there, device=inertia.device), dense, 0.0)

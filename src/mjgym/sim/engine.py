@@ -2,7 +2,6 @@
 
 import os
 import threading
-from collections.abc import Mapping
 from typing import Any, Protocol
 
 import mujoco
@@ -97,7 +96,7 @@ def set_constants(model: mujoco.MjModel, scratch: mujoco.MjData) -> None:
 
 
 class Variation(Protocol):
-    """Model fields that differ between episodes, written into a scratch simulation's model."""
+    """Model fields that differ between episodes."""
 
     @property
     def fields(self) -> tuple[str, ...]:
@@ -106,9 +105,6 @@ class Variation(Protocol):
     @property
     def derived(self) -> tuple[str, ...]:
         """Names of the fields that depend on them."""
-
-    def write(self, model: mujoco.MjModel, values: Mapping[str, np.ndarray]) -> None:
-        """Write an episode's values and the derived fields into a model."""
 
     def follow(self, model: mujoco.MjModel) -> None:
         """Recompute the derived fields."""

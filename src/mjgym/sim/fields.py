@@ -67,12 +67,16 @@ SIZES = {
     "qpos": QPOS,
     **dict.fromkeys(("qvel", "qacc"), QVEL),
     "ctrl": "nu",
-    "act": "na",
+    **dict.fromkeys(("act", "act_dot"), "na"),
+    **dict.fromkeys(("mocap_pos", "mocap_quat"), "nmocap"),
     "sensordata": "nsensordata",
 }
 """Sizes of the `UNEVEN` fields that a view indexes by element name."""
 
-_OF_BODIES = ("xpos", "xquat", "xmat", "xipos", "ximat", "cvel", "subtree_com", "subtree_linvel")
+_OF_BODIES = (
+    *("xpos", "xquat", "xmat", "xipos", "ximat", "cvel", "subtree_com", "subtree_linvel"),
+    *("xfrc_applied", "cfrc_ext", "cfrc_int"),
+)
 
 
 def owner(field: str) -> tuple[str | None, str]:

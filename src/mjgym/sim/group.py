@@ -22,7 +22,7 @@ class GroupView(View):
 
     def __init__(self, view: View, prefixes: tuple[str, ...]) -> None:
         super().__init__((*view.lead, len(prefixes)), view.xp)
-        self.__dict__.update(_view=view, _model=view._model, _prefixes=prefixes, _seen={})
+        self.__dict__.update(_view=view, model=view.model, _prefixes=prefixes, _seen={})
 
     @classmethod
     def of(cls, view: View, prefixes: tuple[str, ...]) -> "GroupView":

@@ -16,7 +16,7 @@ class RepeatedView(View):
 
     def __init__(self, view: View, n: int) -> None:
         super().__init__((n,))
-        self.__dict__.update(_view=view, _model=view._model)
+        self.__dict__.update(_view=view, model=view.model)
 
     def _repeated(self, value: Array) -> Array:
         return np.broadcast_to(value, (*self.lead, *np.shape(value)))

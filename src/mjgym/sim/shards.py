@@ -5,100 +5,38 @@ threads of a single batch wait. A shard is a smaller batch with its own thread: 
 are computed while the others are stepped.
 """
 
+import contextvars
 import itertools
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor, wait
+from dataclasses import dataclass
 from typing import Any
 
 import mujoco.batch
 import numpy as np
 
 from mjgym.arrays import Array
-from mjgym.sim.engine import quiet
+from mjgym.sim.batched_views import ShardView, is_of_geoms
+from mjgym.sim.noting_batch import NotingBatch
 from mjgym.sim.views import View
 
-_STAGE_NONE = int(mujoco.mjtStage.mjSTAGE_NONE)
-_VELOCITIES = int(mujoco.mjtStage.mjSTAGE_VEL)
-_ALL = int(mujoco.mjtStage.mjSTAGE_ACC)
+MAX_SHARDS = 2  # more would wait for the interpreter lock
 
 
-class NotingBatch(mujoco.batch.Batch):  # type: ignore[misc]  # the engine has no types there
-    """The engine's batch, with a record of its output arrays.
-
-    Args:
-        model: the compiled model.
-        n: number of simulations.
-        threads: number of threads that step them.
-        persistent: whether each simulation keeps its MjData.
-        fills: whether arrays bound before the first episode are computed at once; they are
-            otherwise zero if simulations keep no MjData.
-
-    Attributes:
-        outputs: writable arrays of derived quantities by field of MjData; those from `bind` are
-            read-only.
-    """
-
-    def __init__(
-        self,
-        model: mujoco.MjModel,
-        n: int,
-        threads: int,
-        *,
-        persistent: bool,
-        fills: bool = False,
-    ) -> None:
-        self.outputs: dict[str, np.ndarray] = {}
-        self._fills = fills
-        super().__init__(model, n, nthread=threads, persistent=persistent)
-
-    def bind(self, name: str) -> np.ndarray:
-        """The live array of a field of MjData."""
-        array: np.ndarray = super().bind(name)
-        if name not in self.outputs and not array.flags.writeable:  # states are
-            array.flags.writeable = True
-            self.outputs[name] = array.view()
-            array.flags.writeable = False
-            if self._fills:
-                self.forward()
-        return array
-
-    def advance(self, ids: np.ndarray | None, n: int, *, forces: bool) -> None:
-        """Make n physics steps, then compute positions and velocities, and optionally forces."""
-        with quiet():
-            self.step(ids, nstep=n, stage=_ALL if forces else _VELOCITIES)
-
-    def forget(self, ids: np.ndarray) -> None:
-        """Clear warnings and warm starts of some simulations."""
-        self._fills = False
-        self.reset(ids, stage=_STAGE_NONE)
-
-
+@dataclass(eq=False)
 class Shard:
-    """Some simulations of a batch in their own batch; see `mjgym.sim.simulation.Part`.
+    """Some simulations of a batch in their own batch; see `mjgym.sim.simulation.Part`."""
 
-    Args:
-        whole: the whole batch, which holds the states between control steps.
-        batch: batch of the shard.
-        view: view of the shard.
-        rows: the shard's range of simulations.
-        fields: per-simulation model fields of the whole.
-        own_fields: the same of the shard.
-        kept: ids in the whole of the geoms that the shard has.
-    """
+    _whole: NotingBatch
+    batch: NotingBatch
+    view: View
+    rows: slice
+    _fields: Mapping[str, np.ndarray]  # per-simulation model fields of the whole
+    _own_fields: Mapping[str, np.ndarray]
+    _kept: np.ndarray  # ids in the whole of the geoms that the shard has
 
-    def __init__(
-        self,
-        whole: NotingBatch,
-        batch: NotingBatch,
-        view: View,
-        rows: slice,
-        fields: Mapping[str, np.ndarray],
-        own_fields: Mapping[str, np.ndarray],
-        kept: np.ndarray,
-    ) -> None:
-        self.batch, self.view, self.rows = batch, view, rows
-        self._whole, self._fields, self._own_fields = whole, fields, own_fields
-        self._kept = kept
-        self._begun = np.ones(batch.nsim, dtype=bool)  # episodes, since the last control step
+    def __post_init__(self) -> None:
+        self._begun = np.ones(self.batch.nsim, dtype=bool)  # since the last control step
 
     def bind(self) -> None:
         """Bind the same fields in the whole and the shard."""
@@ -138,11 +76,6 @@ class Shard:
     def step(
         self, control: Array, n: int, where: Array | None = None, *, forces: bool = False
     ) -> None:
-        """Set the controls and advance by n physics steps.
-
-        Raises:
-            mujoco.batch.SimulationError: the engine raised an error in some simulations.
-        """
         ids = None if where is None else np.flatnonzero(where)
         if ids is not None and not ids.size:
             return
@@ -155,14 +88,77 @@ class Shard:
             raise mujoco.batch.SimulationError(self.rows.start + error.ids, message) from None
 
 
-def may_be_missing(name: str) -> bool:
-    """Whether a field has a row per geom or tendon, some of which shards may lack."""
-    return name.startswith(("geom_", "ten_", "tendon_"))
+class Shards:
+    """All simulations of a batch in shards: one per thread, or two with several threads each.
 
+    Args:
+        whole: the whole batch.
+        view: its view.
+        fields: its per-simulation model fields.
+        model: the model to step.
+        kept: ids in the whole of the geoms that `model` has.
+        persistent: whether each simulation keeps its MjData.
 
-def is_of_geoms(name: str) -> bool:
-    """Whether a field of MjData or MjModel has a row per geom."""
-    return name.startswith("geom_")
+    Attributes:
+        members: the shards.
+        complete: whether `model` has everything that the whole has.
+    """
+
+    def __init__(
+        self,
+        whole: NotingBatch,
+        view: View,
+        fields: Mapping[str, np.ndarray],
+        model: mujoco.MjModel,
+        kept: np.ndarray,
+        *,
+        persistent: bool,
+    ) -> None:
+        named = view.model
+        self.complete = complete = kept.size == named.ngeom and model.ntendon == named.ntendon
+        count = min(MAX_SHARDS, whole.nthread)
+        split = [(whole.nthread + i) // count for i in range(count)]
+        self.members: list[Shard] = []
+        for workers, rows in zip(split, shares(whole.nsim, split), strict=True):
+            batch = NotingBatch(model, rows.stop - rows.start, workers, persistent=persistent)
+            own = {name: batch.expand(name) for name in fields}
+            part = ShardView(batch, own, view, rows, complete=complete)
+            self.members.append(Shard(whole, batch, part, rows, fields, own, kept))
+        self._others = ThreadPoolExecutor(count - 1, "mjgym-shard") if count > 1 else None
+
+    def run(self, work: Callable[[Shard, slice], None]) -> None:
+        """Apply a function to all shards, each in its own thread."""
+        for shard in self.members:
+            shard.bind()
+        first, *others = self.members
+        running = []
+        for shard in others:
+            assert self._others is not None
+            context = contextvars.copy_context()  # e.g. NumPy's error state
+            running.append(self._others.submit(context.run, shard.run, work))
+        try:
+            first.run(work)
+        finally:
+            wait(running)
+        for each in running:
+            each.result()
+
+    def forget(self, ids: np.ndarray) -> None:
+        """Clear warnings and warm starts of some simulations."""
+        for shard in self.members:
+            shard.forget(ids)
+
+    def warnings(self) -> np.ndarray:
+        """The engine's warnings of all simulations."""
+        return np.concatenate([shard.batch.warning for shard in self.members])
+
+    def close(self) -> None:
+        """Release the batches and threads."""
+        for shard in self.members:
+            shard.view.release()
+        self.members.clear()
+        if self._others is not None:
+            self._others.shutdown()
 
 
 def shares(n: int, weights: Sequence[int]) -> list[slice]:

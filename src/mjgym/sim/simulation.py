@@ -20,8 +20,8 @@ class Scratch(Protocol):
     def view(self) -> SingleView:
         """Its writable arrays."""
 
-    def restore_defaults(self, values: Mapping[str, np.ndarray] | None = None) -> None:
-        """Restore the model's defaults, with values of the user's variations."""
+    def restore_defaults(self, vary: Callable[[mujoco.MjModel], None] | None = None) -> None:
+        """Restore the model's defaults, changed by a function of the model."""
 
 
 Start = Callable[[int, Scratch], None]

@@ -43,21 +43,21 @@ class SingleView(View):
 
     def __init__(self, model: mujoco.MjModel, data: mujoco.MjData) -> None:
         super().__init__(())
-        self.__dict__.update(_model=model, _data=data, _bounds={}, _filters={}, longest=0)
+        self.__dict__.update(model=model, _data=data, _bounds={}, _filters={}, longest=0)
 
     def _field(self, name: str) -> Array:
-        for source in (self._data, self._model):
+        for source in (self._data, self.model):
             if hasattr(source, name):
                 return getattr(source, name)
-        hint = did_you_mean(name, [*dir(self._data), *dir(self._model)])
+        hint = did_you_mean(name, [*dir(self._data), *dir(self.model)])
         raise AttributeError(f"neither MjData nor MjModel has a field {name!r}{hint}")
 
     def stays(self, name: str) -> bool:
         """Whether an array keeps its place; those of constraints do not."""
-        return name in mujoco.batch.DATA_FIELDS or hasattr(self._model, name)
+        return name in mujoco.batch.DATA_FIELDS or hasattr(self.model, name)
 
     def _element(self, kind: str, name: str) -> Named:
-        views = [getattr(s, kind)(name) for s in (self._data, self._model) if hasattr(s, kind)]
+        views = [getattr(s, kind)(name) for s in (self._data, self.model) if hasattr(s, kind)]
 
         def fetch(attribute: str) -> Array:
             for view in views:
@@ -79,20 +79,20 @@ class SingleView(View):
 
         The published suite computes starts this way: force sensors show no actuator forces.
         """
-        _forward(self._model, self._data)
+        _forward(self.model, self._data)
 
     def kinematics(self) -> None:
         """Compute positions (`xpos`, `site_xpos`, `cdof`, ...) only."""
         with quiet():
-            mujoco.mj_kinematics(self._model, self._data)
-            mujoco.mj_comPos(self._model, self._data)
+            mujoco.mj_kinematics(self.model, self._data)
+            mujoco.mj_comPos(self.model, self._data)
 
     def jacobian(self, kind: str, name: str, joints: Iterable[str]) -> Array:
         """As `View.jacobian`, to the bit, computed by the engine in less time."""
         i, _, dofs, _ = self._jacobian_rows(kind, name, tuple(joints))
-        whole = np.zeros((6, self._model.nv))
+        whole = np.zeros((6, self.model.nv))
         jacobian = mujoco.mj_jacBody if kind == "body" else mujoco.mj_jacSite
-        jacobian(self._model, self._data, whole[:3], whole[3:], i)
+        jacobian(self.model, self._data, whole[:3], whole[3:], i)
         return np.asfortranarray(whole[:, dofs])  # a batch's layout, so products round alike
 
     def detect_contacts(self) -> None:
@@ -102,7 +102,7 @@ class SingleView(View):
         """
         self.kinematics()
         with quiet():
-            mujoco.mj_collision(self._model, self._data)
+            mujoco.mj_collision(self.model, self._data)
 
     def refit(self, geoms: Iterable[str]) -> None:
         """Update collision bounds to the current sizes and places of geoms.
@@ -112,9 +112,9 @@ class SingleView(View):
         """
         names = tuple(geoms)
         if names not in self._bounds:
-            rows = np.array([self._model.geom(name).id for name in names], dtype=np.int64)
-            self._bounds[names] = Bounds(self._model, rows)
-        self._bounds[names].update(self._model)
+            rows = np.array([self.model.geom(name).id for name in names], dtype=np.int64)
+            self._bounds[names] = Bounds(self.model, rows)
+        self._bounds[names].update(self.model)
 
     def set_constants(self) -> None:
         """Recompute fields that depend on masses, inertias and geom sizes, as the compiler does.
@@ -123,8 +123,8 @@ class SingleView(View):
         `varies`. Bounding volumes are included.
         """
         if "_scratch" not in self.__dict__:
-            self.__dict__["_scratch"] = mujoco.MjData(self._model)
-        set_constants(self._model, self._scratch)
+            self.__dict__["_scratch"] = mujoco.MjData(self.model)
+        set_constants(self.model, self._scratch)
 
     @contextlib.contextmanager
     def contacts_of(self, bodies: Iterable[int]) -> Iterator[None]:
@@ -134,16 +134,16 @@ class SingleView(View):
         """
         key = tuple(bodies)
         if key not in self._filters:
-            self._filters[key] = contacts_of(self._model, key)
+            self._filters[key] = contacts_of(self.model, key)
         filters = self._filters[key]
-        before = {name: getattr(self._model, name).copy() for name in filters}
+        before = {name: getattr(self.model, name).copy() for name in filters}
         try:
             for name, values in filters.items():
-                getattr(self._model, name)[:] = values
+                getattr(self.model, name)[:] = values
             yield
         finally:
             for name, values in before.items():
-                getattr(self._model, name)[:] = values
+                getattr(self.model, name)[:] = values
 
     def step(self, n: int = 1, *, follow: bool = True) -> None:
         """Advance by n physics steps, from the results of the last `forward` or `step`.
@@ -152,7 +152,7 @@ class SingleView(View):
         then.
         """
         self.__dict__["longest"] = max(self.longest, n)
-        _step(self._model, self._data, n, _splits(self._model), follow)
+        _step(self.model, self._data, n, _splits(self.model), follow)
 
 
 _VELOCITIES_DONE = int(mujoco.mjtStage.mjSTAGE_VEL)
@@ -177,7 +177,7 @@ def _step(
 ) -> None:
     mute()  # `quiet` without its object
     try:
-        if splits:
+        if splits:  # the published suite's order: the half of a step that was begun before, ...
             mujoco.mj_step2(model, data)
             if n > 1:
                 mujoco.mj_step(model, data, n - 1)
@@ -232,20 +232,18 @@ class Single:
         self.view = self.sample = SingleView(model, self.data)
         self._ctrl = self.view.ctrl
 
-    def restore_defaults(self, values: Mapping[str, np.ndarray] | None = None) -> None:
-        """Restore the model's defaults with values of the user's variations; computes nothing."""
+    def restore_defaults(self, vary: Callable[[mujoco.MjModel], None] | None = None) -> None:
+        """Restore the model's defaults, changed by a function of the model; computes nothing."""
         for name, value in self._defaults.items():
             set_field(self.model, name, value)
-        if values and self.varying is not None:
-            self.varying.write(self.model, values)
+        if vary is not None:
+            vary(self.model)
         mujoco.mj_resetData(self.model, self.data)  # reads mocap poses from the model
 
     def forward(self, *, contacts: bool = True) -> None:
-        """Compute everything that depends on the state, with the actuators switched off."""
         _forward(self.model, self.data, ACTUATION_OFF if contacts else ACTUATION_OFF | CONTACTS_OFF)
 
     def reset(self, start: Callable[[int, "Single"], None], where: Array | None = None) -> None:
-        """Begin an episode with `start`, and compute everything that depends on it."""
         if _left_out(where):
             return
         start(0, self)
@@ -253,7 +251,6 @@ class Single:
         self._written = True  # a start is computed without actuators, and lacks their velocities
 
     def write(self, fields: Mapping[str, Array], where: Array | None = None) -> None:
-        """Overwrite fields of MjData; derived fields follow with the next step, as in a batch."""
         if _left_out(where):
             return
         for name, value in fields.items():
@@ -265,12 +262,7 @@ class Single:
     def step(
         self, control: Array, n: int, where: Array | None = None, *, forces: bool = False
     ) -> None:
-        """Set the controls and advance by n physics steps.
-
-        In the published suite's order: the second half of the step begun before, n - 1 whole steps,
-        the first half of the next one. RK4 has no halves.
-        """
-        if _left_out(where):
+        if where is not None and not where:
             return
         if self._written:
             with quiet():
@@ -308,32 +300,27 @@ class Single:
         self._compiled.advance(control, memory, n, forces=forces)
 
     def for_each_shard(self, work: Callable[["Single", EllipsisType], None]) -> None:
-        """Apply a function that steps repeatedly to the one simulation."""
         work(self, ...)
 
     def update_forces(self, where: Array | None = None) -> None:
-        """Compute forces and accelerations of the current state."""
         if _left_out(where):
             return
         with quiet():
             mujoco.mj_forwardSkip(self.model, self.data, _VELOCITIES_DONE, False)
 
     def diverged(self) -> Array | None:
-        """True if the engine has met a state that is not finite and has reset itself, else None."""
         warnings = self._warnings
         if warnings.tobytes() == self._no_warnings or not warnings[DIVERGED].any():
             return None
         return np.True_
 
     def get_state(self, rows: np.ndarray = ONLY) -> dict[str, np.ndarray]:
-        """Copies of everything that the future and the current sensors depend on, (1, ...) each."""
         state = {name: np.array(getattr(self.data, name))[None] for name in self.state_fields}
         state["sensordata"] = self.data.sensordata[None].copy()
         state.update({n: np.array(episode_field(self.model, n))[None] for n in self.varies})
         return state
 
     def set_state(self, state: Mapping[str, np.ndarray], rows: np.ndarray = ONLY) -> None:
-        """Write entries of `get_state`, and compute everything that depends on them."""
         for name, (value,) in state.items():
             if name == "time":
                 self.data.time = float(value)
@@ -351,5 +338,4 @@ class Single:
             self.data.sensordata[...] = state["sensordata"][0]
 
     def rendered_state(self, rows: np.ndarray = ONLY) -> dict[str, np.ndarray]:
-        """The state and model fields that an image depends on."""
         return self.get_state()

@@ -1,9 +1,11 @@
 """The live arrays of a simulation, under the engine's names, for one simulation or many."""
 
+import math
 from collections.abc import Callable, Iterable, Mapping
 from types import ModuleType
 from typing import NoReturn
 
+import mujoco
 import numpy as np
 
 from mjgym.arrays import Array
@@ -65,6 +67,9 @@ class View:
     """
 
     lead: tuple[int, ...]
+    model: mujoco.MjModel
+    """The compiled model, for names, ids and limits. The fields that vary by episode are the
+    view's (`v.geom_size`)."""
     xp: ModuleType
     memory: dict[str, Array]
     body: Callable[[str], Named]
@@ -98,6 +103,11 @@ class View:
     def from_numpy(self, array: np.ndarray) -> Array:
         """A NumPy array as one of the view's library."""
         return self.xp.asarray(array)
+
+    def by_row(self, array: Array) -> np.ndarray:
+        """An array of leading shape lead as NumPy, with a leading axis of simulations."""
+        whole = self.to_numpy(array)
+        return np.reshape(whole, (math.prod(self.lead), *whole.shape[len(self.lead) :]))
 
     def owned(self, entries: Mapping[str, Array]) -> dict[str, Array]:
         """Copies of a hook's results, which may be live arrays or plain numbers."""
@@ -141,8 +151,8 @@ class View:
             raise KeyError(f"no kind of elements {kind!r}{did_you_mean(kind, VIEWED)}")
         known: tuple[str, ...] | None = self._rows.get(kind)
         if known is None:
-            element = getattr(self._model, kind)
-            count = getattr(self._model, KINDS[kind].count)
+            element = getattr(self.model, kind)
+            count = getattr(self.model, KINDS[kind].count)
             known = tuple(element(i).name for i in range(count))
             self._rows[kind] = known
         return known
@@ -198,7 +208,7 @@ class View:
                 raise KeyError(f"no Jacobian of a {kind!r}; there are those of a site and a body")
             if name not in (known := self.names(kind)):
                 raise KeyError(f"the model has no {kind} {name!r}{did_you_mean(name, known)}")
-            model, i = self._model, known.index(name)
+            model, i = self.model, known.index(name)
             body = i if kind == "body" else int(model.site_bodyid[i])
             dofs = self._dofs(joints)
             mask = chain_mask(model, body, dofs)
@@ -216,11 +226,11 @@ class View:
         """
         key = "inertia", tuple(joints)
         if key not in self._rows:
-            self._rows[key] = inertia_index(self._model, self._dofs(key[1]))
+            self._rows[key] = inertia_index(self.model, self._dofs(key[1]))
         return dense_inertia(self.M, *self._rows[key])
 
     def _dofs(self, joints: tuple[str, ...]) -> np.ndarray:
-        return np.arange(self._model.nv)[self.rows("qvel", joints)]
+        return np.arange(self.model.nv)[self.rows("qvel", joints)]
 
     def take(self, field: str, names: Iterable[str]) -> Array:
         """Numbers of named elements in a field, in the order of the names.
@@ -245,7 +255,7 @@ class View:
         names = tuple(names)
         key = "past", names
         if key not in self._rows:
-            model, known = self._model, self.names("sensor")
+            model, known = self.model, self.names("sensor")
             for name in names:
                 if name not in known:
                     raise KeyError(f"the model has no sensor {name!r}{did_you_mean(name, known)}")
@@ -265,4 +275,4 @@ class View:
             if name not in known:
                 raise KeyError(f"the model has no {kind} {name!r}{did_you_mean(name, known)}")
         ids = np.array([known.index(name) for name in names], dtype=np.int64)
-        return places(rows(self._model, SIZES[field], ids) if field in SIZES else ids)
+        return places(rows(self.model, SIZES[field], ids) if field in SIZES else ids)

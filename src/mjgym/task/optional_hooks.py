@@ -96,6 +96,11 @@ class OptionalHooks(Fields):
         return {}
 
     @property
+    def published_variations(self) -> Mapping[str, Any]:
+        """Variations of the published definition, which `vary="published"` turns on."""
+        return {}
+
+    @property
     def players(self) -> tuple[str, ...]:
         """Names of the players, if several act in an episode.
 

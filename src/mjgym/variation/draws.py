@@ -1,9 +1,15 @@
-"""The varied numbers of the current episodes, and the generators of their next values."""
+"""The varied numbers of the current episodes: drawn, written and redrawn.
+
+`begin` draws an episode's numbers and writes them into the model in which its start is written,
+`push` writes its forces, and `redraw` those that change within the episode.
+"""
 
 from collections.abc import Mapping
 
 import numpy as np
 
+from mjgym.arrays import shape
+from mjgym.sim import Scratch, Simulation
 from mjgym.util.generators import WORDS, decode, encode
 from mjgym.variation.varying import Varying
 
@@ -19,20 +25,19 @@ class Draws:
         n: number of simulations.
 
     Attributes:
+        varying: the varied numbers.
         values: of the current episodes by key, (n, ...) each.
-        forces: names of the fields of applied forces among them.
         redraws: whether forces are redrawn within episodes.
     """
 
     def __init__(self, varying: Varying, every: str, n: int) -> None:
-        self._varying = varying
+        self.varying = varying
         self._every = every
         self._rngs = [np.random.default_rng(0) for _ in range(n)]
         self._count = np.zeros(n, dtype=np.int64)  # of draws so far
         self.values = {key: np.zeros((n, *shape)) for key, shape in varying.shapes().items()}
         self._due = {key: np.full(n, np.inf) for key in varying.intervals}  # s of the episode
         self._drawn = {key: np.zeros(n, dtype=np.int64) for key in varying.intervals}  # draws
-        self.forces = varying.forces
         self.redraws = bool(varying.intervals)
 
     def seed(self, i: int, rng: np.random.Generator) -> None:
@@ -42,48 +47,57 @@ class Draws:
         for drawn in self._drawn.values():
             drawn[i] = 0
 
-    def next(self, i: int, *, by_reset: bool) -> dict[str, np.ndarray]:
-        """The values of a simulation's next episode.
+    def begin(self, i: int, scratch: Scratch, *, by_reset: bool) -> None:
+        """Draw the values of a simulation's next episode, and write them over the defaults.
 
-        Args:
-            i: index of the simulation.
-            by_reset: whether `reset` starts the episode, rather than an autoreset.
+        `by_reset` is whether `reset` starts the episode, rather than an autoreset.
         """
         count = int(self._count[i])
         if count == 0 or self._every == "episode" or (self._every == "reset" and by_reset):
-            for key, values in self._varying.draw(self._rngs[i], count).items():
+            for key, values in self.varying.draw(self._rngs[i], count).items():
                 self.values[key][i] = values
             self._count[i] = count + 1
-        for key, every in self._varying.intervals.items():
+        for key, every in self.varying.intervals.items():
             self._due[key][i] = every(self._rngs[i])
+        present = self._present(i)
+        scratch.restore_defaults(lambda model: self.varying.write(model, present))
+
+    def push(self, i: int, scratch: Scratch) -> None:
+        """Write the forces of a simulation's episode into the scratch simulation of its start."""
+        fields = {name: getattr(scratch.view, name) for name in self.varying.forces}
+        self.varying.push(fields, self._present(i))
+
+    def _present(self, i: int) -> dict[str, np.ndarray]:
         return {key: values[i] for key, values in self.values.items()}
 
-    def redraw(self, time: np.ndarray, where: np.ndarray) -> np.ndarray:
-        """Redraw the forces that are due.
+    def redraw(self, simulation: Simulation, time: np.ndarray, where: np.ndarray) -> None:
+        """Redraw and write the forces that are due.
 
         Args:
-            time: of the episodes, s, (n,).
-            where: simulations whose episode continues, bool (n,).
-
-        Returns:
-            The simulations with changed forces, ascending.
+            simulation: all simulations.
+            time: of their episodes, s, (n,).
+            where: those whose episode continues, bool (n,).
         """
         changed = np.zeros(len(time), dtype=bool)
-        for key, every in self._varying.intervals.items():
+        for key, every in self.varying.intervals.items():
             due = where & (time >= self._due[key] - ROUNDING)
             for i in np.flatnonzero(due).tolist():
                 self._drawn[key][i] += 1  # not counted as an episode's draw
                 count = int(self._drawn[key][i])
-                self.values[key][i] = self._varying.draw_one(key, self._rngs[i], count)
+                self.values[key][i] = self.varying.draw(self._rngs[i], count, key)[key]
                 # Late by less than a control step, which the next interval makes up for.
                 following = self._due[key][i] + float(every(self._rngs[i], index=count))
                 self._due[key][i] = max(following, time[i])
             changed |= due
-        return np.flatnonzero(changed)
-
-    def apply(self, forces: Mapping[str, np.ndarray], i: int) -> None:
-        """Write a simulation's forces into its fields of MjData, arrays by name."""
-        self._varying.apply(forces, {key: values[i] for key, values in self.values.items()})
+        if not changed.any():
+            return
+        view = simulation.view
+        fields = {name: getattr(view, name) for name in self.varying.forces}
+        forces = {name: np.array(view.by_row(field)) for name, field in fields.items()}
+        for i in np.flatnonzero(changed).tolist():
+            self.varying.push({name: rows[i] for name, rows in forces.items()}, self._present(i))
+        written = {n: view.from_numpy(forces[n].reshape(shape(fields[n]))) for n in fields}
+        simulation.write(written, view.from_numpy(changed.reshape(view.lead)))
 
     def state(self, rows: np.ndarray) -> dict[str, np.ndarray]:
         """Copies of everything the next values depend on, and of the current values by key."""

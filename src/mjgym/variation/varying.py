@@ -224,21 +224,21 @@ class Varying:
         self._constant = bool(changed)
         return tuple(sorted(changed.difference(self.fields)))
 
-    def draw(self, rng: np.random.Generator, number: int) -> dict[str, np.ndarray]:
+    def draw(
+        self, rng: np.random.Generator, number: int, only: str | None = None
+    ) -> dict[str, np.ndarray]:
         """The values of an episode by key.
 
         Args:
             rng: the generator.
             number: of earlier episodes.
+            only: the one key to draw; None for all.
 
         Raises:
             ValueError: a draw is invalid for the engine.
         """
-        return {target.part.key: target.draw(rng, number) for target in self._targets}
-
-    def draw_one(self, key: str, rng: np.random.Generator, number: int) -> np.ndarray:
-        """The values of one key."""
-        return next(t for t in self._targets if t.part.key == key).draw(rng, number)
+        drawn = [target for target in self._targets if only in (None, target.part.key)]
+        return {target.part.key: target.draw(rng, number) for target in drawn}
 
     def shapes(self) -> dict[str, tuple[int, ...]]:
         """The shape of the values by key."""
@@ -250,7 +250,7 @@ class Varying:
             _write(model, target.part, values[target.part.key])
         self.follow(model)
 
-    def apply(self, forces: Mapping[str, np.ndarray], values: Mapping[str, np.ndarray]) -> None:
+    def push(self, forces: Mapping[str, np.ndarray], values: Mapping[str, np.ndarray]) -> None:
         """Write an episode's forces to fields of MjData, arrays by name."""
         for target in self._forces:
             forces[target.part.field][target.part.index] = values[target.part.key]

@@ -524,7 +524,7 @@ def test_bricks_are_in_the_order_of_their_names_whichever_is_fixed(count):
         assert [body for body in bodies if body != bodies[lowest]] == others
         colours = bricks.colours(v)
         for i, body in enumerate(bodies):
-            compiled = v._model.material(f"{body}plastic").rgba
+            compiled = v.model.material(f"{body}plastic").rgba
             shown = colours.get(f"material {body}plastic", compiled)
             np.testing.assert_allclose(shown, (*COLOURS[i], 1.0), atol=1e-6)
 

@@ -6,6 +6,7 @@ import pytest
 from soccer_records import NAMES, facts, ours, record, sized, states, task
 
 from mjgym import VectorEnv
+from mjgym.loop.bound_task import BoundTask
 from mjgym.loop.episode import Episodes
 from mjgym.sim import Single
 from mjgym.task.models import compile_model
@@ -145,7 +146,7 @@ def test_transitions_replay_in_one_match_for_every_player(name):
     rows = states(of, model, name)
     rng = np.random.default_rng(0)
     simulation = Single(model, of.varies)
-    episodes = Episodes(of, simulation, lambda i: rng)
+    episodes = Episodes(BoundTask(of, simulation), lambda i: rng)
     entries = [key.partition(":")[2] for key in z if key.startswith("obs_0:")]
     for row in range(len(z["action"])):
         episodes.reset()

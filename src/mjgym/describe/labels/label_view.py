@@ -84,8 +84,8 @@ class LabelView(View):
     def __init__(self, view: View) -> None:
         functions: Any = _Functions()
         super().__init__((), functions)
-        model: mujoco.MjModel = view._model
-        self.__dict__.update(_view=view, _model=model, _swinging=_swinging(model))
+        model: mujoco.MjModel = view.model
+        self.__dict__.update(_view=view, model=model, _swinging=_swinging(model))
         self.__dict__["memory"] = {
             name: self._numbered(name, f"memory {name}", self._real(value))
             for name, value in view.memory.items()
@@ -153,9 +153,9 @@ class LabelView(View):
     def _of_actuator(self, i: int, name: str, attribute: str) -> Any:
         count, unit = 1, "1"
         if attribute == "act":
-            count = int(self._model.actuator_actnum[i])
+            count = int(self.model.actuator_actnum[i])
         else:
-            action = controls(self._model)[i]
+            action = controls(self.model)[i]
             name, unit = action.name or name, action.unit
         return _array([Label(name, unit=unit, source=attribute)] * count, (count,))
 
@@ -170,7 +170,7 @@ class LabelView(View):
         return _array(labels, real.shape)
 
     def _of_joint(self, i: int, name: str, field: str) -> Any:
-        model = self._model
+        model = self.model
         kind, per = int(model.jnt_type[i]), _PER[field]
         body = model.body(int(model.jnt_bodyid[i])).name
         if kind in (_SLIDE, _HINGE):
@@ -187,7 +187,7 @@ class LabelView(View):
         return _array(labels, (len(labels),))
 
     def _of_sensor(self, i: int, name: str) -> Any:
-        model, source = self._model, f"sensor {name}"
+        model, source = self.model, f"sensor {name}"
         kind = mujoco.mjtSensor(int(model.sensor_type[i])).name.removeprefix("mjSENS_")
         size = int(model.sensor_dim[i])
         on, of = self._element_of(model.sensor_objtype[i], model.sensor_objid[i])
@@ -218,18 +218,18 @@ class LabelView(View):
     def _element_of(self, kind: int, i: int) -> tuple[str, str]:
         """Kind and name of a sensor's object or reference."""
         name = _OBJECTS.get(int(kind), "") if i >= 0 else ""
-        return name, getattr(self._model, name)(int(i)).name if name else ""
+        return name, getattr(self.model, name)(int(i)).name if name else ""
 
     def _tendon_unit(self, i: int) -> str:
         """Unit of a tendon's length: that of the joints it sums, or m for a spatial tendon."""
-        model, first = self._model, int(self._model.tendon_adr[i])
+        model, first = self.model, int(self.model.tendon_adr[i])
         over_joints = int(model.wrap_type[first]) == int(mujoco.mjtWrap.mjWRAP_JOINT)
         hinged = over_joints and int(model.jnt_type[model.wrap_objid[first]]) == _HINGE
         return "rad" if hinged else "m"
 
     def _slides(self, body: int) -> bool:
         """Whether a body's slide axes stay aligned with the world's: no body below them turns."""
-        model = self._model
+        model = self.model
         is_lowest = True  # a body's slides come before its hinges
         while body:
             first, count = int(model.body_jntadr[body]), int(model.body_jntnum[body])

@@ -8,6 +8,7 @@ import mujoco
 import numpy as np
 from numba import carray
 
+from mjgym.sim.batched_views import is_of_geoms
 from mjgym.sim.compiled import LAW_FIELDS, CompiledLaw
 from mjgym.sim.compiled.foreign import (
     FORWARD_SKIP,
@@ -26,7 +27,6 @@ from mjgym.sim.compiled.foreign import (
     succeeds,
 )
 from mjgym.sim.engine import DIVERGED, episode_field, quiet
-from mjgym.sim.shards import is_of_geoms
 
 _INTEGRATION = int(mujoco.mjtState.mjSTATE_INTEGRATION)
 _VELOCITIES = int(mujoco.mjtStage.mjSTAGE_VEL)

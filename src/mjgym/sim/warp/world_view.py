@@ -37,7 +37,7 @@ class WorldView(View):
         sample: SingleView,
     ) -> None:
         super().__init__((worlds.nworld,), array_api_compat.torch)
-        self.__dict__.update(_model=model, _worlds=worlds, _fields=fields, _sample=sample)
+        self.__dict__.update(model=model, _worlds=worlds, _fields=fields, _sample=sample)
 
     def to_numpy(self, array: Array) -> np.ndarray:
         """A tensor, or another value, in NumPy; waits for the device."""
@@ -52,9 +52,9 @@ class WorldView(View):
             if isinstance(array, warp.array):
                 shape = np.shape(getattr(self._sample, name))
                 return warp.to_torch(array).reshape(*self.lead, *shape)
-        elif isinstance(value := getattr(self._model, name, None), np.ndarray | int | float):
+        elif isinstance(value := getattr(self.model, name, None), np.ndarray | int | float):
             return self._fields.tensor(name).expand(*self.lead, *np.shape(value))
-        hint = did_you_mean(name, [*mujoco.batch.DATA_FIELDS, *dir(self._model)])
+        hint = did_you_mean(name, [*mujoco.batch.DATA_FIELDS, *dir(self.model)])
         raise AttributeError(f"MuJoCo Warp offers no field {name!r} of each world{hint}")
 
     def __getattr__(self, name: str) -> Array:
@@ -75,7 +75,7 @@ class WorldView(View):
         return self._rows[key]
 
     def _dofs(self, joints: tuple[str, ...]) -> np.ndarray:
-        return np.arange(self._model.nv)[super().rows("qvel", joints)]
+        return np.arange(self.model.nv)[super().rows("qvel", joints)]
 
 
 class _Live(Named):
@@ -84,11 +84,11 @@ class _Live(Named):
     def __init__(self, view: WorldView, kind: str, name: str) -> None:
         of_data, of_model = (
             getattr(source, kind)(name) if hasattr(source, kind) else None
-            for source in (view._sample._data, view._model)
+            for source in (view._sample._data, view.model)
         )
 
         def fetch(attribute: str) -> Array:
-            for source, element in ((view._sample._data, of_data), (view._model, of_model)):
+            for source, element in ((view._sample._data, of_data), (view.model, of_model)):
                 if element is not None and hasattr(element, attribute):
                     part = np.asarray(getattr(element, attribute))
                     field, start = _place(source, kind, attribute, part)

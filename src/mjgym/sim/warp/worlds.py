@@ -199,18 +199,10 @@ class Worlds:
 
     # The protocol.
 
-    def forward(self, *, contacts: bool = True) -> None:
-        """Compute everything that depends on the states, with the actuators switched off.
-
-        Always includes contacts: their memory is allocated anyway.
-        """
+    def forward(self, *, contacts: bool = True) -> None:  # their memory is allocated anyway
         self._run("_compute", False)
 
     def reset(self, start: Start, where: Array | None = None) -> None:
-        """Begin an episode in some simulations and compute everything that depends on its start.
-
-        Starts are written on the CPU and copied over all at once.
-        """
         ids = self._ids(where)
         if not ids.size:
             return
@@ -220,7 +212,6 @@ class Worlds:
         self._forward(ids, actuation=False)
 
     def write(self, fields: Mapping[str, Array], where: Array | None = None) -> None:
-        """Overwrite fields of MjData by name; derived fields follow with the next step."""
         for name, value in fields.items():
             values = getattr(self.view, name)
             mask = torch.ones_like(self._bad) if where is None else where
@@ -230,7 +221,6 @@ class Worlds:
     def step(
         self, control: Array, n: int, where: Array | None = None, *, forces: bool = False
     ) -> None:
-        """Set the controls and advance by n physics steps."""
         with self._only(where):
             if "ctrl" in self._state:
                 self._state["ctrl"].copy_(control)
@@ -262,7 +252,6 @@ class Worlds:
         raise NotImplementedError("MuJoCo Warp takes no compiled law")
 
     def for_each_shard(self, work: Callable[["Worlds", EllipsisType], None]) -> None:
-        """Apply a function that steps repeatedly to all worlds."""
         work(self, ...)
 
     def _restart_diverged(self, where: torch.Tensor | None) -> None:
@@ -279,16 +268,13 @@ class Worlds:
             values.masked_fill_(_spread(bad, values), 0.0)
 
     def update_forces(self, where: Array | None = None) -> None:
-        """Compute forces and accelerations of the current states."""
         with self._only(where):
             self._run("_compute", True)
 
     def diverged(self) -> torch.Tensor:
-        """A mask of the simulations that have diverged, (n,)."""
         return self._bad.clone()
 
     def get_state(self, rows: np.ndarray) -> dict[str, np.ndarray]:
-        """Copies of everything that the simulations' futures and current sensors depend on."""
         places = self._places(rows)
         data = self.sample._data
         state = {
@@ -300,7 +286,6 @@ class Worlds:
         return state
 
     def set_state(self, state: Mapping[str, np.ndarray], rows: np.ndarray) -> None:
-        """Write entries of `get_state`, and compute everything that depends on them."""
         fields = {name: value for name, value in state.items() if name in self.varies}
         if fields:
             places = self._places(rows)
@@ -314,7 +299,6 @@ class Worlds:
             )
 
     def rendered_state(self, rows: np.ndarray) -> dict[str, np.ndarray]:
-        """States of some simulations, and the model fields that their images depend on."""
         derived = () if self.varying is None else self.varying.derived
         return {**self.get_state(rows), **self._read_fields(derived, self._places(rows))}
 

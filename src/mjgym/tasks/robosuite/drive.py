@@ -78,7 +78,7 @@ class Drive:
             for each in self._manipulators
         }
         self._arms = _arms(self._manipulators)
-        self._remembers_substeps = self._arms.remembers_substeps
+        self.remembers_substeps = self._arms.remembers_substeps
         self._arm_numbers, gripper_numbers = numbers(robots)
         motors = [each.motors for each in self._manipulators]
         fingers = [each.finger_actuators for each in self._manipulators]
@@ -120,7 +120,10 @@ class Drive:
 
     def control(self, v: View) -> Array:
         """Controls of all actuators, (..., nu): torques and finger targets."""
-        return self._controls(v, self._arms.torque(self._states(v), v.memory).values())
+        states = {}
+        for name, chain in self._chains.items():  # in a loop: a comprehension is a call
+            states[name] = chain.state(v)
+        return self._controls(v, self._arms.torque(states, v.memory).values())
 
     def _controls(self, v: View, torques: Iterable[Array]) -> Array:
         """Controls of all actuators, from the arms' torques."""
@@ -136,8 +139,6 @@ class Drive:
 
     def substep(self, v: View) -> Arrays:
         """Controller memory after a physics step, if a controller changes it."""
-        if not self._remembers_substeps:
-            return {}
         memory = v.memory
         changed = self._arms.substep(self._states(v), memory)
         return {name: value for name, value in changed.items() if value is not memory[name]}

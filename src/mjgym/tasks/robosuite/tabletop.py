@@ -33,7 +33,6 @@ from mjgym.sim.compiled import OWN_LAW, CompiledLaw
 from mjgym.sim.single import SingleView
 from mjgym.sim.views import View
 from mjgym.task import WHOLE, Arrays, Signal, Task, Viewpoint, steps_in
-from mjgym.task.models import compile_model
 from mjgym.tasks.robosuite import drive
 from mjgym.tasks.robosuite.furniture import FRICTION, Pose, add_table, move_camera, room
 from mjgym.tasks.robosuite.placements import Extent, Placement, find_placement, is_placement
@@ -296,27 +295,31 @@ class Tabletop(Task):
     def actions(self, model: Model) -> tuple[Action, ...]:
         return drive.actions(self.robots)
 
-    @functools.cached_property
-    def _drive(self) -> drive.Drive:
-        return drive.Drive(compile_model(self), self.robots)
+    def _drive(self, model: Model) -> drive.Drive:
+        """Control of the robots, looked up once: ids are the same in all models of the task."""
+        known: drive.Drive | None = vars(self).get("_known_drive")
+        if known is None:
+            known = vars(self)["_known_drive"] = drive.Drive(model, self.robots)
+        return known
 
     def memory(self, v: View) -> Arrays:
-        return self._drive.memory(v)
+        return self._drive(v.model).memory(v)
 
     def before_step(self, v: View, action: Array) -> Arrays:
-        return self._drive.goal(v, action)
+        return self._drive(v.model).goal(v, action)
 
     def control(self, v: View, action: Array) -> Array:
-        return self._drive.control(v)
+        return self._drive(v.model).control(v)
 
     def substep(self, v: View) -> Arrays:
-        return self._drive.substep(v)
+        drives = self._drive(v.model)
+        return drives.substep(v) if drives.remembers_substeps else {}
 
     def compiled_law(self, model: Model) -> CompiledLaw | str:
         methods = type(self).control, type(self).substep
         if methods != (Tabletop.control, Tabletop.substep):
             return OWN_LAW
-        return self._drive.compiled
+        return self._drive(model).compiled
 
     def current_forces(self, v: View) -> Array:
         """Always: accelerations and contacts are of the instant of all other entries."""

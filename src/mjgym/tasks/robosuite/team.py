@@ -43,54 +43,54 @@ class Manipulator:
     controller: Controller
     alone: bool
 
-    @property
+    @functools.cached_property
     def name(self) -> str:
         """Name, as "robot0_right"."""
         return f"robot{self.robot}_{self.side}"
 
-    @property
+    @functools.cached_property
     def label(self) -> str:
         """Prefix of its observation entries, with the side for two arms alone."""
         return f"robot{self.robot}_" if self.alone else f"{self.name}_"
 
-    @property
+    @functools.cached_property
     def hand_prefix(self) -> str:
         """Prefix of its hand's elements."""
         return f"gripper{self.robot}_{self.side}_"
 
-    @property
+    @functools.cached_property
     def joints(self) -> tuple[str, ...]:
         return tuple(f"robot{self.robot}_{joint}" for joint in self.limb.joints)
 
-    @property
+    @functools.cached_property
     def motors(self) -> tuple[str, ...]:
         """Names of the arm's actuators."""
         return tuple(f"robot{self.robot}_{actuator}" for actuator in self.limb.actuators)
 
-    @property
+    @functools.cached_property
     def finger_joints(self) -> tuple[str, ...]:
         return tuple(self.hand_prefix + joint for joint in self.hand.joints)
 
-    @property
+    @functools.cached_property
     def finger_actuators(self) -> tuple[str, ...]:
         return tuple(self.hand_prefix + actuator for actuator in self.hand.actuators)
 
-    @property
+    @functools.cached_property
     def wrist(self) -> str:
         """Site that the hand is attached to."""
         return f"robot{self.robot}_{self.limb.wrist}"
 
-    @property
+    @functools.cached_property
     def link(self) -> str:
         """Body that carries the hand, with the observed orientation."""
         return f"robot{self.robot}_{self.limb.link}"
 
-    @property
+    @functools.cached_property
     def tool(self) -> str:
         """Site between the fingers."""
         return self.hand_prefix + self.hand.tool_centre
 
-    @property
+    @functools.cached_property
     def origin(self) -> str:
         """Site that defines the axes of the arm's motion: the arm's, or that of its mount."""
         if not self.limb.origin:
@@ -114,7 +114,7 @@ class Robot:
     base: Base
     manipulators: tuple[Manipulator, ...]
 
-    @property
+    @functools.cached_property
     def joints(self) -> tuple[str, ...]:
         """Joints of all of its arms."""
         return tuple(joint for each in self.manipulators for joint in each.joints)

@@ -357,7 +357,7 @@ class Soccer(Task):
         return {"action": xp.concat([home, self._opponent_actions(v, home)], axis=-2)}
 
     def _away_bounds(self, v: View) -> tuple[np.ndarray, np.ndarray]:
-        every = controls(v._model)
+        every = controls(v.model)
         return bounds(every[len(every) // 2 :])
 
     def _opponent_actions(self, v: View, home: Array) -> Array:
@@ -462,7 +462,7 @@ class Soccer(Task):
             return {}
         walker = self.creatures[0]
         entries = self._seen(v)
-        acting = tuple(a.name.partition("/")[2] for a in self.actions(v._model))
+        acting = tuple(a.name.partition("/")[2] for a in self.actions(v.model))
         said = seeing.labels(walker, self.team_size, acting[: len(acting) // self.team_size])
         for entry, meaning in meanings(type(walker), entries).items():
             stated = said.get(entry, walker.labels().get(entry, Signal()))

@@ -1,0 +1,70 @@
+"""A task on a simulation: its hooks have run once, and their constant results are kept."""
+
+import dataclasses
+
+from mjgym.loop.hooks import bind_and_validate, defined_hooks, probe
+from mjgym.sim import Simulation
+from mjgym.sim.compiled import CompiledLaw
+from mjgym.task import Arrays, Task
+from mjgym.task.task_fields import check_fields
+from mjgym.task.timing import substeps
+
+MAX_CONTACTS = 60  # in a model's default state, for contact memory to be allocated at once
+
+
+class BoundTask:
+    """A task on a simulation of its model, at the model's defaults.
+
+    Every hook has run once, so that a batch computes what they read, and the views hold the task's
+    memory.
+
+    Args:
+        task: the task.
+        simulation: simulation of the task's model.
+
+    Attributes:
+        substeps: physics steps per control step.
+        defined: names of the hooks that the task overrides.
+        has_goal: whether the task has a goal.
+        reward_shape: shape lead, with a trailing axis of players if there are several.
+        forces_always: whether forces are computed in every control step.
+        forces_sometimes: whether `current_forces` decides that by the state.
+        law: the compiled law of control, or the reason why control runs on arrays.
+
+    Raises:
+        Exception: as `bind_and_validate` and `check_fields`, or raised by a hook.
+    """
+
+    def __init__(self, task: Task, simulation: Simulation) -> None:
+        check_fields(type(task), {f.name: getattr(task, f.name) for f in dataclasses.fields(task)})
+        self.task, self.simulation = task, simulation
+        self.substeps = substeps(task, simulation.model)
+        self.defined = defined_hooks(task)
+        view, sample = simulation.view, simulation.sample
+        # Parts that overlap in the default state alone would allocate contact memory for good; a
+        # usual number of contacts is best allocated at once.
+        contacts = int(sample.ncon) <= MAX_CONTACTS
+        simulation.forward(contacts=contacts)
+        actions = len(task.actions(simulation.model))
+        results = bind_and_validate(task, view, simulation.model.nu, actions)
+        if view.lead:
+            probe(task)
+        self.has_goal = results["success"] is not None
+        self.reward_shape = (*view.lead, *((len(task.players),) if task.players else ()))
+        # A plain bool depends on no state: forces are then computed with the physics, or never.
+        forces = results["current_forces"]
+        self.forces_always = forces is True
+        self.forces_sometimes = not isinstance(forces, bool)
+        simulation.forward(contacts=contacts)
+        view.memory = view.owned(task.memory(view))
+        sample.memory = sample.owned(task.memory(sample))
+        law: CompiledLaw | str = "controls are computed once in a control step"
+        if task.control_every_substep:
+            law = task.compiled_law(simulation.model)
+        if not isinstance(law, str) and not simulation.takes(law):
+            law = "the backend, the integrator or what varies takes no compiled law"
+        self.law = law
+
+    def sample_entries(self) -> Arrays:
+        """The observation's entries in one simulation."""
+        return self.task.observation(self.simulation.sample)

@@ -1,0 +1,132 @@
+"""Robots that walk on legs, under their names for the argument `robot`."""
+
+import functools
+from dataclasses import dataclass
+
+import mujoco
+import numpy as np
+
+from mjgym.mjcf import Spec, load
+from mjgym.robots.parts import Part, register
+from mjgym.util.catalogue import Catalogue
+
+
+@dataclass(frozen=True)
+class LeggedRobot(Part):
+    """A robot that walks on legs: its model, its usual pose, and the names of its parts.
+
+    The model has a free joint, and hinges with rotor inertias (`armature`) and torque limits
+    (`actuatorfrcrange`). Actuators, sensors and the floor are the task's.
+
+    Args:
+        root: the body with the free joint.
+        trunk: the body that is upright when the robot stands.
+        imu: the site of the inertial measurement unit.
+        feet: a site under each foot.
+        ankles: a site at the centre of each foot, or of its joint.
+        soles: per foot, the geom or the body that treads on the ground.
+        sole_kind: "geom", or "xbody" for bodies.
+        sole_geoms: pattern of the names of the geoms that tread on the ground.
+        height: of the root in the usual pose, m.
+        pose: the usual position of each joint, rad.
+        standing, walking, running: tolerated deviations of each joint from the pose, rad.
+    """
+
+    root: str = ""
+    trunk: str = ""
+    imu: str = ""
+    feet: tuple[str, ...] = ()
+    ankles: tuple[str, ...] = ()
+    soles: tuple[str, ...] = ()
+    sole_kind: str = "geom"
+    sole_geoms: str = "*_foot*"
+    height: float = 0.0
+    pose: tuple[float, ...] = ()
+    standing: tuple[float, ...] = ()
+    walking: tuple[float, ...] = ()
+    running: tuple[float, ...] = ()
+
+    @property
+    def joints(self) -> tuple[str, ...]:
+        """Names of the hinges, in the model's order."""
+        return _hinges(self)[0]
+
+    @property
+    def ranges(self) -> np.ndarray:
+        """Lower and upper limits of the hinges, (2, joints) rad."""
+        return _hinges(self)[1]
+
+
+@functools.cache  # hooks ask at each step
+def _hinges(robot: LeggedRobot) -> tuple[tuple[str, ...], np.ndarray]:
+    hinge = mujoco.mjtJoint.mjJNT_HINGE
+    joints = [joint for joint in robot.model().joints if joint.type == hinge]
+    return tuple(joint.name for joint in joints), np.array([joint.range for joint in joints]).T
+
+
+legged_robots: Catalogue[LeggedRobot] = Catalogue("robot", LeggedRobot)
+
+LEGS = ("FR", "FL", "RR", "RL")  # front and rear, right and left
+
+
+@register(legged_robots, "go1")
+@dataclass(frozen=True)
+class Go1(LeggedRobot):
+    """Unitree's quadruped Go1: per leg a hip, a thigh and a calf joint."""
+
+    root: str = "trunk"
+    trunk: str = "trunk"
+    imu: str = "imu"
+    feet: tuple[str, ...] = LEGS
+    ankles: tuple[str, ...] = LEGS
+    soles: tuple[str, ...] = tuple(f"{leg}_foot" for leg in LEGS)
+    height: float = 0.278
+    pose: tuple[float, ...] = (0.1, 0.9, -1.8, -0.1, 0.9, -1.8) * 2
+    standing: tuple[float, ...] = (0.05, 0.05, 0.1) * 4
+    walking: tuple[float, ...] = (0.3, 0.3, 0.6) * 4
+    running: tuple[float, ...] = (0.3, 0.3, 0.6) * 4
+
+    def model(self) -> Spec:
+        """Build the robot with its root above the origin."""
+        return load("robots/go1/go1.xml")
+
+
+SIDES = ("left", "right")
+
+# Hip pitch, roll, yaw, knee, ankle pitch, roll; waist yaw, roll, pitch; shoulder pitch, roll, yaw,
+# elbow, wrist roll, pitch, yaw.
+G1_LEG = (-0.312, 0.0, 0.0, 0.669, -0.363, 0.0)
+G1_LEG_WALKING = (0.3, 0.15, 0.15, 0.35, 0.25, 0.1)
+G1_LEG_RUNNING = (0.5, 0.2, 0.2, 0.6, 0.35, 0.15)
+G1_ARM_WALKING = (0.15, 0.15, 0.1, 0.15, 0.3, 0.3, 0.3)
+G1_ARM_RUNNING = (0.5, 0.2, 0.15, 0.35, 0.3, 0.3, 0.3)
+
+
+@register(legged_robots, "g1")
+@dataclass(frozen=True)
+class G1(LeggedRobot):
+    """Unitree's humanoid G1: 29 joints in legs, waist and arms."""
+
+    root: str = "pelvis"
+    trunk: str = "torso_link"
+    imu: str = "imu_in_pelvis"
+    feet: tuple[str, ...] = tuple(f"{side}_foot" for side in SIDES)
+    ankles: tuple[str, ...] = tuple(f"{side}_ankle" for side in SIDES)
+    soles: tuple[str, ...] = tuple(f"{side}_ankle_roll_link" for side in SIDES)
+    sole_kind: str = "xbody"
+    height: float = 0.76
+    pose: tuple[float, ...] = (
+        *G1_LEG, *G1_LEG, 0.0, 0.0, 0.0,
+        0.2, 0.2, 0.0, 0.6, 0.0, 0.0, 0.0, 0.2, -0.2, 0.0, 0.6, 0.0, 0.0, 0.0,
+    )  # fmt: skip
+    standing: tuple[float, ...] = (0.05,) * 29
+    walking: tuple[float, ...] = (
+        *G1_LEG_WALKING, *G1_LEG_WALKING, 0.2, 0.08, 0.1, *G1_ARM_WALKING, *G1_ARM_WALKING,
+    )  # fmt: skip
+    running: tuple[float, ...] = (
+        *G1_LEG_RUNNING, *G1_LEG_RUNNING, 0.3, 0.08, 0.2, *G1_ARM_RUNNING, *G1_ARM_RUNNING,
+    )  # fmt: skip
+
+    def model(self) -> Spec:
+        """Build the robot with its root above the origin."""
+        return load("robots/g1/g1.xml")

@@ -1,0 +1,77 @@
+"""The engine's batch, with what its arrays need: a record of the outputs, and survival of forks."""
+
+import os
+import weakref
+from typing import Any
+
+import mujoco.batch
+import numpy as np
+
+from mjgym.sim.engine import quiet
+
+_STAGE_NONE = int(mujoco.mjtStage.mjSTAGE_NONE)
+_VELOCITIES = int(mujoco.mjtStage.mjSTAGE_VEL)
+_ALL = int(mujoco.mjtStage.mjSTAGE_ACC)
+
+
+# Batches of the parent process stay alive in a forked child: their threads do not exist there, and
+# the engine would wait for them forever when it frees a batch, even by garbage collection.
+_alive: weakref.WeakSet[Any] = weakref.WeakSet()
+_inherited: list[Any] = []
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=lambda: _inherited.extend(_alive))
+
+
+class NotingBatch(mujoco.batch.Batch):  # type: ignore[misc]  # the engine has no types there
+    """The engine's batch, with a record of its output arrays.
+
+    Args:
+        model: the compiled model.
+        n: number of simulations.
+        threads: number of threads that step them.
+        persistent: whether each simulation keeps its MjData.
+        fills: whether arrays bound before the first episode are computed at once; they are
+            otherwise zero if simulations keep no MjData.
+
+    Attributes:
+        outputs: writable arrays of derived quantities by field of MjData; those from `bind` are
+            read-only.
+    """
+
+    def __init__(
+        self,
+        model: mujoco.MjModel,
+        n: int,
+        threads: int,
+        *,
+        persistent: bool,
+        fills: bool = False,
+    ) -> None:
+        self.outputs: dict[str, np.ndarray] = {}
+        self._fills = fills
+        super().__init__(model, n, nthread=threads, persistent=persistent)
+        owner = self.state  # of the threads and arrays, which outlive the batch itself
+        while isinstance(owner, np.ndarray):
+            owner = owner.base
+        _alive.add(owner)
+
+    def bind(self, name: str) -> np.ndarray:
+        """The live array of a field of MjData."""
+        array: np.ndarray = super().bind(name)
+        if name not in self.outputs and not array.flags.writeable:  # states are
+            array.flags.writeable = True
+            self.outputs[name] = array.view()
+            array.flags.writeable = False
+            if self._fills:
+                self.forward()
+        return array
+
+    def advance(self, ids: np.ndarray | None, n: int, *, forces: bool) -> None:
+        """Make n physics steps, then compute positions and velocities, and optionally forces."""
+        with quiet():
+            self.step(ids, nstep=n, stage=_ALL if forces else _VELOCITIES)
+
+    def forget(self, ids: np.ndarray) -> None:
+        """Clear warnings and warm starts of some simulations."""
+        self._fills = False
+        self.reset(ids, stage=_STAGE_NONE)

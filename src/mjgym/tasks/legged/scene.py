@@ -1,0 +1,176 @@
+"""Base class of the family's tasks: a robot on a floor, its start and its servos."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from mjgym.actions import Action
+from mjgym.arrays import Array, reshaped
+from mjgym.mjcf import Spec, add, remove
+from mjgym.observables import Observable
+from mjgym.robots.legged_robots import LeggedRobot, legged_robots
+from mjgym.rotations import about_z
+from mjgym.sim.single import SingleView
+from mjgym.sim.views import View
+from mjgym.task import Arrays, Signal, Task
+from mjgym.task.viewpoint import Viewpoint
+from mjgym.variation import Uniform, noises
+
+SPREAD = 0.5  # m, largest offset of the start each way
+YAW = 3.14  # rad, largest turn of the start each way
+FLOOR = "floor"  # its geom
+ROOT = 7  # numbers of the free joint in qpos, which come first
+COUNT, FORCE = (1, 3, 1), (2, 3, 1)  # contact sensors: how many contacts, and their net force
+
+
+@dataclass(frozen=True)
+class LeggedTask(Task):
+    """A legged robot on a floor."""
+
+    robot: str | LeggedRobot = "go1"  # or its name, or "module:Class"
+    command: tuple[float, float, float] | None = None  # m/s forward and left, rad/s; else drawn
+    time_limit: float = 20.0  # s
+    control_timestep: float = 0.02  # s
+    physics_timestep: float = 0.005  # s
+    noise: bool = False  # in the observation
+
+    largest_noise: ClassVar[Mapping[str, float]] = {}  # of entries, in their units
+
+    @property
+    def body(self) -> LeggedRobot:
+        """The robot."""
+        return legged_robots.find(self.robot)
+
+    @property
+    def viewpoint(self) -> Viewpoint:
+        """From the front, at the side; the robot stays in view."""
+        distance = 0.6 + 1.8 * self.body.height
+        return Viewpoint(
+            azimuth=140.0, elevation=-15.0, distance=distance, bodies=(self.body.root,)
+        )
+
+    @property
+    def observables(self) -> Mapping[str, Observable]:
+        largest = self.largest_noise if self.noise else {}
+        return {
+            name: Observable(noise=noises.additive(Uniform(-size, size)))
+            for name, size in largest.items()
+        }
+
+    @property
+    def physics_steps(self) -> int:
+        """Physics steps per control step."""
+        return max(1, round(self.control_timestep / self.physics_timestep))
+
+    def model(self) -> Spec:
+        spec = self.body.model()
+        spec.option.timestep = self.physics_timestep
+        add_floor(spec)
+        add(
+            spec.body(self.body.root), "light", name="lamp", mode="track", pos=(0.8, -0.8, 3),
+            dir=(-0.25, 0.25, -1), diffuse=(0.7, 0.7, 0.7), castshadow=True,
+        )  # fmt: skip
+        return spec
+
+    def watch(self, spec: Spec, name: str, **attributes: Any) -> None:
+        """Add a sensor that keeps its readings of a control step, for `View.past`.
+
+        The published rewards see bodies as they were before the last physics step.
+        """
+        add(spec, "sensor", name=name, nsample=self.physics_steps, **attributes)
+
+    def seen(self, v: View, names: Sequence[str]) -> dict[str, Any]:
+        """Readings of sensors of vectors before the last physics step, by name, (..., 3) each."""
+        readings = v.past(names)[..., -1, :]
+        return {name: readings[..., i, :] for i, name in enumerate(names)}
+
+    @property
+    def rest(self) -> tuple[float, ...]:
+        """The usual position of each joint, rad."""
+        return self.body.pose
+
+    def at_rest(self, v: View) -> Array:
+        """The usual position of each joint, (joints,) rad, in the view's library."""
+        return v.from_numpy(np.array(self.rest))
+
+    def initialize(self, v: SingleView, rng: Any) -> None:
+        v.qpos[:2] = rng.uniform(-SPREAD, SPREAD, 2)
+        v.qpos[2] = self.body.height
+        v.qpos[3:ROOT] = about_z(rng.uniform(-YAW, YAW))
+        v.qpos[ROOT:] = np.array(self.rest)
+
+    def weighted(self, terms: Arrays) -> Arrays:
+        """Those terms that have a weight, a field of the same name, other than 0."""
+        return {name: term for name, term in terms.items() if getattr(self, name)}
+
+    def reward(self, terms: Arrays) -> Array:
+        return self.control_timestep * sum(getattr(self, name) * x for name, x in terms.items())
+
+    def labels(self, v: View) -> dict[str, Signal]:
+        shown = self.observation(v)
+        return {name: label for name, label in self.known_labels().items() if name in shown}
+
+    def known_labels(self) -> dict[str, Signal]:
+        """Labels of entries that may be observed."""
+        of_command = Signal(
+            names=("forward", "left", "turn"), unit=("m/s", "m/s", "rad/s"), frame=self.body.root,
+            source="memory command",
+        )  # fmt: skip
+        action = Signal(names=self.body.joints, unit="1")
+        return {"command": of_command, "actions": action, "last_act": action}
+
+
+def add_floor(spec: Spec) -> None:
+    """Add an endless floor and a sky."""
+    spec.visual.headlight.ambient, spec.visual.headlight.diffuse = (0.3,) * 3, (0.5,) * 3
+    spec.visual.rgba.haze = (0.36, 0.47, 0.6, 1.0)
+    add(
+        spec, "texture", name="sky", type="skybox", builtin="gradient", width=256, height=1536,
+        rgb1=(0.62, 0.74, 0.86), rgb2=(0.2, 0.3, 0.42),
+    )  # fmt: skip
+    add(
+        spec, "texture", name="tiles", type="2d", builtin="checker", width=200, height=200,
+        rgb1=(0.34, 0.38, 0.42), rgb2=(0.3, 0.34, 0.38), mark="edge", markrgb=(0.55, 0.58, 0.62),
+    )  # fmt: skip
+    add(
+        spec, "material", name="tiles", textures="tiles", texuniform=True, texrepeat=(2, 2),
+        reflectance=0.15,
+    )  # fmt: skip
+    add(
+        spec.worldbody, "geom", name=FLOOR, type="plane", size=(0, 0, 0.01), condim=3,
+        material="tiles",
+    )  # fmt: skip
+
+
+def servo_actions(robot: LeggedRobot, scales: np.ndarray, largest: float) -> tuple[Action, ...]:
+    """One action per joint: the offset of its target from the usual pose, by a scale in rad."""
+    return tuple(
+        Action(
+            joint, -largest, largest, source=f"joint {joint}",
+            meaning=f"target position of joint {joint}, {scale:.3g} rad from {rest:.3g} rad",
+        )
+        for joint, scale, rest in zip(robot.joints, scales.tolist(), robot.pose, strict=True)
+    )  # fmt: skip
+
+
+def leave_contacts(spec: Spec, names: Sequence[str]) -> None:
+    """Remove all geoms that touch others but those with some names."""
+    touching = (geom.name for geom in spec.geoms if geom.contype or geom.conaffinity)
+    remove(spec, "geom", *(name for name in touching if name not in names))
+
+
+def drawn_row(v: View, drawn: Array, columns: int, number: Array) -> Array:
+    """A row of the numbers that an episode has drawn, by its number, (..., columns).
+
+    Args:
+        v: the view.
+        drawn: the numbers row by row, (..., rows * columns); after the last row comes the first.
+        columns: numbers of a row.
+        number: of the row, (...).
+    """
+    rows = drawn.shape[-1] // columns
+    table = reshaped(drawn, (*v.lead, rows, columns))
+    chosen = v.xp.arange(float(rows)) == (number % rows)[..., None]
+    return v.xp.sum(v.xp.where(chosen[..., None], table, 0.0), axis=-2)

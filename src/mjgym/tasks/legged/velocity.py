@@ -1,0 +1,519 @@
+"""Follow a velocity command on legs, as in mjlab.
+
+Zakka, Liao, Yi, Le Lay, Sreenath and Abbeel, "mjlab: A Lightweight Framework for GPU-Accelerated
+Robot Learning", 2026, arXiv:2601.22074.
+"""
+
+import functools
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import cos, log10, pi, radians
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from mjgym.actions import Action, Model
+from mjgym.arrays import Array, alongside, total
+from mjgym.mjcf import Spec, add, assign
+from mjgym.robots.legged_robots import LeggedRobot
+from mjgym.rotations import XX, YX, Z_ROW, norm, squared_norm, to_local
+from mjgym.sim.single import SingleView
+from mjgym.sim.views import View
+from mjgym.task import Arrays, Signal, register
+from mjgym.task.signals import vector_names
+from mjgym.tasks.legged.scene import COUNT, FLOOR, FORCE, ROOT, LeggedTask, drawn_row, servo_actions
+from mjgym.variation import Uniform, offset, shared
+
+# Servos: critically damped twice over, at this frequency, for the rotor alone.
+FREQUENCY = 20 * pi  # rad/s
+DAMPING_RATIO = 2.0
+SHARE = 0.25  # of the torque limit that an action of 1 asks for in the usual pose
+LARGEST_ACTION = 2.0  # bound of the action space; nothing is clipped to it
+
+DROP = (0.01, 0.05)  # m, of the start above the usual height
+FALLEN = radians(70)  # tilt of the root that ends the episode
+
+# Commands.
+COMMANDS = 16  # drawn per episode, which needs at most 7 in 20 s; a longer one repeats them
+HOLD = (3.0, 8.0)  # s, from one to the next
+HEADING, STANDING, FORWARD = 0.3, 0.1, 0.2  # shares of commands of each kind, independent
+SLOWEST_FORWARD = 0.3  # m/s, of commands straight ahead
+STIFFNESS = 0.5  # 1/s, turning rate per error of the heading
+VX, VY, WZ, TARGET, HEADS, STANDS, HELD = range(7)  # columns of the drawn commands
+COLUMNS = 7
+
+# Events, all off by default: errors of encoders, pushes, noise, and what `vary` draws.
+PUSHES = 20  # drawn per episode; a longer one repeats them
+PUSH_HOLD = (1.0, 3.0)  # s, from one to the next
+SHOVES = (0.5, 0.5, 0.4, 0.52, 0.52, 0.78)  # m/s and rad/s, largest change of the root's velocity
+SHIFT = (0.025, 0.025, 0.03)  # m, largest of the trunk's centre of mass along x, y, z
+# Friction of the feet: sliding, and for soles of one geom torsional and rolling (m).
+FRICTIONS = {
+    "geom": (Uniform(0.3, 1.5), 10 ** Uniform(-4, log10(2e-2)), 10 ** Uniform(-5, log10(5e-3))),
+    "xbody": (Uniform(0.3, 1.2),),
+}
+NOISE = {
+    "base_lin_vel": 0.5,  # m/s, largest error, as all that follow
+    "base_ang_vel": 0.2,  # rad/s
+    "projected_gravity": 0.05,
+    "joint_pos": 0.01,  # rad
+    "joint_vel": 1.5,  # rad/s
+}
+
+# Rewards.
+LINEAR, ANGULAR = 0.25, 0.5  # (m/s)^2, (rad/s)^2, scales of tracking errors
+UPRIGHT = 0.2  # scale of the squared sine of the tilt
+SOFT_LIMIT = 0.9  # of the range of a joint
+STILL, RUNNING = 0.05, 1.5  # commanded speeds (m/s + rad/s) below and above which poses are judged
+CLEARANCE = 0.1  # m, wanted height of a swinging foot
+AIRBORNE = (0.05, 0.5)  # s, durations of a swing that are rewarded
+STEPPING = 0.5  # commanded speed (m/s + rad/s) above which they are
+HIGHEST = 1.0  # m, beyond which heights of feet are not told apart
+HARD = 10.0  # N, force of a contact of the robot with itself that counts
+ROUNDING = 1e-6  # s
+
+# Vectors that rewards see as they were before the last physics step.
+VELOCITY, RATE, UP, ROOT_UP = "base_velocity", "base_rate", "trunk_up", "root_up"
+TRUNK_RATE, MOMENTUM = "trunk_rate", "angular_momentum"
+SEEN = (VELOCITY, RATE, UP, ROOT_UP, TRUNK_RATE, MOMENTUM)
+ITSELF = "self_contact"
+
+TERMS = (
+    "track_linear_velocity", "track_angular_velocity", "upright", "pose", "body_ang_vel",
+    "angular_momentum", "dof_pos_limits", "action_rate_l2", "air_time", "foot_clearance",
+    "foot_swing_height", "foot_slip", "soft_landing", "self_collisions",
+)  # fmt: skip
+
+
+class Servos(NamedTuple):
+    """Servos of a robot's joints, one number each.
+
+    Attributes:
+        stiffness: N m/rad.
+        damping: N m s/rad.
+        limit: N m.
+        scale: offset of the target per unit of action, rad.
+        lower: soft limit, rad.
+        upper: soft limit, rad.
+    """
+
+    stiffness: np.ndarray
+    damping: np.ndarray
+    limit: np.ndarray
+    scale: np.ndarray
+    lower: np.ndarray
+    upper: np.ndarray
+
+
+@functools.cache  # hooks ask at each step
+def servos_of(robot: LeggedRobot) -> Servos:
+    """The servos that follow from a robot's rotor inertias and torque limits."""
+    spec = robot.model()
+    joints = [spec.joint(name) for name in robot.joints]
+    inertia = np.array([joint.armature for joint in joints])
+    limit = np.array([joint.actfrcrange[1] for joint in joints])
+    stiffness = inertia * FREQUENCY**2
+    lower, upper = robot.ranges
+    centre, half = (lower + upper) / 2, (upper - lower) / 2
+    return Servos(
+        stiffness, 2 * DAMPING_RATIO * inertia * FREQUENCY, limit, SHARE * limit / stiffness,
+        centre - SOFT_LIMIT * half, centre + SOFT_LIMIT * half,
+    )  # fmt: skip
+
+
+@register(
+    "legged/g1-velocity-v0",
+    "A humanoid follows a velocity command.",
+    robot="g1",
+    body_ang_vel=-0.05,
+    angular_momentum=-0.02,
+    self_collisions=-1.0,
+)
+@register("legged/go1-velocity-v0", "A quadruped follows a velocity command.")
+@dataclass(frozen=True)
+class Velocity(LeggedTask):
+    """A legged robot follows a velocity command in its own frame.
+
+    Reward: 0.02 s times the weighted sum of the terms, which are named as in mjlab; their weights
+    are keyword arguments.
+
+    Start: in its usual pose at rest, up to 0.5 m from the origin each way and 1 to 5 cm above the
+    ground, turned at random. The episode ends when the root tilts by more than 70 degrees.
+
+    Commands: drawn at the start, and again 3 to 8 s later. Some hold a heading instead of a turning
+    rate, some ask to stand still, some to go straight ahead.
+
+    Observation: `base_lin_vel`, velocity of the inertial measurement unit; `base_ang_vel`, its
+    angular velocity; `projected_gravity`, direction of gravity as the root sees it; `joint_pos`,
+    position of each joint relative to the usual pose, as the encoders show it; `joint_vel`,
+    velocity of each joint; `actions`, the last action; `command`, wanted velocity forward, to the
+    left, and about the vertical.
+
+    With `privileged` follow heights, times in the air, contacts and contact forces of the feet.
+    """
+
+    privileged: bool = False  # observes what only a simulation knows, for a critic
+    encoder_bias: float = 0.0  # rad, largest error of the joints' encoders; 0.015 is published
+    pushes: bool = False  # changes of the root's velocity, every 1 to 3 s
+    lin_vel_x: tuple[float, float] = (-1.0, 1.0)  # m/s, range of commands forward
+    lin_vel_y: tuple[float, float] = (-1.0, 1.0)  # m/s, to the left
+    ang_vel_z: tuple[float, float] = (-0.5, 0.5)  # rad/s, about the vertical
+    track_linear_velocity: float = 2.0  # weight, as all that follow
+    track_angular_velocity: float = 2.0
+    upright: float = 1.0
+    pose: float = 1.0
+    body_ang_vel: float = 0.0
+    angular_momentum: float = 0.0
+    dof_pos_limits: float = -1.0
+    action_rate_l2: float = -0.1
+    air_time: float = 0.0
+    foot_clearance: float = -2.0
+    foot_swing_height: float = -0.25
+    foot_slip: float = -0.1
+    soft_landing: float = -1e-5
+    self_collisions: float = 0.0
+
+    largest_noise: ClassVar[Mapping[str, float]] = NOISE
+
+    def __post_init__(self) -> None:
+        for name in ("lin_vel_x", "lin_vel_y", "ang_vel_z"):
+            span = getattr(self, name)
+            if len(span) == 2 and not span[0] <= span[1]:  # other lengths are refused elsewhere
+                raise ValueError(f"{name}: a range from low to high, got {span}")
+        if self.encoder_bias < 0:
+            raise ValueError(f"encoder_bias: at least 0, got {self.encoder_bias}")
+
+    def model(self) -> Spec:
+        spec, robot = super().model(), self.body
+        assign(spec.option, integrator="implicitfast", iterations=10, ls_iterations=20)
+        servos = servos_of(robot)
+        for i, name in enumerate(robot.joints):
+            spec.joint(name).actfrclimited = False  # the servo has the limit
+            kp, kd = servos.stiffness[i], servos.damping[i]
+            limit = servos.limit[i]
+            add(
+                spec, "actuator", name=name, target=spec.joint(name), gaintype="fixed",
+                gainprm=kp, biastype="affine", biasprm=(0, -kp, -kd), forcelimited=True,
+                forcerange=(-limit, limit),
+            )  # fmt: skip
+        self._add_sensors(spec)
+        spec.nuserdata = sum(self._drawn_sizes)
+        return spec
+
+    def _add_sensors(self, spec: Spec) -> None:
+        robot = self.body
+        add(spec.body(robot.root), "site", name="base", group=3)
+        for name, kind, site in (
+            ("imu_lin_vel", "velocimeter", robot.imu),
+            ("imu_ang_vel", "gyro", robot.imu),
+        ):
+            add(spec, "sensor", name=name, type=kind, objtype="site", objname=site)
+        self.watch(spec, VELOCITY, type="velocimeter", objtype="site", objname="base")
+        self.watch(spec, RATE, type="gyro", objtype="site", objname="base")
+        for name, body in ((UP, robot.trunk), (ROOT_UP, robot.root)):
+            self.watch(
+                spec, name, type="framezaxis", objtype="body", objname="world", reftype="xbody",
+                refname=body,
+            )  # fmt: skip
+        self.watch(spec, TRUNK_RATE, type="frameangvel", objtype="xbody", objname=robot.trunk)
+        self.watch(spec, MOMENTUM, type="subtreeangmom", objtype="body", objname=robot.root)
+        for foot in robot.feet:
+            self.watch(spec, f"{foot}_velocity", type="framelinvel", objtype="site", objname=foot)
+        for foot, sole in zip(robot.feet, robot.soles, strict=True):
+            for name, data in ((f"{foot}_found", COUNT), (f"{foot}_force", FORCE)):
+                self.watch(
+                    spec, name, type="contact", objtype=robot.sole_kind, objname=sole,
+                    reftype="geom", refname=FLOOR, intprm=data,
+                )  # fmt: skip
+        if self.self_collisions:
+            self.watch(
+                spec, ITSELF, type="contact", objtype="xbody", objname=robot.root,
+                reftype="xbody", refname=robot.root, intprm=(2, 0, 1),
+            )  # fmt: skip
+
+    @property
+    def _drawn_sizes(self) -> tuple[int, int, int]:
+        """Numbers that an episode draws for commands, pushes and encoders, in their order."""
+        pushes = PUSHES * (1 + len(SHOVES)) if self.pushes else 0
+        return COMMANDS * COLUMNS, pushes, len(self.body.pose) if self.encoder_bias else 0
+
+    @property
+    def published_variations(self) -> Mapping[str, Any]:
+        """The trunk's centre of mass and the friction of the feet, the same for all feet."""
+        robot = self.body
+        shifts = {
+            f"body_ipos[{robot.trunk}, {axis}]": offset(Uniform(-largest, largest))
+            for axis, largest in enumerate(SHIFT)
+        }
+        friction = {
+            f"geom_friction[{robot.sole_geoms}, {column}]": shared(drawn)
+            for column, drawn in enumerate(FRICTIONS[robot.sole_kind])
+        }
+        return {**shifts, **friction}
+
+    # Actions.
+
+    def actions(self, model: Model) -> Sequence[Action]:
+        return servo_actions(self.body, servos_of(self.body).scale, LARGEST_ACTION)
+
+    def control(self, v: View, action: Array) -> Array:
+        scale = alongside(servos_of(self.body).scale, action)
+        return self.at_rest(v) + scale * action - self._bias(v)
+
+    def before_step(self, v: View, action: Array) -> Arrays:
+        acted = {"action": action, "last_action": v.memory["action"]}
+        return {**acted, **self._push(v)} if self.pushes else acted
+
+    def _push(self, v: View) -> Arrays:
+        """Push those robots that are due: world axes for both velocities."""
+        m, xp = v.memory, v.xp
+        due = m["push_left"] <= 0
+        row = self._drawn_push(v, m["push_number"])
+        shove = xp.where(due[..., None], row[..., 1:], 0.0)
+        turn = to_local(v.body(self.body.root).xmat, shove[..., 3:])  # as qvel has it
+        moved = v.qvel[..., : ROOT - 1] + xp.concat([shove[..., :3], turn], axis=-1)
+        number = xp.where(due, m["push_number"] + 1, m["push_number"])
+        left = xp.where(due, self._drawn_push(v, number)[..., 0], m["push_left"])
+        return {
+            "qvel": xp.concat([moved, v.qvel[..., ROOT - 1 :]], axis=-1),
+            "push_number": number,
+            "push_left": left - self.control_timestep,
+        }
+
+    def _drawn_push(self, v: View, number: Array) -> Array:
+        """Time until a push (s) and its change of velocity, (..., 7)."""
+        first, count, _ = self._drawn_sizes
+        return drawn_row(v, v.userdata[..., first : first + count], 1 + len(SHOVES), number)
+
+    def _bias(self, v: View) -> Array:
+        return v.userdata[..., -len(self.body.pose) :] if self.encoder_bias else 0.0
+
+    # Start, commands.
+
+    def initialize(self, v: SingleView, rng: Any) -> None:
+        super().initialize(v, rng)
+        v.qpos[2] += rng.uniform(*DROP)
+        commands, pushes, biases = self._drawn_sizes
+        v.userdata[:commands] = self._draw_commands(rng).ravel()
+        if pushes:
+            waits, largest = rng.uniform(*PUSH_HOLD, (PUSHES, 1)), np.array(SHOVES)
+            shoves = rng.uniform(-largest, largest, (PUSHES, largest.size))
+            drawn = np.concatenate([waits, shoves], axis=1)
+            v.userdata[commands : commands + pushes] = drawn.ravel()
+        if biases:
+            largest_bias = self.encoder_bias
+            v.userdata[-biases:] = rng.uniform(-largest_bias, largest_bias, biases)
+
+    def _draw_commands(self, rng: Any) -> np.ndarray:
+        drawn = np.zeros((COMMANDS, COLUMNS))
+        spans = (self.lin_vel_x, self.lin_vel_y, self.ang_vel_z, (-pi, pi))
+        for column, span in zip((VX, VY, WZ, TARGET), spans, strict=True):
+            drawn[:, column] = rng.uniform(*span, COMMANDS)
+        drawn[:, HEADS] = rng.random(COMMANDS) < HEADING
+        drawn[:, STANDS] = rng.random(COMMANDS) < STANDING
+        forward = rng.random(COMMANDS) < FORWARD
+        drawn[forward, VX] = np.maximum(np.abs(drawn[forward, VX]), SLOWEST_FORWARD)
+        drawn[forward, VY] = drawn[forward, WZ] = 0.0
+        drawn[:, HELD] = rng.uniform(*HOLD, COMMANDS)
+        if self.command is not None:
+            drawn[:, [VX, VY, WZ]] = self.command
+            drawn[:, [HEADS, STANDS]] = 0.0
+        return drawn
+
+    def _drawn(self, v: View, number: Array) -> Array:
+        return drawn_row(v, v.userdata[..., : COMMANDS * COLUMNS], COLUMNS, number)
+
+    def _as_commanded(self, v: View, drawn: Array, turning: Array) -> Array:
+        """The command of a row: its heading becomes a turning rate, standing comes last."""
+        xp = v.xp
+        xmat = v.body(self.body.root).xmat
+        heading = xp.atan2(xmat[..., YX], xmat[..., XX])
+        error = (drawn[..., TARGET] - heading + pi) % (2 * pi) - pi
+        rate = xp.clip(STIFFNESS * error, *self.ang_vel_z)
+        turn = xp.where(drawn[..., HEADS] > 0, rate, turning)
+        velocity = xp.stack([drawn[..., VX], drawn[..., VY], turn], axis=-1)
+        return xp.where(drawn[..., STANDS, None] > 0, 0.0, velocity)
+
+    def memory(self, v: View) -> Arrays:
+        xp, feet, joints = v.xp, len(self.body.feet), len(self.body.pose)
+        nothing = xp.zeros((*v.lead, feet), dtype=xp.float64)
+        still = xp.zeros((*v.lead, joints), dtype=xp.float64)
+        number = xp.zeros(v.lead, dtype=xp.float64)
+        drawn = self._drawn(v, number)
+        pushes = {}
+        if self.pushes:
+            wait = self._drawn_push(v, number)[..., 0]
+            pushes = {"push_number": number, "push_left": wait}  # s, until the next one
+        return {
+            **pushes,
+            "action": still,
+            "last_action": still,
+            "number": number,  # of the command
+            "drawn": drawn,  # the row that the command comes from
+            "left": drawn[..., HELD],  # s, until the next one
+            "command": self._as_commanded(v, drawn, drawn[..., WZ]),
+            "air_time": nothing,  # s, of the present swing of each foot; 0 on the ground
+            "contact_time": nothing,  # s, of the present stance of each foot; 0 in the air
+            "last_air_time": nothing,  # s, of the swing before
+            "last_contact_time": nothing,  # s, of the stance before
+            "heights": self._heights(v),  # m, of the feet at the end of the step before
+            "peaks": nothing,  # m, greatest height of each foot in its present swing
+        }
+
+    def update(self, v: View) -> Arrays:
+        xp, m = v.xp, v.memory
+        times, peaks = self._times(v), self._peaks(v)
+        first = self._first_contact(times)
+        left = m["left"] - self.control_timestep
+        over = left <= 0
+        number = xp.where(over, m["number"] + 1, m["number"])
+        drawn = xp.where(over[..., None], self._drawn(v, number), m["drawn"])
+        turning = xp.where(over, drawn[..., WZ], m["command"][..., 2])
+        return {
+            **times,
+            "peaks": xp.where(first, 0.0, peaks),
+            "heights": self._heights(v),
+            "number": number,
+            "drawn": drawn,
+            "left": xp.where(over, drawn[..., HELD], left),
+            "command": self._as_commanded(v, drawn, turning),
+        }
+
+    # Feet.
+
+    def _heights(self, v: View) -> Array:
+        return v.xp.clip(v.take("site_xpos", self.body.feet)[..., 2], 0.0, HIGHEST)
+
+    @functools.cached_property
+    def _found(self) -> tuple[str, ...]:
+        return tuple(f"{foot}_found" for foot in self.body.feet)
+
+    @functools.cached_property
+    def _forces(self) -> tuple[str, ...]:
+        return tuple(f"{foot}_force" for foot in self.body.feet)
+
+    def _times(self, v: View) -> Arrays:
+        """Times of swing and stance after this control step's physics steps."""
+        m, xp, step = v.memory, v.xp, self.physics_timestep
+        touching = v.past(self._found)[..., 0] > 0
+        air, contact = m["air_time"], m["contact_time"]
+        last_air, last_contact = m["last_air_time"], m["last_contact_time"]
+        for i in range(touching.shape[-1]):
+            on = touching[..., i]
+            last_air = xp.where(on & (air > 0), air + step, last_air)
+            last_contact = xp.where(~on & (contact > 0), contact + step, last_contact)
+            air = xp.where(on, 0.0, air + step)
+            contact = xp.where(on, contact + step, 0.0)
+        return {
+            "air_time": air,
+            "contact_time": contact,
+            "last_air_time": last_air,
+            "last_contact_time": last_contact,
+        }
+
+    def _first_contact(self, times: Arrays) -> Array:
+        """Whether each foot has come down in this control step."""
+        contact = times["contact_time"]
+        return (contact > 0) & (contact < self.control_timestep + ROUNDING)
+
+    def _peaks(self, v: View) -> Array:
+        m, touching = v.memory, v.past(self._found)[..., -1, 0] > 0
+        return v.xp.where(touching, m["peaks"], v.xp.maximum(m["peaks"], m["heights"]))
+
+    # Reward and end.
+
+    def terms(self, v: View) -> Arrays:
+        xp, m, robot = v.xp, v.memory, self.body
+        feet = tuple(f"{foot}_velocity" for foot in robot.feet)
+        seen = self.seen(v, (*SEEN, *feet))
+        command, servos = m["command"], servos_of(robot)
+        speed = norm(command[..., :2]) + abs(command[..., 2])
+        moving = xp.astype(speed > STILL, xp.float64)
+        velocity, rate = seen[VELOCITY], seen[RATE]
+        drift = squared_norm(command[..., :2] - velocity[..., :2]) + velocity[..., 2] ** 2
+        turn = (command[..., 2] - rate[..., 2]) ** 2 + squared_norm(rate[..., :2])
+        position = v.qpos[..., ROOT:]
+        lower, upper = v.from_numpy(servos.lower), v.from_numpy(servos.upper)
+        beyond = xp.maximum(lower - position, 0.0) + xp.maximum(position - upper, 0.0)
+        slip = xp.stack([squared_norm(seen[foot][..., :2]) for foot in feet], axis=-1)
+        touching = xp.astype(v.past(self._found)[..., -1, 0] > 0, xp.float64)
+        force = norm(v.past(self._forces)[..., -1, :])
+        times = self._times(v)
+        first = xp.astype(self._first_contact(times), xp.float64)
+        air = times["air_time"]
+        swinging = xp.astype((air > AIRBORNE[0]) & (air < AIRBORNE[1]), xp.float64)
+        stepping = xp.astype(speed > STEPPING, xp.float64)
+        terms = {
+            "track_linear_velocity": xp.exp(-drift / LINEAR),
+            "track_angular_velocity": xp.exp(-turn / ANGULAR),
+            "upright": xp.exp(-squared_norm(seen[UP][..., :2]) / UPRIGHT),
+            "pose": self._likeness(v, position, speed),
+            "body_ang_vel": squared_norm(seen[TRUNK_RATE][..., :2]),
+            "angular_momentum": squared_norm(seen[MOMENTUM]),
+            "dof_pos_limits": total(beyond),
+            "action_rate_l2": total((m["action"] - m["last_action"]) ** 2),
+            "air_time": total(swinging) * stepping,
+            "foot_clearance": moving * total(abs(m["heights"] - CLEARANCE) * xp.sqrt(slip)),
+            "foot_swing_height": moving * total((self._peaks(v) / CLEARANCE - 1) ** 2 * first),
+            "foot_slip": moving * total(slip * touching),
+            "soft_landing": moving * total(force * first),
+        }
+        if self.self_collisions:
+            hard = norm(v.past((ITSELF,))[..., 0, :, :]) > HARD
+            terms["self_collisions"] = total(xp.astype(hard, xp.float64))
+        return self.weighted(terms)
+
+    def _likeness(self, v: View, position: Array, speed: Array) -> Array:
+        xp, robot = v.xp, self.body
+        standing, walking, running = (
+            v.from_numpy(np.array(spread))
+            for spread in (robot.standing, robot.walking, robot.running)
+        )
+        fast = xp.where((speed < RUNNING)[..., None], walking, running)
+        spread = xp.where((speed < STILL)[..., None], standing, fast)
+        away = ((position - self.at_rest(v)) / spread) ** 2
+        return xp.exp(-total(away) / len(robot.pose))
+
+    def terminated(self, v: View) -> Array:
+        return self.seen(v, (ROOT_UP,))[ROOT_UP][..., 2] < cos(FALLEN)
+
+    # Observation.
+
+    def observation(self, v: View) -> Arrays:
+        m, xp = v.memory, v.xp
+        entries = {
+            "base_lin_vel": v.sensor("imu_lin_vel").data,
+            "base_ang_vel": v.sensor("imu_ang_vel").data,
+            "projected_gravity": -v.body(self.body.root).xmat[..., Z_ROW],
+            "joint_pos": v.take("qpos", self.body.joints) - self.at_rest(v) + self._bias(v),
+            "joint_vel": v.take("qvel", self.body.joints),
+            "actions": m["action"],
+            "command": m["command"],
+        }
+        if self.privileged:
+            # As the last physics step left them; mjlab shows the current ones after resets.
+            touching = v.take("sensordata", self._found) > 0
+            force = v.take("sensordata", self._forces)
+            entries |= {
+                "foot_height": m["heights"],
+                "foot_air_time": m["air_time"],
+                "foot_contact": xp.astype(touching, xp.float64),
+                "foot_contact_forces": xp.sign(force) * xp.log1p(abs(force)),
+            }
+        return entries
+
+    def known_labels(self) -> dict[str, Signal]:
+        feet = self.body.feet
+        forces = vector_names(*feet)
+        return {
+            **super().known_labels(),
+            "foot_height": Signal("height of each foot", feet, "m", "world", "memory heights"),
+            "foot_air_time": Signal(
+                "time since each foot left the ground", feet, "s", source="memory air_time"
+            ),
+            "foot_contact": Signal("1 where a foot touches the ground", feet, "1"),
+            "foot_contact_forces": Signal(
+                "force of each foot on the ground, sign(f) log(1 + |f|)", forces, "log(1 + N)",
+                "world",
+            ),
+        }  # fmt: skip

@@ -1,0 +1,1 @@
+"""dm_control's interfaces for code that builds its own models."""

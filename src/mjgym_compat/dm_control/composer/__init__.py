@@ -1,0 +1,40 @@
+"""The interface of Composer: tasks of entities, with callbacks and observables.
+
+    from mjgym_compat.dm_control import composer
+
+Models are those of `mjgym_compat.dm_control.mjcf`. Environments need the extra `[dm_env]`.
+"""
+
+from mjgym_compat.dm_control.composer.entities import (
+    Arena,
+    Entity,
+    Initializer,
+    ModelWrapperEntity,
+    Observables,
+    Robot,
+)
+from mjgym_compat.dm_control.composer.environments import (
+    HOOK_NAMES,
+    Environment,
+    EpisodeInitializationError,
+    ObservationPadding,
+)
+from mjgym_compat.dm_control.composer.sensing import cached_property, observable
+from mjgym_compat.dm_control.composer.tasks import NullTask, Task
+
+__all__ = [
+    "HOOK_NAMES",
+    "Arena",
+    "Entity",
+    "Environment",
+    "EpisodeInitializationError",
+    "Initializer",
+    "ModelWrapperEntity",
+    "NullTask",
+    "Observables",
+    "ObservationPadding",
+    "Robot",
+    "Task",
+    "cached_property",
+    "observable",
+]

@@ -1,0 +1,132 @@
+"""Legged robots against the numbers of the published models."""
+
+from dataclasses import dataclass
+
+import mujoco
+import numpy as np
+import pytest
+from legged_records import model_facts
+
+from mjgym.mjcf import load
+from mjgym.robots.legged_robots import Go1, LeggedRobot, legged_robots
+
+EXACT = 1e-9
+
+
+@pytest.fixture(scope="module", params=["go1", "g1"])
+def pair(request):
+    return legged_robots.find(request.param).model().compile(), model_facts(request.param)
+
+
+def test_bodies_have_the_recorded_frames_and_inertias(pair):
+    model, facts = pair
+    recorded = {body["name"]: body for body in facts["bodies"]}
+    names = [model.body(i).name for i in range(1, model.nbody)]
+    assert names == [name for name in recorded if name not in ("world", "terrain")]
+    for name in names:
+        body, expected = model.body(name), recorded[name]
+        assert model.body(body.parentid[0]).name == expected["parent"]
+        for field in ("pos", "quat", "ipos", "iquat", "inertia", "mass"):
+            ours = getattr(body, field)
+            assert np.abs(ours - np.array(expected[field])).max() < EXACT, (name, field)
+
+
+def test_joints_have_the_recorded_axes_ranges_rotors_and_limits(pair):
+    model, facts = pair
+    hinges = [joint for joint in facts["joints"] if joint["type"] != "mjJNT_FREE"]
+    limits = {actuator["joint"]: actuator["forcerange"] for actuator in facts["actuators"]}
+    names = [model.joint(i).name for i in range(1, model.njnt)]
+    assert names == [joint["name"] for joint in hinges]
+    for recorded in hinges:
+        joint = model.joint(recorded["name"])
+        assert model.body(joint.bodyid[0]).name == recorded["body"]
+        assert np.array_equal(joint.axis, recorded["axis"])
+        assert np.allclose(joint.range, recorded["range"], rtol=0, atol=EXACT)
+        assert np.allclose(joint.armature, recorded["armature"], rtol=0, atol=EXACT)
+        limit = model.jnt_actfrcrange[joint.id]
+        assert np.allclose(limit, limits[recorded["name"]], rtol=0, atol=EXACT)
+        assert joint.damping[0] == joint.frictionloss[0] == 0
+
+
+def shapes(rows):
+    """Contact shapes by their numbers: capsules by their ends, which may be swapped."""
+    found = []
+    for body, kind, size, pos, quat, *contact in rows:
+        ends = [pos]
+        if kind == int(mujoco.mjtGeom.mjGEOM_CAPSULE):
+            axis = np.zeros(3)
+            mujoco.mju_rotVecQuat(axis, np.array([0.0, 0.0, size[1]]), np.array(quat))
+            ends = sorted([tuple(pos + axis), tuple(pos - axis)])
+        numbers = [*size, *np.ravel(ends), *np.ravel(np.concatenate(contact))]
+        found.append((body, kind, *(round(float(x), 4) + 0.0 for x in numbers)))
+    return sorted(found)
+
+
+CONTACT = ("friction", "solref", "solimp", "condim", "contype", "conaffinity", "priority")
+
+
+def test_contact_shapes_are_the_recorded_ones(pair):
+    model, facts = pair
+    ours = [
+        (
+            model.body(geom.bodyid[0]).name, int(geom.type[0]), geom.size, geom.pos, geom.quat,
+            *(np.atleast_1d(getattr(geom, field)) for field in CONTACT),
+        )
+        for geom in map(model.geom, range(model.ngeom))
+        if geom.contype[0] or geom.conaffinity[0]
+    ]  # fmt: skip
+    recorded = [
+        (
+            geom["body"], int(getattr(mujoco.mjtGeom, geom["type"])), geom["size"],
+            np.array(geom["pos"]), geom["quat"],
+            *(np.atleast_1d(np.array(geom[field], float)) for field in CONTACT),
+        )
+        for geom in facts["geoms"]
+        if geom["body"] != "terrain"
+    ]  # fmt: skip
+    assert shapes(ours) == shapes(recorded)
+    assert len(ours) in (30, 33)
+
+
+def test_sites_and_excluded_pairs_are_the_recorded_ones(pair):
+    model, facts = pair
+    for site in facts["sites"]:
+        ours = model.site(site["name"])
+        assert model.body(ours.bodyid[0]).name == site["body"]
+        assert np.array_equal(ours.pos, site["pos"])
+    pairs = {tuple(sorted(model.body(int(n)).name for n in divmod(int(s), 1 << 16)))
+             for s in model.exclude_signature}  # fmt: skip
+    assert pairs == {tuple(sorted(pair)) for pair in facts["excludes"]}
+
+
+@pytest.mark.parametrize("name", ["go1", "g1"])
+def test_the_usual_pose_is_the_recorded_keyframe(name):
+    robot, key = legged_robots.find(name), model_facts(name)["keyframes"][0]
+    assert (robot.height, *robot.pose) == (key["qpos"][2], *key["qpos"][7:])
+    for spread in (robot.standing, robot.walking, robot.running):
+        assert len(spread) == len(robot.pose) == len(robot.joints)
+
+
+@pytest.mark.parametrize("name", ["go1", "g1"])
+def test_the_look_weighs_nothing_and_touches_nothing(name):
+    model = legged_robots.find(name).model().compile()
+    look = model.geom_group == 1
+    assert np.count_nonzero(look) > 40
+    assert not (model.geom_contype[look] | model.geom_conaffinity[look]).any()
+    assert np.array_equal(np.unique(model.geom_group), [1, 3])
+
+
+@dataclass(frozen=True)
+class Heavier(Go1):
+    """A Go1 with a load."""
+
+    def model(self):
+        spec = load("robots/go1/go1.xml")
+        spec.body("trunk").mass = 8.0
+        return spec
+
+
+def test_a_robot_of_ones_own_is_found():
+    assert isinstance(legged_robots.find(f"{__name__}:Heavier"), LeggedRobot)
+    with pytest.raises(ValueError, match=r"robot: no 'go11'.*go1"):
+        legged_robots.find("go11")
