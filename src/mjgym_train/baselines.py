@@ -3,14 +3,13 @@
 The package ships them; `benchmarks/training/random_and_zero.py` measures them.
 """
 
-import csv
 import functools
 from collections.abc import Iterable
-from dataclasses import astuple, dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
 
 import mjgym
-from mjgym.util import atomic
+from mjgym.util import atomic, tables
 from mjgym.util.packaged import assets
 from mjgym_train.evaluation import Evaluation
 
@@ -21,32 +20,17 @@ POLICIES = (RANDOM, ZERO)
 
 @dataclass(frozen=True)
 class Baseline:
-    """Returns of an untrained policy on a task as registered.
+    """Returns of an untrained policy on a task as registered."""
 
-    Args:
-        id: of the task.
-        policy: "random" (uniform within the action bounds) or "zero".
-        episodes: number of episodes, on the first seeds of `mjgym_train.evaluation.SEEDS`.
-        steps: length of the longest episode.
-        mean: mean return.
-        std: standard deviation of the returns.
-        lowest: lowest return.
-        highest: highest return.
-        mujoco: MuJoCo version.
-    """
-
-    id: str
-    policy: str
-    episodes: int
-    steps: int
-    mean: float
-    std: float
-    lowest: float
-    highest: float
-    mujoco: str
-
-
-COLUMNS = tuple(field.name for field in fields(Baseline))
+    id: str  # of the task
+    policy: str  # "random" (uniform within the action bounds) or "zero"
+    episodes: int  # number of episodes, on the first seeds of `mjgym_train.evaluation.SEEDS`
+    steps: int  # length of the longest episode
+    mean: float  # mean return
+    std: float  # standard deviation of the returns
+    lowest: float  # lowest return
+    highest: float  # highest return
+    mujoco: str  # MuJoCo version
 
 
 def of_evaluation(id: str, policy: str, result: Evaluation) -> Baseline:
@@ -64,35 +48,16 @@ def read(path: Path = FILE) -> dict[tuple[str, str], Baseline]:
     """Baselines in a file, by id and policy; empty if there is no file."""
     if not path.exists():
         return {}
-    with path.open(newline="") as file:
-        rows = [
-            Baseline(
-                row["id"],
-                row["policy"],
-                int(row["episodes"]),
-                int(row["steps"]),
-                float(row["mean"]),
-                float(row["std"]),
-                float(row["lowest"]),
-                float(row["highest"]),
-                row["mujoco"],
-            )
-            for row in csv.DictReader(file)
-        ]
-    return {(row.id, row.policy): row for row in rows}
+    return {(row.id, row.policy): row for row in tables.read(path, Baseline)}
 
 
 def write(baselines: Iterable[Baseline], path: Path = FILE) -> None:
     """Write baselines to a file, sorted by id and policy."""
-    with atomic.replacing(path) as part, part.open("w", newline="") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(COLUMNS)
-        writer.writerows(sorted(map(astuple, baselines)))
+    ordered = sorted(baselines, key=lambda row: (row.id, row.policy))
+    atomic.write_text(path, tables.text(ordered, Baseline))
 
 
-@functools.cache
-def _packaged() -> dict[tuple[str, str], Baseline]:
-    return read()
+_packaged = functools.cache(read)
 
 
 def of(id: str) -> dict[str, Baseline]:

@@ -20,36 +20,25 @@ from mjgym_train.run import Run
 LAST = 3  # evaluations whose mean is a run's second score
 NORMALIZED = 1_000.0  # the highest return of an episode of the suite
 POINTS = 60  # of a curve
+METRICS = "metrics.csv"  # in a run's folder
 KEPT = 40  # evaluations of a run in a file of several runs
 
 
 @dataclass(frozen=True)
 class Curve:
-    """The evaluations of one run.
+    """The evaluations of one run."""
 
-    Args:
-        experiment: its name.
-        id: of the task.
-        seed: of the run.
-        steps: environment steps of each evaluation, ascending.
-        seconds: training time until each evaluation.
-        returns: mean return of each evaluation.
-        updates: updates of the networks until each evaluation.
-        final: mean return of the 100 episodes of `mjgym evaluate`, if it has scored the run.
-        machine: processor and cores; empty if unknown.
-        cpu_seconds: CPU time of training, or None if unknown.
-    """
-
-    experiment: str
-    id: str
-    seed: int
-    steps: np.ndarray
-    seconds: np.ndarray
-    returns: np.ndarray
-    updates: np.ndarray
+    experiment: str  # its name
+    id: str  # of the task
+    seed: int  # of the run
+    steps: np.ndarray  # environment steps of each evaluation, ascending
+    seconds: np.ndarray  # training time until each evaluation
+    returns: np.ndarray  # mean return of each evaluation
+    updates: np.ndarray  # updates of the networks until each evaluation
+    # Mean return of the 100 episodes of `mjgym evaluate`, if it has scored the run.
     final: float | None = None
-    machine: str = ""
-    cpu_seconds: float | None = None
+    machine: str = ""  # processor and cores; empty if unknown
+    cpu_seconds: float | None = None  # CPU time of training, or None if unknown
 
 
 def read(paths: Iterable[str | Path], metric: str = metrics.RETURN) -> list[Curve]:
@@ -70,11 +59,7 @@ def read(paths: Iterable[str | Path], metric: str = metrics.RETURN) -> list[Curv
     names = _names(places)
     curves: dict[tuple[str, str, int], Curve] = {}
     for path in places:
-        file = path / "metrics.csv" if os.path.isdir(path) else path
-        try:
-            rows = published.read(file)
-        except (OSError, ValueError) as error:
-            raise RunError(f"{path}: no metrics can be read: {error}") from None
+        rows = _rows(path)
         if path in names:
             own_name, shown = names[path]
             rows = [
@@ -117,10 +102,6 @@ def read(paths: Iterable[str | Path], metric: str = metrics.RETURN) -> list[Curv
 def unfinished(paths: Iterable[str | Path], metric: str = metrics.RETURN) -> dict[Path, str]:
     """Folders that have nothing to compare yet, each with the reason.
 
-    Args:
-        paths: as of `read`.
-        metric: what is compared.
-
     Raises:
         RunError: metrics are there, but cannot be read.
     """
@@ -129,16 +110,19 @@ def unfinished(paths: Iterable[str | Path], metric: str = metrics.RETURN) -> dic
     for path in map(Path, paths):
         if not os.path.isdir(path):
             continue
-        file = path / "metrics.csv"
-        try:
-            rows = published.read(file) if file.exists() else []
-        except (OSError, ValueError) as error:
-            raise RunError(f"{path}: no metrics can be read: {error}") from None
+        rows = _rows(path) if (path / METRICS).exists() else []
         if not rows:
             reasons[path] = f"{path} has no metrics yet"
         elif all(row.metric != metric for row in rows):
             reasons[path] = f"{path} has no {metric} yet"
     return reasons
+
+
+def _rows(path: Path) -> list[metrics.Metric]:
+    try:
+        return published.read(path / METRICS if os.path.isdir(path) else path)
+    except (OSError, ValueError) as error:
+        raise RunError(f"{path}: no metrics can be read: {error}") from None
 
 
 def _run_of(row: metrics.Metric) -> tuple[str, str, int]:
@@ -190,14 +174,12 @@ def known_name(name: str) -> str:
 
 
 def _plain(name: str) -> str:
-    """A task name without suite and version, with uniform separators."""
     short = re.sub(r"^(dm_control|dmc)[/_:-]|-v\d+$", "", name, flags=re.IGNORECASE)
     short = re.sub(r"^cup-", "ball_in_cup-", short)
     return re.sub(r"[_/ ]", "-", short)
 
 
 def _end(folder: Path, first: metrics.Metric) -> dict[tuple[str, str, int], metrics.Metric]:
-    """The final score of a run folder and its machine; None if it has not been scored."""
     about = _json(folder / "evaluation.json")
     if about is None:
         return {}
@@ -230,11 +212,6 @@ def machine_of(folder: Path) -> str:
 
 
 def _json(file: Path) -> Any:
-    """The content of a JSON file, or None if there is no file.
-
-    Raises:
-        RunError: it is damaged.
-    """
     try:
         return json.loads(file.read_text(encoding="utf-8"))
     except OSError:
@@ -262,7 +239,6 @@ def write(curves: Iterable[Curve], path: Path, metric: str = metrics.RETURN) -> 
 
 
 def _line(curve: Curve, k: int, metric: str, value: float) -> metrics.Metric:
-    """A number of a run at the time of an evaluation."""
     return metrics.Metric(
         curve.experiment,
         curve.id,
@@ -277,29 +253,18 @@ def _line(curve: Curve, k: int, metric: str, value: float) -> metrics.Metric:
 
 @dataclass(frozen=True)
 class Score:
-    """Score of one experiment on one task.
+    """Score of one experiment on one task."""
 
-    Args:
-        experiment: its name.
-        id: of the task.
-        runs: seeds, one run each.
-        last: mean of the last evaluations, over runs.
-        interval: 95 % interval of `last` by Student's t; None below three runs.
-        last_three: mean of the last three evaluations, over runs.
-        steps: mean number of environment steps.
-        minutes: mean training time.
-        final: mean over the runs that `mjgym evaluate` has scored, or None.
-    """
-
-    experiment: str
-    id: str
-    runs: int
-    last: float
+    experiment: str  # its name
+    id: str  # of the task
+    runs: int  # seeds, one run each
+    last: float  # mean of the last evaluations, over runs
+    # 95 % interval of `last` by Student's t; None below three runs.
     interval: statistics.Interval | None
-    last_three: float
-    steps: float
-    minutes: float
-    final: float | None
+    last_three: float  # mean of the last three evaluations, over runs
+    steps: float  # mean number of environment steps
+    minutes: float  # mean training time
+    final: float | None  # mean over the runs that `mjgym evaluate` has scored, or None
 
 
 def scores(curves: Sequence[Curve]) -> list[Score]:
@@ -327,22 +292,15 @@ def scores(curves: Sequence[Curve]) -> list[Score]:
 
 @dataclass(frozen=True)
 class Summary:
-    """Score of one experiment over the scaled tasks that every experiment has.
+    """Score of one experiment over the scaled tasks that every experiment has."""
 
-    Args:
-        experiment: its name.
-        tasks: number of those tasks.
-        runs: number of runs on them.
-        interquartile_mean: of the last evaluations, divided by 1000.
-        interval: of that mean, by stratified bootstrap; None if a task has fewer than three runs.
-        improvement: probability of improvement over the first experiment; None for that one.
-    """
-
-    experiment: str
-    tasks: int
-    runs: int
-    interquartile_mean: float
+    experiment: str  # its name
+    tasks: int  # number of those tasks
+    runs: int  # number of runs on them
+    interquartile_mean: float  # of the last evaluations, divided by 1000
+    # Of that mean, by stratified bootstrap; None if a task has fewer than three runs.
     interval: statistics.Interval | None
+    # Probability of improvement over the first experiment; None for that one.
     improvement: float | None
 
 
@@ -376,7 +334,6 @@ def scaled(id: str) -> bool:
 
 
 def _table(curves: Sequence[Curve]) -> dict[str, list[np.ndarray]]:
-    """Normalised last returns of each experiment on the tasks that all of them have."""
     ids: dict[str, dict[str, list[float]]] = {}
     for curve in curves:
         if not scaled(curve.id):
@@ -456,7 +413,6 @@ def panel(axis: Any, curves: Sequence[Curve], id: str, by: str) -> None:
 def _outside(
     curve: Curve, by: str, first: float, last: float
 ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """The parts of a curve before and after the range that all runs of its experiment share."""
     places = getattr(curve, by)
     for edge, outside in ((first, places < first), (last, places > last)):
         if outside.any():
@@ -466,7 +422,6 @@ def _outside(
 
 
 def _joined(curves: Sequence[Curve], by: str) -> tuple[np.ndarray, np.ndarray]:
-    """Common positions along an axis, as far as all curves reach, and the returns there."""
     first = max(getattr(curve, by)[0] for curve in curves)
     last = min(getattr(curve, by)[-1] for curve in curves)
     x = np.linspace(first, max(first, last), POINTS)

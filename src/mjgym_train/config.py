@@ -2,19 +2,20 @@
 
 import contextlib
 import dataclasses
+import functools
 import math
-import types
 import typing
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Annotated, Any, Literal, TypeVar
 
 import yaml
 
 from mjgym.policies.run_errors import ConfigError
 from mjgym.policies.settings_files import YAML_ERRORS, entries
 from mjgym.util.suggestions import or_else
+from mjgym.util.values import convert
 
 MAX_ENVS = 1_048_576
 MAX_EVALUATION_EPISODES = 100  # seeds reserved for evaluations during training
@@ -38,6 +39,53 @@ SHARED_OUT = {"shared out": True}
 
 
 @dataclass(frozen=True)
+class Bounds:
+    """Annotation of a numeric setting with its range; None is within."""
+
+    low: float = -math.inf
+    high: float = math.inf
+    above: float = -math.inf
+
+    def check(self, name: str, value: float | None) -> None:
+        """Compare a setting's value.
+
+        Raises:
+            ConfigError: it is out of range.
+        """
+        if value is None:
+            return
+        wanted = ""
+        if value < self.low:
+            wanted = f"at least {self.low}"
+        elif value > self.high:
+            wanted = f"at most {self.high}"
+        elif not value > self.above:
+            wanted = "positive" if self.above == 0 else f"more than {self.above}"
+        if wanted:
+            raise ConfigError(f"{name}: must be {wanted}, got {value}")
+
+
+Count = Annotated[int, Bounds(1)]
+Natural = Annotated[int, Bounds(0)]
+Positive = Annotated[float, Bounds(above=0)]
+NotNegative = Annotated[float, Bounds(0)]
+Share = Annotated[float, Bounds(0, 1)]
+
+
+@functools.cache
+def _bounds(cls: type) -> tuple[tuple[str, Bounds], ...]:
+    """Bounds by setting, also of those whose default a subclass overrides."""
+    return tuple(
+        (name, mark)
+        for base in cls.__mro__
+        for name, hint in typing.get_type_hints(base, include_extras=True).items()
+        for part in (hint, *typing.get_args(hint))
+        for mark in getattr(part, "__metadata__", ())
+        if isinstance(mark, Bounds)
+    )
+
+
+@dataclass(frozen=True)
 class Settings:
     """A validated group of settings; an algorithm's settings combine several groups."""
 
@@ -47,6 +95,9 @@ class Settings:
         Raises:
             ConfigError: a value is refused; the message begins with its name.
         """
+        cls: Any = type(self)
+        for name, bounds in _bounds(cls):
+            bounds.check(name, getattr(self, name))
 
 
 BUDGETS = ("steps", "minutes", "cpu_minutes")
@@ -65,58 +116,44 @@ class RunSettings(Settings):
     # Overrides for evaluations, e.g. the sparse reward of a task trained on a shaped one.
     evaluation_env: dict[str, Any] = field(default_factory=dict, metadata=FIXED)
     name: str = fixed("")  # of the experiment in the metrics; default: the algorithm's
-    seed: int = fixed(0)
-    steps: int | None = None  # budget in environment steps, over all sub-environments
-    minutes: float | None = None  # budget in wall-clock time
-    cpu_minutes: float | None = None  # budget in CPU time of this process
-    action_repeat: int = fixed(1)  # control steps per action; their rewards are summed
-    num_envs: int = fixed(16)
-    threads: int | None = None  # for the physics; None: all allowed cores
-    torch_threads: int = 1  # for learning; more only pay off on idle cores
+    seed: Annotated[int, Bounds(0, 2**63 - 1)] = fixed(0)
+    steps: Count | None = None  # budget in environment steps, over all sub-environments
+    minutes: Positive | None = None  # budget in wall-clock time
+    cpu_minutes: Positive | None = None  # budget in CPU time of this process
+    action_repeat: Count = fixed(1)  # control steps per action; their rewards are summed
+    num_envs: Annotated[int, Bounds(1, MAX_ENVS)] = fixed(16)
+    threads: Count | None = None  # for the physics; None: all allowed cores
+    torch_threads: Count = 1  # for learning; more only pay off on idle cores
     matmul_precision: Literal["highest", "high", "medium"] = "highest"  # PyTorch's, of float32
     stagger: bool = fixed(True)  # desynchronise the ends of episodes
-    evaluations: int = 20  # during training, equally spaced in the budget
-    evaluation_episodes: int = 20  # each time
-    log_every: int = 2_000  # environment steps between two lines of training metrics
-    checkpoint_minutes: float = 5.0  # between two checkpoints, beside those at evaluations
+    evaluations: Count = 20  # during training, equally spaced in the budget
+    evaluation_episodes: Annotated[int, Bounds(1, MAX_EVALUATION_EPISODES)] = 20  # each time
+    log_every: Count = 2_000  # environment steps between two lines of training metrics
+    checkpoint_minutes: Positive = 5.0  # between two checkpoints, beside those at evaluations
     tensorboard: bool = True
     wandb: str = ""  # project of Weights & Biases to log to; empty: none
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        at_least(self, 1, "action_repeat", "num_envs", "log_every")
-        at_least(self, 1, "evaluations", "evaluation_episodes")
-        at_least(self, 0, "seed")
-        at_most(self, MAX_ENVS, "num_envs")
-        at_most(self, MAX_EVALUATION_EPISODES, "evaluation_episodes")
-        at_most(self, 2**63 - 1, "seed")  # PyTorch's limit
-        positive(self, *BUDGETS, "threads", "torch_threads", "checkpoint_minutes")
 
 
 @dataclass(frozen=True)
 class NetworkSettings(Settings):
     """Network architecture, input processing and learning rate."""
 
-    history: int = fixed(1)  # stacked observations, including the current one
+    history: Count = fixed(1)  # stacked observations, including the current one
     hidden: tuple[int, ...] = fixed((256, 256))  # layer widths of actor and critics
     layer_norm: bool = fixed(True)
     # Of the layers of actor and critics; convolutions have ReLUs.
     activation: Literal["relu", "leaky_relu", "elu", "silu", "gelu", "tanh"] = fixed("relu")
     normalize_observations: bool = fixed(True)
     # Clipping of normalised observations, in standard deviations; None: no clipping.
-    clip_observations: float | None = field(default=10.0, metadata={**FIXED, BEFORE: None})
+    clip_observations: Positive | None = field(default=10.0, metadata={**FIXED, BEFORE: None})
     # Factors of normalised observation entries, by name.
     entry_weights: dict[str, float] = field(default_factory=dict, metadata=FIXED)
-    learning_rate: float = 3e-4
-    learning_rate_left: float = 1.0  # share of every rate at the end of the budget, linearly
+    learning_rate: Positive = 3e-4
+    learning_rate_left: Share = 1.0  # share of every rate at the end of the budget, linearly
     discount: float = fixed(0.99)
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        at_least(self, 1, "history")
-        positive(self, "learning_rate", "clip_observations")
-        at_least(self, 0, "learning_rate_left")
-        at_most(self, 1, "learning_rate_left")
         if wrong := [width for width in self.hidden if not 1 <= width <= MAX_WIDTH]:
             raise ConfigError(f"hidden: widths lie within 1 and {MAX_WIDTH:,}, got {wrong[0]}")
         for name, weight in self.entry_weights.items():
@@ -140,19 +177,13 @@ C = TypeVar("C", bound=Config)
 class ReplaySettings(Settings):
     """Replay buffer and update frequency."""
 
-    buffer_size: int = fixed(1_000_000)  # transitions
+    buffer_size: Count = fixed(1_000_000)  # transitions
     keep_buffer: bool = True  # in checkpoints; otherwise a resumed run refills it
-    learning_starts: int = 2_000  # transitions of random actions before the first update
-    batch_size: int = 256
-    updates_per_step: float = 0.25  # for each transition (the update-to-data ratio)
-    updates_per_step_end: float | None = None  # at the end of the budget, linearly; None: the same
-    n_step: int = 3  # rewards before the value of the observation that follows
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        at_least(self, 1, "buffer_size", "batch_size", "n_step")
-        at_least(self, 0, "learning_starts")
-        positive(self, "updates_per_step", "updates_per_step_end")
+    learning_starts: Natural = 2_000  # random actions before the first update
+    batch_size: Count = 256
+    updates_per_step: Positive = 0.25  # for each transition (the update-to-data ratio)
+    updates_per_step_end: Positive | None = None  # at the end of the budget, linearly; None: same
+    n_step: Count = 3  # rewards before the value of the observation that follows
 
 
 @dataclass(frozen=True)
@@ -160,18 +191,16 @@ class CriticSettings(Settings):
     """Critic type and discounts."""
 
     critic: str = fixed("categorical")  # "mean", "categorical", "quantile" or "module:Class"
-    atoms: int = fixed(101)  # of a categorical or quantile critic
+    atoms: Count = fixed(101)  # of a categorical or quantile critic
     value_min: float | None = fixed(None)  # of a categorical critic's support; None: automatic
     value_max: float | None = fixed(None)  # the same
     discounting: Literal["exponential", "hyperbolic"] = fixed("exponential")
-    heads: int = fixed(10)  # discounts of hyperbolic discounting
-    hyperbolic_k: float = fixed(1.0)  # of the discount 1 / (1 + k t) that they approach
+    heads: Count = fixed(10)  # discounts of hyperbolic discounting
+    hyperbolic_k: Positive = fixed(1.0)  # of the discount 1 / (1 + k t) that they approach
     acting_value: Literal["largest", "mean", "hyperbolic"] = "largest"  # of the heads' values
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        at_least(self, 1, "atoms", "heads")
-        positive(self, "hyperbolic_k")
         low, high = self.value_min, self.value_max
         if low is not None and high is not None and low >= high:
             raise ConfigError(
@@ -183,14 +212,9 @@ class CriticSettings(Settings):
 class EncoderSettings(Settings):
     """Convolutional encoder of images."""
 
-    channels: int = fixed(16)  # of each convolution
-    features: int = fixed(50)  # size of the encoding of a history of images
-    shift: int = 4  # pixels, bound of the random shifts of images in updates
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        at_least(self, 1, "channels", "features")
-        at_least(self, 0, "shift")
+    channels: Count = fixed(16)  # of each convolution
+    features: Count = fixed(50)  # size of the encoding of a history of images
+    shift: Natural = 4  # pixels, bound of the random shifts of images in updates
 
 
 @dataclass(frozen=True)
@@ -198,11 +222,10 @@ class DataSettings(Settings):
     """Recorded episodes to learn from."""
 
     data: str = fixed("")  # name of the dataset
-    demonstrations: int | None = fixed(None)  # number of episodes to use, from the first; None: all
+    demonstrations: Count | None = fixed(None)  # episodes to use, from the first; None: all
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        positive(self, "demonstrations")
         if self.demonstrations is not None and not self.data:
             raise ConfigError("demonstrations: they are those of a dataset; name it with --data")
         if self.data and getattr(self, "action_repeat", 1) > 1:
@@ -236,32 +259,29 @@ class OffPolicyConfig(DataSettings, EncoderSettings, CriticSettings, ReplaySetti
     The defaults are the default recipe for state observations.
     """
 
-    data_share: float = 0.5  # share of the dataset in each batch, if there is one (RLPD)
+    data_share: Share = 0.5  # share of the dataset in each batch, if there is one (RLPD)
     # Hindsight experience replay for tasks with goals: four of five transitions are relabelled with
     # a goal that their episode achieved later. It sets env.observation=goal.
     her: bool = fixed(False)
 
-    learning_rate: float = 1e-3
-    actor_learning_rate: float | None = None  # None: as the critics'
-    weight_decay: float = 1e-2
-    max_gradient_norm: float | None = None  # of each step of an optimiser; None: not clipped
-    target_rate: float = 0.02  # of the target networks towards the trained ones at each update
+    learning_rate: Positive = 1e-3
+    actor_learning_rate: Positive | None = None  # None: as the critics'
+    weight_decay: NotNegative = 1e-2
+    max_gradient_norm: Positive | None = None  # of each step of an optimiser; None: not clipped
+    # Of the target networks towards the trained ones at each update.
+    target_rate: Annotated[float, Bounds(above=0, high=1)] = 0.02
     # Updates by PyTorch or by compiled loops; "auto" prefers the loops, "fast" requires them.
     engine: Literal["auto", "fast", "torch"] = "auto"
     ensemble: tuple[dict[str, Any], ...] = fixed(())  # for each of several agents, its settings
     # Who acts in training: each agent in its share of the sub-environments, one agent per episode,
     # or all together, by the proposal of highest value or a mean of the proposals.
     ensemble_acting: Literal["slots", "episodes", "critics", "mean", "softmax"] = fixed("slots")
-    ensemble_temperature: float = fixed(1.0)  # of softmax(value / temperature), the mean's weights
+    ensemble_temperature: Positive = fixed(1.0)  # of softmax(value / temperature) as weights
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        at_least(self, 0, "weight_decay", "data_share")
-        positive(self, "target_rate", "max_gradient_norm", "actor_learning_rate")
-        positive(self, "ensemble_temperature")
         if self.her:
             self._take_goals()
-        at_most(self, 1, "target_rate", "data_share")
         if self.learning_starts + self.num_envs > self.buffer_size:
             raise ConfigError(
                 f"learning_starts: a buffer of {self.buffer_size} transitions never holds"
@@ -275,11 +295,6 @@ class OffPolicyConfig(DataSettings, EncoderSettings, CriticSettings, ReplaySetti
             )
 
     def _take_goals(self) -> None:
-        """Select goal observations, which hindsight experience replay needs.
-
-        Raises:
-            ConfigError: another setting forbids it.
-        """
         observation = self.env.get("observation", "goal")
         if observation != "goal":
             raise ConfigError(f"her: needs env.observation=goal, not {observation}")
@@ -309,40 +324,31 @@ class CloningConfig(OfflineSettings, EncoderSettings, Config):
 
     network: Literal["perceptron", "gru"] = fixed("perceptron")  # gru: goes through the history
     output: Literal["deterministic", "gaussian", "mixture"] = fixed("deterministic")
-    modes: int = fixed(5)  # of a mixture
-    chunk: int = fixed(8)  # actions predicted at once, including the current one
-    ensembling: float = fixed(0.01)  # m of exp(-m i), the weights of earlier predictions
+    modes: Count = fixed(5)  # of a mixture
+    chunk: Count = fixed(8)  # actions predicted at once, including the current one
+    ensembling: NotNegative = fixed(0.01)  # m of exp(-m i), the weights of earlier predictions
     normalize_actions: bool = fixed(True)  # to their range in the dataset
-    batch_size: int = 256
-    learning_rate: float = 1e-3
-    learning_rate_left: float = 0.0  # the last updates make it precise
-    weight_decay: float = 1e-2
+    batch_size: Count = 256
+    learning_rate: Positive = 1e-3
+    learning_rate_left: Share = 0.0  # the last updates make it precise
+    weight_decay: NotNegative = 1e-2
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        at_least(self, 1, "modes", "chunk", "batch_size")
-        at_least(self, 0, "ensembling", "weight_decay")
         if self.output == "mixture":
-            at_least(self, 2, "modes")
+            Bounds(2).check("modes", self.modes)
 
 
 @dataclass(frozen=True)
 class OnPolicyConfig(Config):
     """Settings of the algorithms that learn from rollouts of the current policy."""
 
-    rollout_steps: int = fixed(128)  # of every sub-environment, between updates
-    gae_lambda: float = 0.95  # of the generalised advantages
-    value_weight: float = 0.5  # c1, of the value's loss
-    entropy_weight: float = 0.0  # c2
-    max_gradient_norm: float = 0.5
-    deviation: float = fixed(0.5)  # of the policy's Gaussian, before the tanh, at the start
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        at_least(self, 1, "rollout_steps")
-        at_least(self, 0, "gae_lambda", "value_weight", "entropy_weight")
-        at_most(self, 1, "gae_lambda")
-        positive(self, "max_gradient_norm", "deviation")
+    rollout_steps: Count = fixed(128)  # of every sub-environment, between updates
+    gae_lambda: Share = 0.95  # of the generalised advantages
+    value_weight: NotNegative = 0.5  # c1, of the value's loss
+    entropy_weight: NotNegative = 0.0  # c2
+    max_gradient_norm: Positive = 0.5
+    deviation: Positive = fixed(0.5)  # of the policy's Gaussian, before the tanh, at the start
 
 
 def read_run(
@@ -352,18 +358,7 @@ def read_run(
     settings: Iterable[str] = (),
     **given: Any,
 ) -> C:
-    """Settings of an earlier run with overrides; see `read`.
-
-    Args:
-        cls: type of the settings.
-        file: `config.yaml` in the run folder.
-        files: YAML files that override it.
-        settings: as in `read`.
-        **given: as in `read`.
-
-    Raises:
-        ConfigError: as in `read`.
-    """
+    """Settings of an earlier run with overrides; see `read`."""
     known = {name for name, _, _ in entries(file)}
     added = {
         f.name: f.metadata[BEFORE]
@@ -375,12 +370,6 @@ def read_run(
 
 def changed(cls: type[C], values: Mapping[str, Any], given: Mapping[str, Any], where: str) -> C:
     """Settings with overrides.
-
-    Args:
-        cls: type of the settings.
-        values: by name; all others have their defaults.
-        given: overrides, as parsed from YAML.
-        where: source of the overrides, for messages.
 
     Raises:
         ConfigError: a name is unknown, or a value is refused.
@@ -394,6 +383,17 @@ def changed(cls: type[C], values: Mapping[str, Any], given: Mapping[str, Any], w
         raise ConfigError(f"{where}: {error}") from None
 
 
+def defaults(cls: Any) -> dict[str, Any]:
+    """Default values of a dataclass's fields, by name; without those that have none."""
+    values = {}
+    for f in dataclasses.fields(cls):
+        if f.default_factory is not dataclasses.MISSING:
+            values[f.name] = f.default_factory()
+        elif f.default is not dataclasses.MISSING:
+            values[f.name] = f.default
+    return values
+
+
 def differences(config: Config, before: Config) -> list[str]:
     """Sentences about the settings fixed by a checkpoint that differ from before."""
     return [
@@ -404,12 +404,7 @@ def differences(config: Config, before: Config) -> list[str]:
 
 
 def marked(cls: type[Settings], metadata: Mapping[str, Any]) -> list[str]:
-    """Settings with this metadata, which subclasses that override a default lose.
-
-    Args:
-        cls: type of the settings.
-        metadata: `FIXED` or `SHARED_OUT`.
-    """
+    """Settings with this metadata, which subclasses that override a default lose."""
     groups = [base for base in cls.__mro__ if dataclasses.is_dataclass(base)]
     wanted = metadata.items()
     found = {
@@ -423,40 +418,6 @@ def marked(cls: type[Settings], metadata: Mapping[str, Any]) -> list[str]:
 
 def _shown(value: Any) -> str:
     return str(list(value) if isinstance(value, tuple) else value) or "empty"
-
-
-def at_least(settings: Settings, lowest: float, *names: str) -> None:
-    """Check lower bounds.
-
-    Raises:
-        ConfigError: a number is too low.
-    """
-    for name in names:
-        if getattr(settings, name) < lowest:
-            raise ConfigError(f"{name}: must be at least {lowest}, got {getattr(settings, name)}")
-
-
-def at_most(settings: Settings, highest: float, *names: str) -> None:
-    """Check upper bounds.
-
-    Raises:
-        ConfigError: a number is too high.
-    """
-    for name in names:
-        if getattr(settings, name) > highest:
-            raise ConfigError(f"{name}: must be at most {highest}, got {getattr(settings, name)}")
-
-
-def positive(settings: Settings, *names: str) -> None:
-    """Check that numbers are positive; None passes.
-
-    Raises:
-        ConfigError: a number is 0 or negative.
-    """
-    for name in names:
-        value = getattr(settings, name)
-        if value is not None and not value > 0:
-            raise ConfigError(f"{name}: must be positive, got {value}")
 
 
 def read(
@@ -515,11 +476,6 @@ def value_of(text: str) -> Any:
 
 
 def _set(cls: type[Config], values: dict[str, Any], name: str, value: Any, where: str) -> str:
-    """Add a value to a mapping by name; returns the name.
-
-    Raises:
-        ConfigError: there is no such setting, or the value has another type.
-    """
     hints = typing.get_type_hints(cls)
     name, _, entry = name.partition(".")
     name = name if name in hints else ALIASES.get(name, name)
@@ -531,50 +487,16 @@ def _set(cls: type[Config], values: dict[str, Any], name: str, value: Any, where
         values[name] = {**values.get(name, {}), entry: value}
         return name
     try:
-        values[name] = _converted(value, hints[name])
-    except (TypeError, ValueError):
+        values[name] = convert(value, hints[name])
+        if isinstance(values[name], float) and not math.isfinite(values[name]):
+            raise ValueError(value)
+    except ValueError:
         wanted = str(getattr(hints[name], "__name__", hints[name])).replace("typing.", "")
         if typing.get_origin(hints[name]) is Literal:
             known = [str(word) for word in typing.get_args(hints[name])]
             wanted = f"one of {', '.join(known)}"
         raise ConfigError(f"{where}: {name} must be {wanted}, got {value!r}") from None
     return name
-
-
-def _converted(value: Any, hint: Any) -> Any:
-    """A value converted to its type; floats also accept 1 and "1e6" (text in YAML), integers 1e6.
-
-    Raises:
-        TypeError, ValueError: it has another type.
-    """
-    origin, inner = typing.get_origin(hint), typing.get_args(hint)
-    converted: Any = value
-    if origin in (typing.Union, types.UnionType):
-        if value is not None or type(None) not in inner:
-            converted = _converted(value, next(k for k in inner if k is not type(None)))
-    elif origin is Literal:
-        _require(value in inner, value)
-    elif origin is tuple:
-        _require(isinstance(value, list | tuple), value)
-        converted = tuple(_converted(item, inner[0]) for item in value)
-    elif origin is dict:
-        _require(isinstance(value, Mapping), value)
-        converted = {str(k): v for k, v in value.items()}
-    elif hint in (int, float):
-        _require(not isinstance(value, bool) and math.isfinite(float(value)), value)
-        if hint is float:
-            converted = float(value)
-        elif not isinstance(value, int):
-            _require(float(value).is_integer(), value)
-            converted = int(float(value))
-    else:
-        _require(isinstance(value, hint), value)
-    return converted
-
-
-def _require(fits: bool, value: Any) -> None:
-    if not fits:
-        raise ValueError(value)
 
 
 def to_yaml(config: Config) -> str:

@@ -21,18 +21,12 @@ ENDLESS = 1_000  # steps of an episode without a time limit
 
 @dataclass(frozen=True)
 class Evaluation:
-    """Episodes of a policy.
+    """Episodes of a policy."""
 
-    Args:
-        seeds: of the episodes.
-        returns: undiscounted returns.
-        lengths: in steps.
-        successes: whether each episode succeeded at any time; None for a task without success.
-    """
-
-    seeds: tuple[int, ...]
-    returns: np.ndarray
-    lengths: np.ndarray
+    seeds: tuple[int, ...]  # of the episodes
+    returns: np.ndarray  # undiscounted returns
+    lengths: np.ndarray  # in steps
+    # Whether each episode succeeded at any time; None for a task without success.
     successes: np.ndarray | None = None
 
     def about(self) -> dict[str, Any]:
@@ -73,11 +67,6 @@ def evaluate(
     """Run one episode per seed, `envs.num_envs` at a time.
 
     An episode depends on its seed alone, not on the number of sub-environments or threads.
-
-    Args:
-        policy: from observations, with a leading axis, to actions.
-        envs: made by `make`.
-        seeds: of the episodes.
     """
     parts = [
         _episodes(policy, envs, list(seeds[first : first + envs.num_envs]))

@@ -22,29 +22,17 @@ DIVERGED = "training/diverged"  # the part of these episodes whose simulation di
 
 @dataclass(frozen=True)
 class Metric:
-    """One line of the table.
+    """One line of the table."""
 
-    Args:
-        exp_name: experiment; runs that differ only in their seed share it.
-        env_name: id of the task.
-        seed: of the run.
-        metric: name of the quantity.
-        env_step: steps so far, over all sub-environments.
-        value: of the quantity.
-        updates: of the networks so far.
-        wall_s: training time so far, s.
-        machine: where it was measured; empty in run folders, which have a fingerprint.
-    """
-
-    exp_name: str
-    env_name: str
-    seed: int
-    metric: str
-    env_step: int
-    value: float
-    updates: int = 0
-    wall_s: float = 0.0
-    machine: str = ""
+    exp_name: str  # experiment; runs that differ only in their seed share it
+    env_name: str  # id of the task
+    seed: int  # of the run
+    metric: str  # name of the quantity
+    env_step: int  # steps so far, over all sub-environments
+    value: float  # of the quantity
+    updates: int = 0  # of the networks so far
+    wall_s: float = 0.0  # training time so far, s
+    machine: str = ""  # where it was measured; empty in run folders, which have a fingerprint
 
 
 COLUMNS = tuple(field.name for field in fields(Metric))[:-1]  # of a run's file

@@ -17,23 +17,15 @@ POLICY, SETTINGS, RESULTS, CARD = "policy.npz", "config.yaml", "results.json", "
 
 @dataclass(frozen=True)
 class Card:
-    """Contents of a model card.
+    """Contents of a model card."""
 
-    Args:
-        id: of the task.
-        algorithm: name; empty if unknown.
-        returns: of the episodes of `mjgym evaluate`; empty if it has not been scored.
-        seeds: of those episodes.
-        env: arguments of the task.
-        env_step: of training; None if unknown.
-    """
-
-    id: str
-    algorithm: str = ""
+    id: str  # of the task
+    algorithm: str = ""  # name; empty if unknown
+    # Of the episodes of `mjgym evaluate`; empty if it has not been scored.
     returns: Sequence[float] = ()
-    seeds: Sequence[int] = ()
-    env: Mapping[str, Any] | None = None
-    env_step: int | None = None
+    seeds: Sequence[int] = ()  # of those episodes
+    env: Mapping[str, Any] | None = None  # arguments of the task
+    env_step: int | None = None  # of training; None if unknown
 
     def text(self) -> str:
         """The card as Markdown, starting with the hub's metadata."""
@@ -93,12 +85,6 @@ class Card:
 
 def write(folder: Path, policy: AnyPolicy, card: Card, settings: str = "") -> list[Path]:
     """Write the folder; returns the paths written.
-
-    Args:
-        folder: new or empty.
-        policy: to export.
-        card: of the policy.
-        settings: of its run, as YAML; empty if unknown.
 
     Raises:
         FileExistsError: the folder is not empty.

@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from mjgym import registry
@@ -25,19 +26,12 @@ OF_A_MACHINE = (
 
 @dataclass(frozen=True)
 class Protocol:
-    """Rules for all runs of a table.
+    """Rules for all runs of a table."""
 
-    Args:
-        steps: control steps of training, over all sub-environments.
-        evaluations: during training, equally spaced in these steps.
-        evaluation_episodes: per evaluation.
-        seeds: of the episodes of the final score.
-    """
-
-    steps: int = 500_000
-    evaluations: int = 50
-    evaluation_episodes: int = 10
-    seeds: tuple[int, ...] = evaluation.SEEDS
+    steps: int = 500_000  # control steps of training, over all sub-environments
+    evaluations: int = 50  # during training, equally spaced in these steps
+    evaluation_episodes: int = 10  # per evaluation
+    seeds: tuple[int, ...] = evaluation.SEEDS  # of the episodes of the final score
     others: Mapping[str, Any] = field(
         default_factory=lambda: {
             "minutes": None,
@@ -60,18 +54,22 @@ TABLE = Protocol()
 def entry_of(run: Run, protocol: Protocol = TABLE) -> Entry:
     """The table entry of a run folder.
 
-    Args:
-        run: the folder; it is only read, and none of its code is run.
-        protocol: the rules.
-
     Raises:
         RunError: it breaks a rule, has not ended, or is damaged; the message says what differs.
     """
-    settings = run.settings()
-    _check_settings(run, settings, protocol)
+    try:
+        return _entry(run, run.settings(), protocol)
+    except RunError as error:
+        raise RunError(f"{run.path} is not added: {error}") from None
+
+
+def _entry(run: Run, settings: Mapping[str, Any], protocol: Protocol) -> Entry:
+    _check_settings(settings, protocol)
     method = str(settings.get("name") or settings["algorithm"])
-    if not re.fullmatch(r"\w[\w.-]*", method):
-        raise _refused(run, f"name: {method!r} is no name of a file; use letters, digits and -")
+    _require(
+        bool(re.fullmatch(r"\w[\w.-]*", method)),
+        f"name: {method!r} is no name of a file; use letters, digits and -",
+    )
     fingerprint = _fingerprint(run, settings)
     lines = _metrics(run, settings, method)
     score = _score(run, settings, protocol, lines)
@@ -101,112 +99,93 @@ def entry_of(run: Run, protocol: Protocol = TABLE) -> Entry:
     return Entry(method, of_method, rows, about, run.policy())
 
 
-def _refused(run: Run, why: str) -> RunError:
-    return RunError(f"{run.path} is not added: {why}")
+def _require(fulfilled: bool, otherwise: str) -> None:
+    if not fulfilled:
+        raise RunError(otherwise)
 
 
-def _check_settings(run: Run, settings: Mapping[str, Any], protocol: Protocol) -> None:
-    if settings["id"] not in registry.ids():
-        raise _refused(run, f"id: {settings['id']} is none of the package's")
-    if code := code_of(settings):
-        raise _refused(
-            run, f"it uses code outside the package, which no other can rerun: {', '.join(code)}"
-        )
+def _check_settings(settings: Mapping[str, Any], protocol: Protocol) -> None:
+    id, code = settings["id"], code_of(settings)
+    _require(id in registry.ids(), f"id: {id} is none of the package's")
+    outside = "it uses code outside the package, which no other can rerun"
+    _require(not code, f"{outside}: {', '.join(code)}")
     differing = [
         f"{name} is {settings.get(name)!r}, the protocol's is {value!r}"
         for name, value in protocol.settings().items()
         if name in settings and settings[name] != value
     ]
-    if differing:
-        raise _refused(run, "; ".join(differing))
+    _require(not differing, "; ".join(differing))
 
 
 def _fingerprint(run: Run, settings: Mapping[str, Any]) -> dict[str, Any]:
-    found = _json(run, "fingerprint_file", "it has not been trained")
-    learner = found.get("learner")
+    content, file = (
+        _json(run.fingerprint_file, "it has not been trained"),
+        run.fingerprint_file.name,
+    )
+    learner = content.get("learner")
     if not isinstance(learner, dict) or "source" not in learner:
-        raise _refused(run, f"{run.fingerprint_file.name} names no commit of the package")
-    commit = str(learner["source"])
-    if commit.endswith("+"):
-        raise _refused(run, f"the package had changes beside its commit {commit[:-1]}")
-    if not re.fullmatch(r"[0-9a-f]{40}", commit):
-        raise _refused(run, "the package was no checkout: there is no commit that it could name")
-    if found.get("id") != settings["id"]:
-        raise _refused(
-            run,
-            f"{run.fingerprint_file.name} is of {found.get('id')}, {run.config_file.name} of"
-            f" {settings['id']}",
-        )
-    return found
+        raise RunError(f"{file} names no commit of the package")
+    commit, id = str(learner["source"]), content.get("id")
+    _require(not commit.endswith("+"), f"the package had changes beside its commit {commit[:-1]}")
+    known = bool(re.fullmatch(r"[0-9a-f]{40}", commit))
+    _require(known, "the package was no checkout: there is no commit that it could name")
+    of = f"{file} is of {id}, {run.config_file.name} of {settings['id']}"
+    _require(id == settings["id"], of)
+    return content
 
 
-def _json(run: Run, name: str, missing: str) -> dict[str, Any]:
-    file = getattr(run, name)
+def _json(file: Path, missing: str) -> dict[str, Any]:
     try:
-        found = json.loads(file.read_text(encoding="utf-8"))
+        content = json.loads(file.read_text(encoding="utf-8"))
     except FileNotFoundError:
-        raise _refused(run, missing) from None
+        raise RunError(missing) from None
     except (OSError, ValueError) as error:
-        raise _refused(run, f"{file.name} is damaged: {error}") from None
-    if not isinstance(found, dict):
-        raise _refused(run, f"{file.name} is damaged: it is no mapping")
-    return found
+        raise RunError(f"{file.name} is damaged: {error}") from None
+    if not isinstance(content, dict):
+        raise RunError(f"{file.name} is damaged: it is no mapping")
+    return content
 
 
 def _metrics(run: Run, settings: Mapping[str, Any], method: str) -> list[metrics.Metric]:
     """The lines of the run itself, without those of an ensemble's agents."""
-    found = run.metrics()
-    with run.metrics_file.open(newline="", encoding="utf-8") as file:
-        header = next(csv.reader(file))
-    if missing := [name for name in metrics.COLUMNS if name not in header]:
-        raise _refused(run, f"{run.metrics_file.name} has no column {', '.join(missing)}")
-    for line in found:
+    lines, file = run.metrics(), run.metrics_file
+    with file.open(newline="", encoding="utf-8") as opened:
+        header = next(csv.reader(opened))
+    missing = [name for name in metrics.COLUMNS if name not in header]
+    _require(not missing, f"{file.name} has no column {', '.join(missing)}")
+    for line in lines:
         for name, value in (("env_name", settings["id"]), ("seed", settings["seed"])):
-            if getattr(line, name) != value:
-                raise _refused(
-                    run,
-                    f"{run.metrics_file.name} has {name} {getattr(line, name)}, the settings"
-                    f" {value}",
-                )
-    own = [line for line in found if line.exp_name == method]
-    if not own:
-        names = ", ".join(sorted({line.exp_name for line in found})) or "nothing"
-        raise _refused(run, f"{run.metrics_file.name} has lines of {names}, not of {method}")
+            there = getattr(line, name)
+            _require(there == value, f"{file.name} has {name} {there}, the settings {value}")
+    own = [line for line in lines if line.exp_name == method]
+    names = ", ".join(sorted({line.exp_name for line in lines})) or "nothing"
+    _require(bool(own), f"{file.name} has lines of {names}, not of {method}")
     return own
 
 
 def _score(
     run: Run, settings: Mapping[str, Any], protocol: Protocol, lines: list[metrics.Metric]
 ) -> dict[str, Any]:
-    """The final score, which must belong to the last policy of a finished run."""
     evaluated = [line for line in lines if line.metric == metrics.RETURN]
-    last = max((line.env_step for line in evaluated), default=0)
-    if last < protocol.steps:
-        raise _refused(
-            run, f"it has not ended: its last evaluation is after {last} of {protocol.steps} steps"
-        )
-    if len(evaluated) != protocol.evaluations:
-        raise _refused(
-            run, f"it has {len(evaluated)} evaluations, the protocol {protocol.evaluations}"
-        )
-    score = _json(run, "evaluation_file", f"it has no score: mjgym evaluate {run.path}")
+    count, last = len(evaluated), max((line.env_step for line in evaluated), default=0)
+    after = f"its last evaluation is after {last} of {protocol.steps} steps"
+    _require(last >= protocol.steps, f"it has not ended: {after}")
+    wanted = protocol.evaluations
+    _require(count == wanted, f"it has {count} evaluations, the protocol {wanted}")
+    advice = f"mjgym evaluate {run.path}"
+    score = _json(run.evaluation_file, f"it has no score: {advice}")
     file = run.evaluation_file.name
     for name in ("id", "seeds", "returns", "mean", "std", "policy_sha256"):
-        if name not in score:
-            raise _refused(run, f"{file} has no {name}: mjgym evaluate {run.path}")
-    if score["id"] != settings["id"]:
-        raise _refused(run, f"{file} is of {score['id']}, the run of {settings['id']}")
-    if score["seeds"] != list(protocol.seeds) or len(score["returns"]) != len(protocol.seeds):
-        raise _refused(
-            run, f"{file} has other episodes than those of the seeds {_span(protocol.seeds)}"
-        )
-    mean = sum(score["returns"]) / len(score["returns"])
-    if abs(mean - score["mean"]) > 1e-6 * max(1.0, abs(mean)):
-        raise _refused(run, f"{file} says a mean of {score['mean']}, its returns {mean}")
-    if score["policy_sha256"] != policy_hash(run):
-        raise _refused(
-            run, f"{run.policy_file.name} is not the policy of {file}: mjgym evaluate {run.path}"
-        )
+        _require(name in score, f"{file} has no {name}: {advice}")
+    id, returns = score["id"], score["returns"]
+    _require(id == settings["id"], f"{file} is of {id}, the run of {settings['id']}")
+    same = score["seeds"] == list(protocol.seeds) and len(returns) == len(protocol.seeds)
+    _require(same, f"{file} has other episodes than those of the seeds {_span(protocol.seeds)}")
+    mean = sum(returns) / len(returns)
+    same = abs(mean - score["mean"]) <= 1e-6 * max(1.0, abs(mean))
+    _require(same, f"{file} says a mean of {score['mean']}, its returns {mean}")
+    same = score["policy_sha256"] == policy_hash(run)
+    _require(same, f"{run.policy_file.name} is not the policy of {file}: {advice}")
     return score
 
 
@@ -233,12 +212,9 @@ def _rows(
     trained_with = evaluation.TRAINING_SEEDS[: settings["evaluation_episodes"]]
 
     def row(line: metrics.Metric, metric: str, value: float, seeds: tuple[int, ...]) -> Row:
-        if line.env_step not in spent:
-            raise _refused(
-                run,
-                f"the evaluation after {line.env_step} steps has no {metrics.CPU_SECONDS}: an"
-                " older version of the package has written it",
-            )
+        lacking = f"the evaluation after {line.env_step} steps has no {metrics.CPU_SECONDS}"
+        older = "an older version of the package has written it"
+        _require(line.env_step in spent, f"{lacking}: {older}")
         return Row(
             method,
             line.env_name,

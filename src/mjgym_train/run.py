@@ -15,11 +15,7 @@ from mjgym_train.config import Config, to_yaml
 
 
 class Run(RunFolder):
-    """A run folder to write.
-
-    Args:
-        path: of the folder, which `create` makes.
-    """
+    """A run folder to write."""
 
     def __init__(self, path: str | Path) -> None:
         super().__init__(path)

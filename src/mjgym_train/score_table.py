@@ -4,12 +4,11 @@ A folder contains `results.csv` with a row per evaluation, a YAML file of settin
 for each run `METHOD/ID_SEED.yaml` with its origin and score; seed 0 also has its policy (.npz).
 """
 
-import csv
 import hashlib
 import io
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import astuple, dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +17,7 @@ import yaml
 
 from mjgym.policies.network import AnyPolicy
 from mjgym.policies.run_errors import RunError
-from mjgym.util import atomic
+from mjgym.util import atomic, tables
 from mjgym.util.packaged import assets
 from mjgym_train import metrics
 
@@ -29,61 +28,33 @@ POLICY_SEED = 0  # only its policies are kept, to limit the size
 
 @dataclass(frozen=True)
 class Row:
-    """One evaluation; the first columns are those of a run's metrics.
+    """One evaluation; the first columns are those of a run's metrics."""
 
-    Args:
-        exp_name: the method.
-        env_name: id of the task.
-        seed: of the run.
-        metric: `evaluation/return`, `evaluation/success`, `final/return` or `final/success`.
-        env_step: control steps so far, over all sub-environments.
-        value: mean over the episodes.
-        updates: of the networks so far.
-        wall_s: training time so far, s.
-        machine: processor and cores.
-        cpu_s: CPU time of training so far, s.
-        decisions: of the policy so far, over all sub-environments.
-        repeat: control steps per decision.
-        config: hash of the method's settings.
-        seeds: of the episodes, first and last.
-    """
-
-    exp_name: str
-    env_name: str
-    seed: int
-    metric: str
-    env_step: int
-    value: float
-    updates: int
-    wall_s: float
-    machine: str
-    cpu_s: float
-    decisions: int
-    repeat: int
-    config: str
-    seeds: str
-
-
-COLUMNS = tuple(field.name for field in fields(Row))
+    exp_name: str  # the method
+    env_name: str  # id of the task
+    seed: int  # of the run
+    metric: str  # `evaluation/return`, `evaluation/success`, `final/return` or `final/success`
+    env_step: int  # control steps so far, over all sub-environments
+    value: float  # mean over the episodes
+    updates: int  # of the networks so far
+    wall_s: float  # training time so far, s
+    machine: str  # processor and cores
+    cpu_s: float  # CPU time of training so far, s
+    decisions: int  # of the policy so far, over all sub-environments
+    repeat: int  # control steps per decision
+    config: str  # hash of the method's settings
+    seeds: str  # of the episodes, first and last
 
 
 @dataclass(frozen=True)
 class Entry:
-    """A run that complies with the protocol.
+    """A run that complies with the protocol."""
 
-    Args:
-        method: its name.
-        settings: of the method.
-        rows: of all evaluations, the score last.
-        about: origin and score of the run, as plain data.
-        policy: the last policy.
-    """
-
-    method: str
-    settings: Mapping[str, Any]
-    rows: Sequence[Row]
-    about: Mapping[str, Any]
-    policy: AnyPolicy
+    method: str  # its name
+    settings: Mapping[str, Any]  # of the method
+    rows: Sequence[Row]  # of all evaluations, the score last
+    about: Mapping[str, Any]  # origin and score of the run, as plain data
+    policy: AnyPolicy  # the last policy
 
 
 def results_file(folder: Path = FOLDER) -> Path:
@@ -110,21 +81,9 @@ def read(folder: Path = FOLDER) -> list[Row]:
     path = results_file(folder)
     if not path.exists():
         return []
-    kinds = [field.type for field in fields(Row)]
     try:
-        with path.open(newline="", encoding="utf-8") as file:
-            header, *lines = csv.reader(file)
-        if tuple(header) != COLUMNS:
-            raise ValueError(f"its columns are {', '.join(header)}, not {', '.join(COLUMNS)}")
-        rows = []
-        for line in lines:
-            values: list[Any] = [
-                kind(cell)  # type: ignore[operator]
-                for kind, cell in zip(kinds, line, strict=True)
-            ]
-            rows.append(Row(*values))
-        return rows
-    except (OSError, ValueError, csv.Error) as error:
+        return tables.read(path, Row)
+    except (OSError, ValueError) as error:
         raise RunError(f"{path} is damaged: {error}") from None
 
 
@@ -190,7 +149,8 @@ def _add(entry: Entry, folder: Path) -> list[Path]:
                 " run's a name of its own (name=...)"
             )
     about = run_file(*key, folder)
-    contents = {results_file(folder): _csv([*before, *entry.rows])}
+    ordered = sorted([*before, *entry.rows], key=lambda row: (row.exp_name, row.env_name, row.seed))
+    contents = {results_file(folder): tables.text(ordered, Row).encode()}
     if known is None:
         made = {"config": first.config, "settings": json.loads(json.dumps(entry.settings))}
         contents[method_file(entry.method, folder)] = _yaml(made)
@@ -204,39 +164,23 @@ def _add(entry: Entry, folder: Path) -> list[Path]:
     return list(contents)
 
 
-def _csv(rows: Iterable[Row]) -> bytes:
-    text = io.StringIO(newline="")
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(COLUMNS)
-    ordered = sorted(rows, key=lambda row: (row.exp_name, row.env_name, row.seed))
-    writer.writerows(astuple(row) for row in ordered)
-    return text.getvalue().encode()
-
-
 def _yaml(content: Mapping[str, Any]) -> bytes:
     return str(yaml.safe_dump(dict(content), sort_keys=False)).encode()
 
 
 @dataclass(frozen=True)
 class Line:
-    """A task of the table, over the runs of one method.
+    """A task of the table, over the runs of one method."""
 
-    Args:
-        id: of the task.
-        runs: number of runs.
-        on_the_way: mean of the last evaluations within each number of CPU minutes, over runs; a run
-            that ended sooner counts with its last one.
-        scores: of the runs, 100 episodes each, by seed.
-        successes: success rates in these episodes, by seed; empty for a task without success.
-        cpu_minutes: of training, the mean over runs.
-    """
-
-    id: str
-    runs: int
+    id: str  # of the task
+    runs: int  # number of runs
+    # Mean of the last evaluations within each number of CPU minutes, over runs; a run that ended
+    # sooner counts with its last one.
     on_the_way: Mapping[int, float | None]
-    scores: Sequence[float]
+    scores: Sequence[float]  # of the runs, 100 episodes each, by seed
+    # Success rates in these episodes, by seed; empty for a task without success.
     successes: Sequence[float]
-    cpu_minutes: float | None
+    cpu_minutes: float | None  # of training, the mean over runs
 
 
 def line(rows: Sequence[Row], method: str, id: str) -> Line:

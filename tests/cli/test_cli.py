@@ -739,9 +739,7 @@ class TestDoctor:
 
     @pytest.mark.parametrize(("numba", "kind"), [(None, "notes"), ("0.68.1", "problems")])
     def test_laws_that_are_not_compiled(self, monkeypatch, numba, kind):
-        monkeypatch.setattr(
-            "mjgym.sim.compiled.available.refusal", lambda: "no reason in particular"
-        )
+        monkeypatch.setattr("mjgym_fast.available.refusal", lambda: "no reason in particular")
         monkeypatch.setattr(diagnosis, "_version", lambda package: numba)
         monkeypatch.delenv("NUMBA_DISABLE_JIT", raising=False)
         monkeypatch.setattr(diagnosis, "LAW_SAMPLE", "robosuite/Door-v0")

@@ -10,6 +10,7 @@ import pytest
 
 import mjgym
 from mjgym.cli.info import fingerprint_facts
+from mjgym.util import plugins
 
 
 class TestFaultyEngine:
@@ -40,6 +41,12 @@ class TestLaw:
         reason = "controls are computed once in a control step"
         assert about["law"] == {"runs": "arrays", "reason": reason}
         assert fingerprint_facts(about)["law"] == f"arrays: {reason}"
+
+    def test_the_package_of_laws_is_missing(self, monkeypatch):
+        monkeypatch.setattr(plugins, "declared", lambda group: {})
+        law = mjgym.fingerprint(gymnasium.make("robosuite/Lift-v0"))["law"]
+        reason = "no installed package offers 'hooks' (mjgym.laws)"
+        assert law == {"runs": "arrays", "reason": reason}
 
     @pytest.mark.parametrize("make", ["make", "make_vec"])
     def test_numba_is_missing(self, make):

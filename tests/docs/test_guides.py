@@ -103,7 +103,7 @@ def test_what_it_names_is_there(page):
         assert (ROOT / place).exists(), place
 
 
-ENTRY_POINTS = (plugins.COMMANDS, plugins.FORMATS)
+ENTRY_POINTS = (plugins.COMMANDS, plugins.FORMATS, plugins.LAWS)
 
 
 def _found(name):

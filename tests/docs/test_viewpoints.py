@@ -14,8 +14,8 @@ from places import SCRIPTS
 from typer.testing import CliRunner
 
 import mjgym
+from mjgym.cli import fields, viewers
 from mjgym.cli.app import app
-from mjgym.cli.view import _make
 from mjgym.envs.pixels import viewpoint
 from mjgym.tasks.dmc.pendulum import Pendulum
 
@@ -123,10 +123,9 @@ def test_a_tabletops_arm_and_gripper_and_cube_are_seen(robot):
 
 
 def test_view_opens_there():
-    env, place = _make(RODENT, [], 1, None, {})
-    assert env.unwrapped.model.camera(place).name == "walker/side_alt"
-    _, place = _make(RODENT, [], 1, "walker/top", {})
-    assert env.unwrapped.model.camera(place).name == "walker/top"
+    env = fields.make(RODENT, [])
+    for camera, name in ((None, "walker/side_alt"), ("walker/top", "walker/top")):
+        assert env.unwrapped.model.camera(viewers.place_of(camera, env)).name == name
     env.close()
 
 

@@ -53,6 +53,7 @@ LAYERS = {
     "policies": 6,
     "viewing": 6,
     "mjgym_compat": 7,
+    "mjgym_fast": 7,
     "mjgym_train": 7,
     "mjgym_train.cli": 7,
     "mjgym_train.learn": 7,
@@ -71,10 +72,11 @@ NEVER = {
     "planning": {"sim", "tasks", "viewing", "datasets", "cli"},
     "policies": {"sim", "tasks", "viewing"},
     "viewing": {"sim", "tasks"},
-    "mjgym_compat": {"sim", "tasks", "mjgym_train", "mjgym_train.learn"},
-    "mjgym_train": {"sim", "tasks", "mjgym_compat", "mjgym_train.learn"},
-    "mjgym_train.cli": {"sim", "tasks", "mjgym_compat"},
-    "mjgym_train.learn": {"sim", "tasks", "mjgym_compat"},
+    "mjgym_compat": {"sim", "tasks", "mjgym_fast", "mjgym_train", "mjgym_train.learn"},
+    "mjgym_fast": {"tasks", "mjgym_compat", "mjgym_train", "mjgym_train.learn"},
+    "mjgym_train": {"sim", "tasks", "mjgym_compat", "mjgym_fast", "mjgym_train.learn"},
+    "mjgym_train.cli": {"sim", "tasks", "mjgym_compat", "mjgym_fast"},
+    "mjgym_train.learn": {"sim", "tasks", "mjgym_compat", "mjgym_fast"},
 }
 
 # Packages of others that a row may import, besides NumPy; a row that is not here may import any.
@@ -88,12 +90,12 @@ PACKAGES = {
     "mocap": set(),
     "observables": set(),
     "variation": {"mujoco"},
-    "sim": {"mujoco", "mujoco_warp", "warp", "torch", "array_api_compat", "numba", "llvmlite"},
+    "sim": {"mujoco", "mujoco_warp", "warp", "torch", "array_api_compat"},
     "sim.fields": {"mujoco"},
     "mjcf": {"mujoco", "lxml"},
     "resets": {"mujoco"},
     "robots": {"mujoco", "mujoco_menagerie"},
-    "controllers": {"array_api_compat", "numba"},
+    "controllers": {"array_api_compat"},
     "entities": set(),
     "task": set(),
     "task.models": {"mujoco"},
@@ -107,10 +109,11 @@ PACKAGES = {
     "registry": {"gymnasium"},
     "planning": {"mujoco"},
     "policies": {"onnx", "yaml"},
+    "mjgym_fast": {"llvmlite", "mujoco", "numba"},
     "mjgym": {"mujoco"},  # whose import depends on MUJOCO_GL, which it explains
 }
 
-PACKAGE_NAMES = ("mjgym", "mjgym_compat", "mjgym_train")
+PACKAGE_NAMES = ("mjgym", "mjgym_compat", "mjgym_fast", "mjgym_train")
 
 # Of the low layers, what imports by name.
 IMPORTERS = ("mjgym.util.code_references", "mjgym.util.plugins")
@@ -352,6 +355,8 @@ def test_a_file_imports_only_from_lower_layers(path):
         ("registry.py", "import typer", "imports typer"),
         ("cli/app.py", "from mjgym.sim import Single", "imports mjgym.sim"),
         ("cli/app.py", "from mjgym_train.run import Run", "imports mjgym_train.run"),
+        ("sim/views.py", "import numba", "imports numba"),
+        ("sim/views.py", "from mjgym_fast import arms", "imports mjgym_fast"),
         ("cli/app.py", "from mjgym.registry import _load", "_load, which is private"),
         ("novelty.py", "", "no layer is given to it"),
         ("envs/env.py", "import mjgym.novelty", "which has no layer"),

@@ -108,7 +108,7 @@ class TestWheel:
             }
 
         source = {"mjgym_command.py"}
-        for name in ("mjgym", "mjgym_compat", "mjgym_train"):
+        for name in ("mjgym", "mjgym_compat", "mjgym_fast", "mjgym_train"):
             source |= files(SOURCE / name, name)
         assets = files(ASSETS, "mjgym/assets")
         for folder in ("tutorials", "examples"):

@@ -1,6 +1,7 @@
-"""Control steps with a compiled law in between, beside the same steps with the law in NumPy."""
+"""Control steps with a compiled law in between, beside the same steps with its hooks in NumPy."""
 
 import ast
+import copy
 import dataclasses
 import os
 import pickle
@@ -10,6 +11,7 @@ import threading
 from dataclasses import dataclass
 
 import gymnasium
+import mujoco
 import numpy as np
 import pytest
 from gymnasium.vector import AutoresetMode
@@ -19,14 +21,17 @@ pytest.importorskip("numba", reason='needs numba: pip install -e ".[fast]"')
 
 from numba import cfunc
 from registered import registered_task
+from toys import ROOM
 
 from mjgym.envs.env import Env
 from mjgym.envs.vector import VectorEnv
 from mjgym.sim import Single
-from mjgym.sim.compiled import OWN_LAW, available, stepping
-from mjgym.sim.compiled.agreement import agrees
+from mjgym.task import Task
+from mjgym.task.models import compile_model
 from mjgym.tasks.robosuite.lift import Lift
 from mjgym.variation import Normal, Uniform, redrawn
+from mjgym_fast import available, stepping
+from mjgym_fast.agreement import agrees
 
 pytestmark = pytest.mark.numba
 
@@ -44,6 +49,7 @@ LAWS = {
     "absolute": {"type": "OSC_POSE", "input_type": "absolute"},
     "joint position": "JOINT_POSITION",
     "uncompensated": {"type": "JOINT_POSITION", "use_torque_compensation": False, "kd": 20.0},
+    "pose ramp": {"type": "OSC_POSE", "interpolation": "linear"},
     "position ramp": {"type": "JOINT_POSITION", "interpolation": "linear"},
     "velocity": "JOINT_VELOCITY",
     "velocity ramp": {"type": "JOINT_VELOCITY", "interpolation": "linear"},
@@ -58,22 +64,18 @@ def task_of(name, **fields):
 
 
 def in_numpy(task):
-    """The same task, whose `control` is one of its own and is therefore called."""
-    own = dataclass(frozen=True)(type("InNumPy", (type(task),), {"control": _control}))
+    """The same task without a compiled law, so that its hooks are called."""
+    refuse = {"compiled_law": lambda self: "not here"}
+    own = dataclass(frozen=True)(type("InNumPy", (type(task),), refuse))
     fields = {f.name: getattr(task, f.name) for f in dataclasses.fields(task) if f.init}
     return own(**fields)
 
 
-def _control(self, v, action):
-    return self._drive(v.model).control(v)
-
-
 def pair(make, task, **options):
     """Environments of a task: with the compiled law, and with that in NumPy."""
-    model = Env(task).model
-    assert not isinstance(task.compiled_law(model), str)
-    assert in_numpy(task).compiled_law(model) == OWN_LAW
-    return make(task, **options), make(in_numpy(task), **options)
+    one, other = make(task, **options), make(in_numpy(task), **options)
+    assert (one.uncompiled, other.uncompiled) == ("", "not here")
+    return one, other
 
 
 def play(envs, steps=STEPS, seed=0):
@@ -221,48 +223,131 @@ print(env.step(action)[0].tobytes().hex())
     assert done.stdout.strip() == env.step(action)[0].tobytes().hex(), done.stderr
 
 
-class TestWhatIsNotCompiled:
-    def test_a_law_of_the_users_own(self):
-        task = in_numpy(task_of("Lift"))
-        assert task.compiled_law(Env(task).model) == OWN_LAW
+@dataclass(frozen=True)
+class Turned(Task):
+    """A law of a user's own: a motor pushes a hinge while it is below an angle, and tires."""
 
-    def test_a_ramp_of_orientation(self):
-        task = task_of("Lift", controller={"type": "OSC_POSE", "interpolation": "linear"})
-        env = Env(task)
-        assert task.compiled_law(env.model) == "no compiled law has the controller of robot0_right"
+    control_every_substep = True
+    time_limit: float = 1.0
+    control_timestep: float = 0.02
+    gain: float = 3.0  # N m/rad
+
+    def model(self):
+        return mujoco.MjSpec.from_string(ROOM)
+
+    def initialize(self, v, rng):
+        v.qpos = rng.uniform(-1, 1)
+
+    def memory(self, v):
+        zero = v.qpos[..., 0] * 0
+        return {"goal": zero, "count": v.xp.astype(zero, v.xp.int64), "tired": zero > 0}
+
+    def before_step(self, v, action):
+        return {"goal": action[..., 0] + 0.1 * v.qpos[..., 0]}
+
+    def control(self, v, action):
+        xp, angle = v.xp, v.joint("hinge").qpos[..., 0]
+        push = self.gain * xp.sin(v.memory["goal"] - angle) - 0.1 * v.qvel[..., 0]
+        tip = v.body("pole").xpos @ xp.asarray([0.1, 0.2, 0.3])
+        push = xp.where(v.memory["tired"] & (angle > 0), xp.tanh(push), push) + tip
+        return xp.clip(push, -1.0, 1.0)[..., None]
+
+    def substep(self, v):
+        count = v.memory["count"] + 1
+        return {"count": count, "tired": (count > 5) | v.memory["tired"]}
+
+    def observation(self, v):
+        return {"qpos": v.qpos, "qvel": v.qvel, "count": v.memory["count"]}
+
+    def terms(self, v):
+        return {"height": v.body("pole").xpos[..., 2]}
+
+
+class TestALawOfTheUsersOwn:
+    def test_gives_the_same_bits(self):
+        assert_same(*pair(Env, Turned(), **EXACT))
+        assert_same(*pair(VectorEnv, Turned(), num_envs=3, **EXACT))
+        assert_same(*pair(VectorEnv, Turned(), num_envs=66, threads=2, **EXACT))
+
+    def test_a_subclass_has_its_own(self):
+        @dataclass(frozen=True)
+        class Weaker(Lift):
+            def control(self, v, action):
+                return 0.9 * super().control(v, action)
+
+        assert_same(*pair(Env, Weaker(), **EXACT))
+
+    @pytest.mark.parametrize(
+        ("control", "reason"),
+        [
+            (
+                lambda self, v, action: action,
+                "reads its action, which `before_step` could",
+            ),
+            (
+                lambda self, v, action: v.qpos if v.qpos[..., 0] > 0 else -v.qpos,
+                "depends on an array's numbers other than by `where`",
+            ),
+            (lambda self, v, action: v.qpos * float(v.qvel[..., 0]), "other than by `where`"),
+            (
+                lambda self, v, action: v.qpos * v.dof_damping,
+                "reads dof_damping, which",
+            ),
+            (lambda self, v, action: v.joint("hinge").damping, "reads damping of joint 'hinge'"),
+            (lambda self, v, action: v.qacc + 0.0, "reads qacc, which is no position"),
+            (lambda self, v, action: v.xp.frexp(v.qpos)[0], "calls frexp"),
+            (lambda self, v, action: v.qpos.__iadd__(1.0), "calls add with out"),
+            (lambda self, v, action: _long(v.qpos), "takes more than 60000 operations"),
+        ],
+    )
+    def test_that_cannot_be_recorded_runs_in_numpy(self, control, reason):
+        own = dataclass(frozen=True)(type("Own", (Turned,), {"control": control}))
+        env = Env(own())
+        assert env.uncompiled.startswith("Own cannot be compiled: ")
+        assert reason in env.uncompiled
         env.reset(seed=0)
         env.step(env.action_space.sample())
 
-    def test_a_law_that_gives_other_numbers(self):
-        task = task_of("Lift")
-        env = Env(task)
-        law = task.compiled_law(env.model)
-        assert agrees(law, Single(env.model), task._drive(env.model))
-        law.numbers[1] = np.nextafter(law.numbers[1], np.inf)
-        assert not agrees(law, Single(env.model), task._drive(env.model))
+    def test_in_single_precision_runs_in_numpy(self):
+        own = {"memory": lambda self, v: {"goal": v.xp.astype(v.qpos[..., 0], v.xp.float32)}}
+        own["substep"] = lambda self, v: {}
+        own["control"] = lambda self, v, action: v.memory["goal"][..., None] + v.qpos
+        own["observation"] = lambda self, v: {"qpos": v.qpos}
+        env = Env(dataclass(frozen=True)(type("Own", (Turned,), own))())
+        assert "computes in single precision with the memory 'goal'" in env.uncompiled
+
+    def test_that_gives_other_numbers_is_found(self):
+        task, other = task_of("Lift"), task_of("Lift", controller={"type": "OSC_POSE", "kp": 151.0})
+        law = task.compiled_law()
+        assert law.exact
+        assert agrees(law, task, Single(compile_model(task)), 0.0)
+        assert not agrees(law, other, Single(compile_model(task)), 1e-6)
+
+    def test_that_reads_a_random_number_runs_in_numpy(self):
+        rng = np.random.default_rng(0)
+        own = {"control": lambda self, v, action: v.qpos * rng.uniform()}
+        available.warned.cache_clear()
+        with pytest.warns(RuntimeWarning, match="gives other numbers on this machine"):
+            Env(dataclass(frozen=True)(type("Own", (Turned,), own))())
 
 
-@cfunc("int64(int64, int64, int64, int64, int64, int64, int64)")
-def raises(phase, fields, numbers, integers, memory, work, blas):
-    return 1 // (numbers - numbers)  # numba's own way with a division by zero: an exception
+def _long(x):
+    for i in range(60_001):
+        x = x + i
+    return x
 
 
-class Raising:
-    """A law whose function raises."""
-
-    def __init__(self, law):
-        self._law = law
-
-    address = raises.address
-
-    def __getattr__(self, name):
-        return getattr(self._law, name)
+@cfunc("int64(int64, int64, int64, int64)")
+def raises(phase, fields, memory, work):
+    return 1 // (memory - memory)  # numba's own way with a division by zero: an exception
 
 
 @dataclass(frozen=True)
 class LiftThatRaises(Lift):
-    def compiled_law(self, model):
-        return Raising(super().compiled_law(model))
+    def compiled_law(self):
+        law = copy.copy(super().compiled_law())
+        law.address = raises.address
+        return law
 
 
 class TestFailures:
@@ -291,7 +376,7 @@ class TestFailures:
         assert stepping._step.signatures == before
 
     def test_a_law_that_gives_other_numbers_is_said(self, monkeypatch):
-        monkeypatch.setattr("mjgym.sim.compiled.agreement.agrees", lambda *_: False)
+        monkeypatch.setattr("mjgym_fast.agreement.agrees", lambda *_: False)
         available.warned.cache_clear()
         with pytest.warns(RuntimeWarning, match="gives other numbers on this machine"):
             env = Env(Lift(table_friction=(0.9, 0.005, 0.0001)))
@@ -332,7 +417,7 @@ class TestPrograms:
     """Each in a process of its own, as a cache is read once."""
 
     def test_a_cache_that_has_been_cut(self, tmp_path):
-        program = "import mjgym.sim.compiled.stepping"
+        program = "import mjgym_fast.stepping"
         environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
         subprocess.run([sys.executable, "-c", program], env=environment, check=True)
         files = [path for path in tmp_path.rglob("*") if path.is_file()]
@@ -353,7 +438,7 @@ class TestPrograms:
         assert "OSError" in law["reason"]
 
     def test_a_blas_of_another_kind(self):
-        other = "from mjgym.sim.compiled import foreign; foreign.blas = lambda: None"
+        other = "from mjgym_fast import foreign; foreign.blas = lambda: None"
         reason = "NumPy does not multiply by the OpenBLAS of its own wheels"
         assert reported(other) == (1, {"runs": "arrays", "reason": reason})
 

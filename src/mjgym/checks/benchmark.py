@@ -5,7 +5,6 @@ import importlib
 import itertools
 import os
 import statistics
-import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -26,6 +25,7 @@ from mjgym.sim.single import ONLY
 from mjgym.task import Task
 from mjgym.task.models import compile_model
 from mjgym.util.cores import allowed_cores
+from mjgym.util.processes import last_word
 
 UNLIMITED = 1e9  # a bound above this is no limit
 WARM_UP = 100  # control steps before the first measurement, for objects to land
@@ -232,9 +232,7 @@ class _Recording(Single):
         super().__init__(compile_model(task), task.varies)
         self.controls: list[np.ndarray] = []
 
-    def takes(self, law: Any) -> bool:
-        """Always False, so that every physics step passes through `step`."""
-        return False
+    runs_laws = False  # so that every physics step passes through `step`
 
     def step(self, control: Any, n: int, where: Any | None = None, *, forces: bool = False) -> None:
         """Record the controls, and advance."""
@@ -389,21 +387,7 @@ def memory(id: str, num_envs: int, *, threads: int | None = None) -> float:
     task_class = gymnasium.spec(id).kwargs["task_class"]
     arguments = [task_class.partition(":")[0], id, str(num_envs), str(threads or allowed_cores())]
     paths = os.pathsep.join(path for path in sys.path if path)
-    try:
-        done = subprocess.run(
-            [sys.executable, "-c", code, *arguments],
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=MEMORY_TIMEOUT,
-            env={**os.environ, "PYTHONPATH": paths},
-        )
-    except subprocess.TimeoutExpired:
-        raise RuntimeError(f"no answer within {MEMORY_TIMEOUT:.0f} s") from None
-    if done.returncode:
-        lines = done.stderr.strip().splitlines() or [f"ended with {done.returncode}"]
-        raise RuntimeError(lines[-1])
-    return float(done.stdout.split()[-1])
+    return float(last_word(["-c", code, *arguments], MEMORY_TIMEOUT, {"PYTHONPATH": paths}))
 
 
 def growth(module: str, id: str, num_envs: str, threads: str) -> float:

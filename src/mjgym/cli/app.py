@@ -3,6 +3,7 @@
 import io
 import os
 import sys
+from collections.abc import Callable
 from typing import Annotated
 
 import typer
@@ -29,7 +30,7 @@ from mjgym.cli import (
     teleop,
     view,
 )
-from mjgym.cli.output import console
+from mjgym.cli.output import failing
 from mjgym.util import plugins
 from mjgym.version import __version__
 
@@ -41,26 +42,31 @@ app = typer.Typer(
     rich_markup_mode="rich",
 )
 WITHOUT_ENGINE = ("doctor", "guide", "gallery")
-TASKS, OWN, HERE, READING = "Tasks", "Of your own", "This machine", "Reading"
-app.command("list", rich_help_panel=TASKS)(list.list_)
-app.command("info", rich_help_panel=TASKS)(info.info)
-app.command("demo", rich_help_panel=TASKS)(demo.demo)
-app.command("view", rich_help_panel=TASKS)(view.view)
-app.command("record", rich_help_panel=TASKS)(record.record)
-app.command("teleop", rich_help_panel=TASKS)(teleop.teleop)
-app.command("plan", rich_help_panel=TASKS)(plan.plan)
-app.command("demos", rich_help_panel=TASKS)(demos.demos)
-app.command("replay", rich_help_panel=TASKS)(replay.replay)
-app.command("convert", rich_help_panel=TASKS)(convert.convert)
-app.command("new", rich_help_panel=OWN)(new.new)
-app.command("mocap", rich_help_panel=OWN)(mocap.mocap)
-app.add_typer(mjcf.app, name="mjcf", rich_help_panel=OWN)
-app.command("check", rich_help_panel=OWN)(check.check)
-app.command("bench", rich_help_panel=HERE)(bench.bench)
-app.command("doctor", rich_help_panel=HERE)(doctor.doctor)
-app.command("fingerprint", rich_help_panel=HERE)(fingerprint.fingerprint)
-app.command("guide", rich_help_panel=READING)(guide.guide)
-app.command("gallery", rich_help_panel=READING)(gallery.gallery)
+COMMANDS: dict[str, dict[str, Callable[..., None]]] = {
+    "Tasks": {
+        "list": list.list_,
+        "info": info.info,
+        "demo": demo.demo,
+        "view": view.view,
+        "record": record.record,
+        "teleop": teleop.teleop,
+        "plan": plan.plan,
+        "demos": demos.demos,
+        "replay": replay.replay,
+        "convert": convert.convert,
+    },
+    "Of your own": {"new": new.new, "mocap": mocap.mocap, "check": check.check},
+    "This machine": {
+        "bench": bench.bench,
+        "doctor": doctor.doctor,
+        "fingerprint": fingerprint.fingerprint,
+    },
+    "Reading": {"guide": guide.guide, "gallery": gallery.gallery},
+}
+for panel, commands in COMMANDS.items():
+    for name, command in commands.items():
+        app.command(name, rich_help_panel=panel)(command)
+app.add_typer(mjcf.app, name="mjcf", rich_help_panel="Of your own")
 for entry in plugins.declared(plugins.COMMANDS).values():
     entry.load()(app)
 
@@ -81,11 +87,8 @@ def _mjgym(
 ) -> None:
     """MuJoCo control tasks for Gymnasium, single and batched."""
     if context.invoked_subcommand not in WITHOUT_ENGINE and os.environ.get("MUJOCO_GL"):
-        try:
+        with failing(ImportError):
             _ = mjgym.Task  # load the package, and the engine with it
-        except ImportError as error:
-            console(stderr=True).print(str(error), soft_wrap=True)
-            raise typer.Exit(1) from None
 
 
 def main() -> None:

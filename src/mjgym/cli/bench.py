@@ -11,8 +11,18 @@ from typing import Annotated, Any
 
 import typer
 
+from mjgym.cli import options
 from mjgym.cli.ids import completed, known_ids
-from mjgym.cli.output import console, facts, print_json, reserved, to_json
+from mjgym.cli.output import (
+    console,
+    facts,
+    failing,
+    print_json,
+    require_folder,
+    reserved,
+    say,
+    to_json,
+)
 from mjgym.util.atomic import replacing
 from mjgym.util.packaged import install
 
@@ -39,7 +49,7 @@ def bench(
     device: Annotated[
         str, typer.Option(help="Device of --backend warp: cuda, cuda:<number> or cpu.")
     ] = "cuda",
-    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    json: options.Json = False,
     out: Annotated[
         Path | None, typer.Option(help="Write the JSON to this file.", dir_okay=False)
     ] = None,
@@ -55,33 +65,31 @@ def bench(
     """
     sizes = _sizes(num_envs)
     on = _device(backend, device)
-    for file in (out, plot):
-        if file is not None and not file.absolute().parent.is_dir():
-            raise typer.BadParameter(f"there is no folder {file.absolute().parent}.")
+    require_folder(out, plot)
     if plot is not None:
         check_plot(plot)
     written = [file for file in (out, plot) if file is not None]
-    try:
-        with contextlib.ExitStack() as stack:
-            # Find out whether they can be written before the measurement.
-            parts = {file: stack.enter_context(replacing(file)) for file in written}
-            with reserved(json):
-                content = _measure(
-                    ids, sizes, seconds, threads, None if json else _Rows(ids, sizes), on
-                )
-            if out is not None:
-                parts[out].write_text(to_json(content) + "\n")
-            if plot is not None:
-                _plot(parts[plot], content)
-    except OSError as error:
-        console(stderr=True).print(f"nothing is written: {error}", soft_wrap=True)
-        raise typer.Exit(1) from None
+    with failing(OSError, prefix="nothing is written: "), contextlib.ExitStack() as stack:
+        # Find out whether they can be written before the measurement.
+        parts = {file: stack.enter_context(replacing(file)) for file in written}
+        with reserved(json):
+            rows = None if json else _Rows(ids, sizes)
+            content = _measure(ids, sizes, seconds, threads, rows, on)
+        if out is not None:
+            parts[out].write_text(to_json(content) + "\n")
+        if plot is not None:
+            _plot(parts[plot], content)
     if json:
         print_json(content)
-    else:
-        _show_rest(content)
-        for file in written:
-            console(stderr=True).print(f"written: {file}", soft_wrap=True)
+        return
+    terminal, machine = console(), content["machine"]
+    load = "" if content["load"] is None else f", load {content['load']:.1f}"
+    cores = f"{machine['allowed_cores']} cores"
+    terminal.print(f"{machine['processor']}, {cores}{load}", style="dim")
+    for line in content["left_out"]:
+        terminal.print(f"left out: {line}", style="yellow")
+    for file in written:
+        say(f"written: {file}", stderr=True)
 
 
 def _sizes(text: str) -> list[int]:
@@ -97,18 +105,15 @@ def _sizes(text: str) -> list[int]:
 
 
 def _device(backend: str, device: str) -> dict[str, Any] | None:
-    """Arguments of make_vec for a backend and its device; None for the default backend."""
     from mjgym.envs.simulation_backends import BACKENDS, DEFAULT
 
+    complaint = ""
     if backend not in BACKENDS:
-        raise typer.BadParameter(
-            f"{backend!r} is none of {', '.join(BACKENDS)}.", param_hint="'--backend'"
-        )
-    if missing := BACKENDS[backend].missing():
-        raise typer.BadParameter(
-            f"{backend} needs {' and '.join(missing)}: {install(BACKENDS[backend].extra)}",
-            param_hint="'--backend'",
-        )
+        complaint = f"{backend!r} is none of {', '.join(BACKENDS)}."
+    elif missing := BACKENDS[backend].missing():
+        complaint = f"{backend} needs {' and '.join(missing)}: {install(BACKENDS[backend].extra)}"
+    if complaint:
+        raise typer.BadParameter(complaint, param_hint="'--backend'")
     return None if backend == DEFAULT else {"backend": backend, "device": device}
 
 
@@ -133,7 +138,6 @@ def _measure(
     rows: "_Rows | None",
     on: dict[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """All results; each is added to the rows at once."""
     import os
 
     import mjgym
@@ -168,7 +172,6 @@ def _result(
     left_out: list[str],
     on: dict[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """Measure one id with one number of environments."""
     import gymnasium
 
     import mjgym
@@ -181,10 +184,7 @@ def _result(
         ours = benchmark.batch_on_device(id, n, **on)
     else:
         ours = benchmark.single(id) if n == 1 else benchmark.batch(id, n, threads=threads)
-    subjects = {
-        "ours": ours,
-        "limit": benchmark.engine(id, n, threads=threads),
-    }
+    subjects = {"ours": ours, "limit": benchmark.engine(id, n, threads=threads)}
     rates = benchmark.rates(subjects, seconds, limit or float("inf"))
     reset = benchmark.reset_seconds(subjects["ours"])
     for subject in subjects.values():
@@ -238,14 +238,7 @@ _COLUMNS: dict[str, Callable[[dict[str, Any]], str]] = {
 
 
 class _Rows:
-    """A table of results that prints each row at once.
-
-    If the terminal is too narrow, each result is a block of names and values.
-
-    Args:
-        ids: to be timed.
-        sizes: numbers of environments.
-    """
+    """A table of results that prints each row at once."""
 
     def __init__(self, ids: list[str], sizes: list[int]) -> None:
         from mjgym.cli import peers
@@ -264,7 +257,6 @@ class _Rows:
         self._begun = False
 
     def add(self, result: dict[str, Any]) -> None:
-        """Print a result."""
         values = {title: show(result) for title, show in _COLUMNS.items()}
         if self._narrow:
             for name, peer in result["peers"].items():
@@ -291,18 +283,7 @@ class _Rows:
         self._out.print("  ".join([first, *rest]), style=style, soft_wrap=True)
 
 
-def _show_rest(content: dict[str, Any]) -> None:
-    """Print the setup of the measurement, and the ids without a number."""
-    out = console()
-    machine = content["machine"]
-    load = "" if content["load"] is None else f", load {content['load']:.1f}"
-    out.print(f"{machine['processor']}, {machine['allowed_cores']} cores{load}", style="dim")
-    for line in content["left_out"]:
-        out.print(f"left out: {line}", style="yellow")
-
-
 def _plot(path: Path, content: dict[str, Any]) -> None:
-    """Bars of steps per second beside the limit and the peers."""
     Figure: Any = importlib.import_module("matplotlib.figure").Figure
     results = content["results"]
     labels = [f"{r['num_envs']} x {r['id']}" for r in results]

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from mjgym.cli import fields
+from mjgym.cli import fields, options
 from mjgym.cli.ids import ModuleError, completed, ids_of
 from mjgym.cli.output import NARROW, console, print_json, reserved, table
 
@@ -24,8 +24,8 @@ def check(
             help='An id, "module:id", or a module or .py file: all ids that it registers.',
         ),
     ],
-    set: fields.Settings = None,
-    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    set: options.Settings = None,
+    json: options.Json = False,
 ) -> None:
     """Test a task: determinism, single against batch, snapshots, finite numbers, names, and more.
 
@@ -36,7 +36,7 @@ def check(
 
     with reserved(json):
         try:
-            findings = _findings(ids_of(target), set or [], quiet=json)
+            findings = _findings(ids_of(target), set or [])
         except ModuleError as error:
             unfrozen = "inherit non-frozen dataclass from a frozen" in str(error)
             reason = f"{error}{UNFROZEN if unfrozen else ''}"
@@ -49,17 +49,15 @@ def check(
         raise typer.Exit(1)
 
 
-def _findings(ids: list[str], settings: list[str], *, quiet: bool) -> "list[Finding]":
+def _findings(ids: list[str], settings: list[str]) -> "list[Finding]":
     from mjgym import checks
 
     findings: list[Finding] = []
     with console(stderr=True).status("checking") as status:
         for id in ids:
             status.update(f"checking {id}")
-            try:
+            with fields.refused(id, TypeError):  # no such argument
                 findings += checks.check(id, **fields.arguments(id, settings))
-            except TypeError as error:  # no such argument
-                raise typer.BadParameter(f"{id}: {fields.refusal(error)}") from None
     return findings
 
 

@@ -1,15 +1,13 @@
 """`mjgym convert`: write a dataset of episodes in another format."""
 
-import contextlib
-from typing import TYPE_CHECKING, Annotated
+from contextlib import closing
+from typing import Annotated
 
 import typer
 
+from mjgym.cli import options
 from mjgym.cli.ids import import_named
-from mjgym.cli.output import console
-
-if TYPE_CHECKING:
-    from mjgym.datasets import Demonstrations
+from mjgym.cli.output import fail, failing, progress, say
 
 NAMES = 'a path that ends with ".hdf5" (robomimic), "lerobot:NAME", or a name of Minari\'s'
 
@@ -17,9 +15,7 @@ NAMES = 'a path that ends with ".hdf5" (robomimic), "lerobot:NAME", or a name of
 def convert(
     source: Annotated[str, typer.Argument(metavar="IN", help=f"A dataset: {NAMES}.")],
     target: Annotated[str, typer.Argument(metavar="OUT", help="The new dataset, likewise.")],
-    module: Annotated[
-        str | None, typer.Option(help="Registers the dataset's task, if it is your own.")
-    ] = None,
+    module: options.Module = None,
 ) -> None:
     """Write a dataset of episodes in another format: Minari, robomimic's HDF5 or LeRobot's.
 
@@ -33,38 +29,24 @@ def convert(
 
     if module is not None:
         import_named(module)
-    shown = console(stderr=True)
-    try:
+    with failing(datasets.DemonstrationError):
         recorded = datasets.load(source)
-        count = _convert(recorded, target)
-    except datasets.DemonstrationError as error:
-        shown.print(f"{error}", soft_wrap=True)
-        raise typer.Exit(1) from None
-    again = f"play them again: mjgym replay {target}"
-    console().print(f"{count} episode{'s' * (count != 1)} in {target!r}; {again}", soft_wrap=True)
-    if recorded.note:
-        shown.print(recorded.note, soft_wrap=True)
-        raise typer.Exit(1)
-
-
-def _convert(recorded: "Demonstrations", target: str) -> int:
-    """Write all episodes; returns their number."""
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
-
-    from mjgym import datasets
-
-    shown = console(stderr=True)
-    about = recorded.about
-    with contextlib.ExitStack() as stack:
-        env = recorded.environment()
-        stack.callback(env.close)
-        writer = datasets.create(
-            target, env, algorithm=about.algorithm, description=about.description
-        )
-        stack.callback(writer.close)
-        columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
-        bar = Progress(*columns, console=shown, transient=True, disable=not shown.is_terminal)
-        with bar:
+        about = {name: getattr(recorded.about, name) for name in ("algorithm", "description")}
+        with (
+            closing(recorded.environment()) as env,
+            closing(datasets.create(target, env, **about)) as writer,
+            progress() as bar,
+        ):
             for number in bar.track(range(recorded.count), description="episodes"):
                 writer.add(recorded.episode(number))
-    return writer.kept
+    say(kept(writer.kept, target))
+    if recorded.note:
+        fail(recorded.note)
+
+
+def kept(count: int, dataset: str) -> str:
+    """A line on the episodes that a command has written."""
+    if not count:
+        return "nothing is recorded"
+    episodes = f"{count} episode{'s' * (count != 1)}"
+    return f"{episodes} in {dataset!r}; play them again: mjgym replay {dataset}"

@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from mjgym.cli import fields
+from mjgym.cli import fields, options
+from mjgym.cli.convert import kept
 from mjgym.cli.ids import ID
-from mjgym.cli.output import console
+from mjgym.cli.output import failing, progress, refusing, say
 from mjgym.cli.policies import SCRIPTED
 
 if TYPE_CHECKING:
@@ -29,9 +30,7 @@ def demos(
     keep: Annotated[
         Literal["successes", "all"], typer.Option(help="Which episodes to keep.")
     ] = "successes",
-    seed: Annotated[
-        int, typer.Option(min=0, help="Seed of the first episode; each further episode adds 1.")
-    ] = 0,
+    seed: options.Seed = 0,
     after: Annotated[
         int, typer.Option(min=0, help="Control steps after success, with which an episode ends.")
     ] = 5,
@@ -64,10 +63,7 @@ def demos(
     envs: Annotated[
         int | None, typer.Option("--num-envs", min=1, help="Sub-environments at once.")
     ] = None,
-    set: Annotated[
-        list[str] | None,
-        typer.Option("--set", metavar="NAME=VALUE", help="An argument of the task; repeatable."),
-    ] = None,
+    set: options.Settings = None,
 ) -> None:
     """Record demonstrations of a task's scripted policy, or of a planner.
 
@@ -96,50 +92,35 @@ def demos(
             },
             "render_quality": quality,
         }
-    with contextlib.ExitStack() as stack:
-        env = fields.make(id, set or [], **arguments)
-        stack.callback(env.close)
-        policy = _script(env.unwrapped.task, id) if expert == SCRIPTED else None
-        batch = fields.make_batch(id, set or [], envs, autoreset_mode="Disabled", **arguments)
-        stack.callback(batch.close)
-        policy = policy or _planner(expert, batch)
-        try:
-            description = _description(id, expert, noise, actions == "expert")
-            writer = datasets.create(out, env, algorithm=expert, description=description)
-            stack.callback(writer.close)
-            attempts = datasets.attempts(
-                batch, policy, seed=seed, after=after, noise=noise, actions=actions
-            )
-            stack.callback(attempts.close)
+    with (
+        contextlib.closing(fields.make(id, set, **arguments)) as env,
+        contextlib.closing(
+            fields.make(id, set, envs, **arguments, autoreset_mode="Disabled")
+        ) as batch,
+    ):
+        scripted = expert == SCRIPTED
+        policy = _script(env.unwrapped.task, id) if scripted else _planner(expert, batch)
+        author = "its scripted policy" if scripted else f"planning ({expert})"
+        perturbed = f", with noise of {noise:g} in its actions" * bool(noise)
+        recorded = "; recorded are those before the noise" * bool(noise and actions == "expert")
+        description = f"{id}, by {author}{perturbed}{recorded}"
+        with (
+            failing(datasets.DemonstrationError),
+            contextlib.closing(
+                datasets.create(out, env, algorithm=expert, description=description)
+            ) as writer,
+            contextlib.closing(
+                datasets.attempts(
+                    batch, policy, seed=seed, after=after, noise=noise, actions=actions
+                )
+            ) as attempts,
+        ):
             _collect(attempts, writer, count, keep == "successes")
-        except datasets.DemonstrationError as error:
-            console(stderr=True).print(f"{error}", soft_wrap=True)
-            raise typer.Exit(1) from None
-
-
-def _description(id: str, expert: str, noise: float, unperturbed: bool) -> str:
-    perturbed = f", with noise of {noise:g} in its actions" * bool(noise)
-    recorded = "; recorded are those before the noise" * bool(noise and unperturbed)
-    author = "its scripted policy" if expert == SCRIPTED else f"planning ({expert})"
-    return f"{id}, by {author}{perturbed}{recorded}"
-
-
-def _planner(name: str, batch: Any) -> Any:
-    """A planner for a batch; typer.BadParameter if there is none of that name."""
-    from mjgym.planning import Planner
-
-    try:
-        return Planner(batch, name)
-    except ValueError as error:
-        raise typer.BadParameter(f"{error}", param_hint="'--expert'") from None
 
 
 def _script(task: Any, id: str) -> Any:
-    """The scripted policy of a task; typer.BadParameter if it has no policy for its robot."""
-    try:
+    with refusing(ValueError, prefix=f"{id}: "):
         policy = task.scripted_policy()
-    except ValueError as error:
-        raise typer.BadParameter(f"{id}: {error}") from None
     if policy is None:
         raise typer.BadParameter(
             f"There is no scripted policy for {id}, only for {', '.join(_with_script())}."
@@ -147,8 +128,14 @@ def _script(task: Any, id: str) -> Any:
     return policy
 
 
+def _planner(name: str, batch: Any) -> Any:
+    from mjgym.planning import Planner
+
+    with refusing(ValueError, hint="'--expert'"):
+        return Planner(batch, name)
+
+
 def _with_script() -> list[str]:
-    """The ids with a scripted policy, in the order of registration."""
     from mjgym import registry
 
     ids = []
@@ -161,41 +148,21 @@ def _with_script() -> list[str]:
 
 
 def _collect(attempts: Any, writer: "Writer", count: int, successes: bool) -> None:
-    from rich.progress import (
-        BarColumn,
-        MofNCompleteColumn,
-        Progress,
-        TextColumn,
-        TimeRemainingColumn,
-    )
-
     tried = won = 0
-    columns = (
-        BarColumn(),
-        MofNCompleteColumn(),
-        TextColumn("{task.description}"),
-        TimeRemainingColumn(),
-    )
-    out, shown = console(), console(stderr=True)
     printed = time.monotonic()
-    with Progress(*columns, console=shown, transient=True, disable=not shown.is_terminal) as bar:
+    with progress() as bar, contextlib.suppress(KeyboardInterrupt):
         task = bar.add_task("", total=count)
-        with contextlib.suppress(KeyboardInterrupt):
-            for attempt in attempts:
-                tried += 1
-                won += attempt.success
-                if attempt.success or not successes:
-                    writer.add(attempt.episode)
-                doing = f"{won} of {tried} succeeded"
-                bar.update(task, completed=writer.kept, description=doing)
-                if writer.kept == count:
-                    break
-                if not shown.is_terminal and time.monotonic() - printed > PRINT_SECONDS:
-                    printed = time.monotonic()
-                    shown.print(f"{writer.kept} of {count} kept, {doing}")
-    out.print(f"{won} of {tried} episodes succeeded")
-    if writer.kept:
-        again = f"play them again: mjgym replay {writer.name}"
-        out.print(f"{writer.kept} episodes in {writer.name!r}; {again}", soft_wrap=True)
-    else:
-        out.print("nothing is recorded")
+        for attempt in attempts:
+            tried += 1
+            won += attempt.success
+            if attempt.success or not successes:
+                writer.add(attempt.episode)
+            doing = f"{won} of {tried} succeeded"
+            bar.update(task, completed=writer.kept, description=doing)
+            if writer.kept == count:
+                break
+            if bar.disable and time.monotonic() - printed > PRINT_SECONDS:
+                printed = time.monotonic()
+                say(f"{writer.kept} of {count} kept, {doing}", stderr=True)
+    say(f"{won} of {tried} episodes succeeded")
+    say(kept(writer.kept, writer.name))

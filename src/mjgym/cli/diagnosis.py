@@ -31,16 +31,26 @@ GPU_TIMEOUT = 20.0  # s
 _INSTALL = "apt-get update && apt-get install -y --no-install-recommends"
 _PACKAGES = {"egl": "libegl1 libgl1", "osmesa": "libosmesa6 libgl1"}
 _OFF = ("disable", "disabled", "off", "false", "0")  # as MuJoCo reads MUJOCO_GL
+_RELEVANT_PREFIXES = ("MUJOCO_", "PYOPENGL_", "OMP_NUM", "LP_NUM")  # for drawing and threads
+_RELEVANT = ("DISPLAY", "WAYLAND_DISPLAY", "CUDA_VISIBLE_DEVICES", "NVIDIA_DRIVER_CAPABILITIES")
 _SOFTWARE = ("llvmpipe", "softpipe", "swrast")
 
-Problem = dict[str, str]
+Problem = dict[str, str]  # "problem" and its "fix"
+
+
+def _add(problems: list[Problem], problem: str, fix: str) -> None:
+    problems.append({"problem": problem, "fix": fix})
 
 
 def examine() -> dict[str, Any]:
     """Collect and assess all facts; raises nothing."""
     problems: list[Problem] = []
     notes: list[str] = []
-    environment = {k: v for k, v in sorted(os.environ.items()) if _is_relevant(k)}
+    environment = {
+        name: value
+        for name, value in sorted(os.environ.items())
+        if name.startswith(_RELEVANT_PREFIXES) or name in _RELEVANT
+    }
     chosen = _chosen()
     refusal = _load_engine()
 
@@ -70,18 +80,7 @@ def examine() -> dict[str, Any]:
     }
 
 
-def _is_relevant(variable: str) -> bool:
-    """Whether an environment variable affects rendering or threads."""
-    return variable.startswith(("MUJOCO_", "PYOPENGL_", "OMP_NUM", "LP_NUM")) or variable in (
-        "DISPLAY",
-        "WAYLAND_DISPLAY",
-        "CUDA_VISIBLE_DEVICES",
-        "NVIDIA_DRIVER_CAPABILITIES",
-    )
-
-
 def _chosen() -> str:
-    """The backend in MUJOCO_GL, as MuJoCo reads it."""
     chosen = os.environ.get("MUJOCO_GL", "").lower().strip()
     return {"glx": "glfw", "wgl": "glfw"}.get(chosen, chosen)
 
@@ -101,7 +100,6 @@ def _load_engine() -> str:
 
 
 def _simulate(problems: list[Problem]) -> dict[str, Any]:
-    """The fingerprint of a small task, after a few steps of it."""
     import gymnasium
 
     import mjgym
@@ -118,13 +116,11 @@ def _simulate(problems: list[Problem]) -> dict[str, Any]:
             raise RuntimeError("a batch computes other numbers than a single environment")
         return mjgym.fingerprint(env)
     except Exception as error:
-        problem = f"{SAMPLE} does not run: {type(error).__name__}: {error}"
-        problems.append({"problem": problem, "fix": "pip install --force-reinstall -e ."})
+        _add(problems, _broken(SAMPLE, error), "pip install --force-reinstall -e .")
         return mjgym.fingerprint()
 
 
 def _law(problems: list[Problem], notes: list[str]) -> dict[str, str]:
-    """The `law` in the fingerprint of a task with a compiled law."""
     import gymnasium
 
     import mjgym
@@ -134,17 +130,20 @@ def _law(problems: list[Problem], notes: list[str]) -> dict[str, str]:
             warnings.simplefilter("ignore")  # the reason is reported
             law: dict[str, str] = mjgym.fingerprint(gymnasium.make(LAW_SAMPLE))["law"]
     except Exception as error:
-        problem = f"{LAW_SAMPLE} does not run: {type(error).__name__}: {error}"
-        problems.append({"problem": problem, "fix": "pip install --force-reinstall -e ."})
+        problem = _broken(LAW_SAMPLE, error)
+        _add(problems, problem, "pip install --force-reinstall -e .")
         return {"runs": "", "reason": problem}
     if law["runs"] == "arrays":
         if _version("numba") is None or os.environ.get("NUMBA_DISABLE_JIT") == "1":
             notes.append(f"control laws run on arrays, which takes longer: {law['reason']}")
         else:
-            problem = f"control laws are not compiled: {law['reason']}"
             fix = "export NUMBA_CACHE_DIR=FOLDER, empty and with space, and install NumPy's wheel"
-            problems.append({"problem": problem, "fix": fix})
+            _add(problems, f"control laws are not compiled: {law['reason']}", fix)
     return law
+
+
+def _broken(id: str, error: Exception) -> str:
+    return f"{id} does not run: {type(error).__name__}: {error}"
 
 
 def _version(package: str) -> str | None:
@@ -155,7 +154,6 @@ def _version(package: str) -> str | None:
 
 
 def _gpus(problems: list[Problem]) -> list[dict[str, str]]:
-    """NVIDIA GPUs, from nvidia-smi."""
     tool = shutil.which("nvidia-smi")
     if tool is None:
         return []
@@ -176,20 +174,14 @@ def _gpus(problems: list[Problem]) -> list[dict[str, str]]:
             rows = [line.split(", ") for line in done.stdout.splitlines() if line.strip()]
             return [dict(zip(fields, row, strict=False)) for row in rows]
         failure = " ".join((done.stdout + done.stderr).split())
-    problems.append(
-        {
-            "problem": f"nvidia-smi fails: {failure}",
-            "fix": "load the driver (reboot after an update), or start the container with"
-            " --gpus all",
-        }
-    )
+    fix = "load the driver (reboot after an update), or start the container with --gpus all"
+    _add(problems, f"nvidia-smi fails: {failure}", fix)
     return []
 
 
 def _warp(
     gpus: list[dict[str, str]], problems: list[Problem], notes: list[str]
 ) -> list[dict[str, Any]]:
-    """Devices for MuJoCo Warp; empty if it is not installed."""
     if _version("warp-lang") is None or _version("mujoco-warp") is None:
         if gpus:
             notes.append(f'{install("gpu")} for make_vec(..., backend="warp") on the GPU')
@@ -209,16 +201,12 @@ def _warp(
         ]
     except Exception as error:  # any error of a driver
         problem = f"Warp does not start: {type(error).__name__}: {error}"
-        problems.append({"problem": problem, "fix": "pip install --force-reinstall warp-lang"})
+        _add(problems, problem, "pip install --force-reinstall warp-lang")
         return []
     if gpus and len(devices) == 1:
         driver = gpus[0].get("driver_version", "?")
-        problems.append(
-            {
-                "problem": f"there is a GPU, but Warp does not see it (driver {driver})",
-                "fix": "update the driver, or install a warp-lang for the CUDA that it has",
-            }
-        )
+        fix = "update the driver, or install a warp-lang for the CUDA that it has"
+        _add(problems, f"there is a GPU, but Warp does not see it (driver {driver})", fix)
     return devices
 
 
@@ -233,45 +221,39 @@ def _judge_gl(
     works = [b for b in backends if b["works"]]
     use = f"export MUJOCO_GL={works[0]['backend']}" if works else "unset MUJOCO_GL"
     if refusal:
-        problems.append({"problem": refusal, "fix": f"unset MUJOCO_GL, or {use}" if works else use})
+        _add(problems, refusal, f"unset MUJOCO_GL, or {use}" if works else use)
     if chosen in _OFF:
         notes.append(f"MUJOCO_GL={chosen} switches rendering off")
     if not works:
         reasons = "; ".join(f"{b['backend']}: {b['error']}" for b in backends)
         packages = dict.fromkeys(" ".join(_PACKAGES.values()).split())
-        fix = f"{_INSTALL} {' '.join(packages)}"
-        problems.append({"problem": f"nothing can be drawn. {reasons}", "fix": fix})
+        _add(problems, f"nothing can be drawn. {reasons}", f"{_INSTALL} {' '.join(packages)}")
     else:
         for b in backends:
             if not b["works"] and b["backend"] in _PACKAGES:
                 needs = _PACKAGES[b["backend"]]
                 notes.append(f"{b['backend']} does not work here; it needs {needs}")
     if not refusal and chosen in [b["backend"] for b in backends if not b["works"]]:
-        problem = f"MUJOCO_GL={chosen}, which does not work here"
-        problems.append({"problem": problem, "fix": use})
+        _add(problems, f"MUJOCO_GL={chosen}, which does not work here", use)
     for b in works:
         if b["backend"] == "egl" and gpus and b["renderer"].startswith(_SOFTWARE):
             major = gpus[0].get("driver_version", "").partition(".")[0]
-            problems.append(
-                {
-                    "problem": f"there is a GPU, but EGL draws in software ({b['renderer']})",
-                    "fix": f"{_INSTALL} libnvidia-gl-{major} (Debian: libegl-nvidia0), or start the"
-                    " container with -e NVIDIA_DRIVER_CAPABILITIES=all",
-                }
+            problem = f"there is a GPU, but EGL draws in software ({b['renderer']})"
+            fix = (
+                f"{_INSTALL} libnvidia-gl-{major} (Debian: libegl-nvidia0), or start the container"
+                " with -e NVIDIA_DRIVER_CAPABILITIES=all"
             )
+            _add(problems, problem, fix)
 
 
 _BOUND = re.compile(r"(>=|<=|<|>)\s*([\d.]+)")
 
 
 def _judge_versions(problems: list[Problem]) -> None:
-    """Compare the installed versions with the package's requirements."""
     try:
         wanted = metadata.requires("mjgym") or []
     except metadata.PackageNotFoundError:
-        problems.append(
-            {"problem": "mjgym runs without being installed", "fix": "pip install -e ."}
-        )
+        _add(problems, "mjgym runs without being installed", "pip install -e .")
         return
     for requirement in wanted:
         name = re.split(r"[\s<>=!;\[]", requirement, maxsplit=1)[0]
@@ -279,22 +261,13 @@ def _judge_versions(problems: list[Problem]) -> None:
         if name not in REQUIRED or version is None or "extra ==" in requirement:
             continue
         for sign, bound in _BOUND.findall(requirement.partition(";")[0]):
-            if not _holds(_numbers(version), sign, _numbers(bound)):
-                problems.append(
-                    {
-                        "problem": f"{name} {version} is installed, needed is {requirement}",
-                        "fix": f'pip install "{requirement}"',
-                    }
-                )
+            if not _holds(version, sign, bound):
+                problem = f"{name} {version} is installed, needed is {requirement}"
+                _add(problems, problem, f'pip install "{requirement}"')
 
 
-def _numbers(version: str) -> tuple[int, ...]:
-    return tuple(int(part) for part in re.findall(r"\d+", version)[:3])
-
-
-def _holds(found: tuple[int, ...], sign: str, bound: tuple[int, ...]) -> bool:
-    n = max(len(found), len(bound))
-    a, b = (v + (0,) * (n - len(v)) for v in (found, bound))
+def _holds(version: str, sign: str, bound: str) -> bool:
+    a, b = ([int(n) for n in (*re.findall(r"\d+", v)[:3], 0, 0, 0)[:3]] for v in (version, bound))
     return {">=": a >= b, "<=": a <= b, "<": a < b, ">": a > b}[sign]
 
 
@@ -306,7 +279,6 @@ def _load() -> float | None:
 
 
 def _quota() -> float | None:
-    """CPU quota of the container in cores; None if unlimited."""
     try:
         with open("/sys/fs/cgroup/cpu.max") as file:
             quota, period = file.read().split()
@@ -325,21 +297,17 @@ def _judge_cores(
     cores = machine["allowed_cores"]
     if quota is not None and quota < cores - 0.5:
         whole = max(1, int(quota))
-        problems.append(
-            {
-                "problem": f"the container may use {quota:g} cores, but a batch starts {cores}"
-                " threads, which then wait for each other",
-                "fix": f"make_vec(..., threads={whole}), or start the container with"
-                f" --cpuset-cpus=0-{whole - 1} instead of --cpus",
-            }
+        problem = (
+            f"the container may use {quota:g} cores, but a batch starts {cores} threads, which then"
+            " wait for each other"
         )
+        cpus = f"--cpuset-cpus=0-{whole - 1} instead of --cpus"
+        fix = f"make_vec(..., threads={whole}), or start the container with {cpus}"
+        _add(problems, problem, fix)
     if load is not None and load > cores:
         notes.append(f"the machine is busy (load {load:.1f} on {cores} cores): timings will be off")
     x86 = machine["architecture"].lower() in ("x86_64", "amd64")
     if x86 and not any("avx" in f or f in ("X86_V3", "X86_V4") for f in machine["features"]):
-        problems.append(
-            {
-                "problem": "the processor reports no AVX, which MuJoCo's x86-64 builds use",
-                "fix": "in a virtual machine, pass the host's processor on (QEMU: -cpu host)",
-            }
-        )
+        problem = "the processor reports no AVX, which MuJoCo's x86-64 builds use"
+        fix = "in a virtual machine, pass the host's processor on (QEMU: -cpu host)"
+        _add(problems, problem, fix)

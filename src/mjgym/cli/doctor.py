@@ -4,12 +4,13 @@ from typing import Annotated, Any
 
 import typer
 
+from mjgym.cli import options
 from mjgym.cli.diagnosis import examine
 from mjgym.cli.output import console, facts, print_json, table
 
 
 def doctor(
-    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    json: options.Json = False,
     strict: Annotated[
         bool, typer.Option("--strict", help="Exit with status 1 if there is a problem.")
     ] = False,
@@ -26,7 +27,6 @@ def doctor(
 
 
 def _warp_device(device: dict[str, Any]) -> str:
-    """A device in words: "cuda:0 NVIDIA H100, 76.1 of 79.2 GB free"."""
     words = f"{device['device']} {device['name']}".strip()
     if device["memory"] is None:
         return words

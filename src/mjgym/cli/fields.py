@@ -1,151 +1,100 @@
 """`--set name=value`: arguments of a task on the command line."""
 
 import ast
+import contextlib
 import types
 import typing
-from collections.abc import Callable
+from collections.abc import Iterator
 from typing import Any
 
 import typer
 
-from mjgym.cli import completions
+from mjgym.util.values import convert
 
-Settings = typing.Annotated[
-    list[str] | None,
-    typer.Option(
-        "--set",
-        metavar="NAME=VALUE",
-        help="An argument of the task; repeatable.",
-        autocompletion=completions.task_arguments,
-    ),
-]
-"""The option of commands that make an environment."""
-
-_TRUE, _FALSE = ("true", "yes", "on", "1"), ("false", "no", "off", "0")
-_WORDS = dict.fromkeys(_TRUE, True) | dict.fromkeys(_FALSE, False)
+OPTIONS = {"render_quality": "quality", "opponent": "policy"}
+"""Options with another name than the argument of make that they set."""
 
 
-def arguments(id: str, settings: list[str]) -> dict[str, Any]:
-    """Keyword arguments of make from settings, converted to the types of the task's fields.
-
-    Args:
-        id: of the task.
-        settings: "name=value" each.
-
-    Raises:
-        typer.BadParameter: a setting has no "=", is repeated, or has a value of a wrong type.
-    """
-    from mjgym import registry
-
-    values: dict[str, Any] = {}
-    hints = _hints(registry.registration(id).task_class)
-    for setting in settings:
+def pairs(settings: list[str] | None) -> dict[str, str]:
+    """Texts of the form "name=value" by name."""
+    values: dict[str, str] = {}
+    for setting in settings or ():
         name, equals, text = setting.partition("=")
         if not equals or not name.isidentifier():
             raise typer.BadParameter(f"{setting!r} is not of the form name=value.")
         if name in values:
             raise typer.BadParameter(f"{name} is set twice.")
-        values[name] = _value(name, text, hints.get(name))
+        values[name] = text
     return values
 
 
-def _hints(cls: type) -> dict[str, Any]:
+def arguments(id: str, settings: list[str] | None) -> dict[str, Any]:
+    """Keyword arguments of make from settings, converted to the types of the task's fields."""
+    from mjgym import registry
+
     try:
-        return typing.get_type_hints(cls)
+        hints = typing.get_type_hints(registry.registration(id).task_class)
     except NameError:  # a type imported for type checkers only
-        return {}
+        hints = {}
+    return {name: _value(name, text, hints.get(name)) for name, text in pairs(settings).items()}
 
 
 def _value(name: str, text: str, hint: Any) -> Any:
-    kinds = typing.get_args(hint) if _is_union(hint) else (hint,)
-    for kind in kinds:
+    if hint in (None, Any):  # no field of the task: make checks it
         try:
-            return _convert(text, kind)
-        except (KeyError, ValueError, SyntaxError):
-            continue
-    wanted = " or ".join(getattr(k, "__name__", str(k)) for k in kinds).replace("NoneType", "none")
-    raise typer.BadParameter(f"{name}: {text!r} is not {wanted}.")
-
-
-def _is_union(hint: Any) -> bool:
-    return typing.get_origin(hint) in (typing.Union, types.UnionType)
-
-
-def _convert(text: str, kind: Any) -> Any:
-    """A text as a value of a type; raises KeyError, ValueError or SyntaxError."""
-    if kind in _CONVERT:
-        return _CONVERT[kind](text)
-    if typing.get_origin(kind) is typing.Literal:
-        return {str(value): value for value in typing.get_args(kind)}[text]
-    value = ast.literal_eval(text)
-    origin = typing.get_origin(kind) or kind
-    if origin is tuple and isinstance(value, list):
-        value = tuple(value)
-    if isinstance(origin, type) and not isinstance(value, origin):
-        raise ValueError(text)
-    return value
-
-
-def _bool(text: str) -> bool:
-    return _WORDS[text.strip().lower()]
-
-
-def _none(text: str) -> None:
-    if text.strip().lower() != "none":
-        raise ValueError(text)
-
-
-def _literal(text: str) -> Any:
-    """For arguments of make that are not fields of the task; make checks them."""
+            return ast.literal_eval(text)
+        except (ValueError, SyntaxError):
+            return text
     try:
-        return ast.literal_eval(text)
-    except (ValueError, SyntaxError):
-        return text
+        return convert(text, hint)
+    except ValueError:
+        union = typing.get_origin(hint) in (typing.Union, types.UnionType)
+        kinds = typing.get_args(hint) if union else (hint,)
+        names = " or ".join(getattr(k, "__name__", str(k)) for k in kinds)
+        wanted = names.replace("NoneType", "none")
+        raise typer.BadParameter(f"{name}: {text!r} is not {wanted}.") from None
 
 
-_CONVERT: dict[Any, Callable[[str], Any]] = {
-    bool: _bool,
-    int: int,
-    float: float,
-    str: str,
-    types.NoneType: _none,
-    None: _literal,
-    Any: _literal,  # a field of words, numbers or dicts
-}
-
-
-def make(id: str, settings: list[str], **kwargs: Any) -> Any:
-    """`gymnasium.make` with settings; refused ones are command-line errors.
+def make(
+    id: str,
+    settings: list[str] | None,
+    num_envs: int | None = None,
+    *,
+    options: dict[str, Any] | None = None,
+    **kwargs: Any,
+) -> Any:
+    """`gymnasium.make`, or `make_vec` for a number of sub-environments, with settings.
 
     Args:
         id: of the environment.
         settings: "name=value" each.
-        kwargs: further arguments, which settings override.
-
-    Raises:
-        typer.BadParameter: an argument is unknown (the message names the nearest) or refused.
+        num_envs: None for a single environment.
+        options: arguments that the command has options for, which settings cannot set; those that
+            are None are left to make.
+        **kwargs: further arguments, which settings override.
     """
     import gymnasium
 
-    return _made(gymnasium.make, id, {**kwargs, **arguments(id, settings)})
+    from mjgym.registry import one_agent
+
+    given = {**kwargs, **arguments(id, settings)}
+    options = options or {}
+    for name in given:
+        if name in (*options, "num_envs"):
+            option = OPTIONS.get(name, name).replace("_", "-")
+            raise typer.BadParameter(f"{name} has an option of its own: --{option}.")
+    given |= {name: value for name, value in options.items() if value is not None}
+    with refused(id, *((TypeError, ValueError) if given else ())):
+        if num_envs is None:
+            return gymnasium.make(id, **given)
+        return gymnasium.make_vec(id, num_envs=num_envs, **one_agent(id, **given))
 
 
-def make_batch(id: str, settings: list[str], count: int, **kwargs: Any) -> Any:
-    """`gymnasium.make_vec` with settings and a number of sub-environments, see `make`."""
-    import gymnasium
-
-    return _made(gymnasium.make_vec, id, {**kwargs, **arguments(id, settings), "num_envs": count})
-
-
-def _made(make: Callable[..., Any], id: str, kwargs: dict[str, Any]) -> Any:
+@contextlib.contextmanager
+def refused(id: str, *errors: type[Exception]) -> Iterator[None]:
+    """Report errors of make as those of the command line, without Gymnasium's additions."""
     try:
-        return make(id, **kwargs)
-    except (TypeError, ValueError) as error:
-        if not kwargs:
-            raise
-        raise typer.BadParameter(f"{id}: {refusal(error)}") from None
-
-
-def refusal(error: Exception) -> str:
-    """The error of make without Gymnasium's additions."""
-    return str(error).partition(" was raised from the environment creator")[0]
+        yield
+    except errors as error:
+        reason = str(error).partition(" was raised from the environment creator")[0]
+        raise typer.BadParameter(f"{id}: {reason}") from None

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from mjgym.cli import options
 from mjgym.cli.ids import completed, known_ids
-from mjgym.cli.output import console, print_json, table
+from mjgym.cli.output import console, print_json, refusing, say, table
 
 if TYPE_CHECKING:
     from mjgym.checks.trajectories import Difference, Recorded
@@ -29,7 +30,7 @@ def fingerprint(
         Path | None,
         typer.Option(help="Compare with the trajectories of this file.", exists=True),
     ] = None,
-    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    json: options.Json = False,
 ) -> None:
     """Name every id whose dynamics differ between two engines, machines or installations.
 
@@ -42,15 +43,13 @@ def fingerprint(
 
     if (write is None) == (against is None):
         raise typer.BadParameter("give either --write FILE or --against FILE")
-    try:
+    with refusing(trajectories.TrajectoryError, hint="'--against'"):
         if write is not None:
             _write(write, known_ids(ids) if ids else mjgym.registry.ids())
             return
         assert against is not None
         recorded = trajectories.Recorded(against)
         differences = _compare(recorded, known_ids(ids) if ids else _registered(recorded.ids))
-    except trajectories.TrajectoryError as error:
-        raise typer.BadParameter(str(error), param_hint="'--against'") from None
     here = mjgym.fingerprint()
     if json:
         rows = [dataclasses.asdict(difference) for difference in differences]
@@ -79,7 +78,7 @@ def _write(path: Path, ids: list[str]) -> None:
     with console(stderr=True).status("recording") as status:
         for k, id in enumerate(trajectories.write(path, ids), 1):
             status.update(f"recorded {id}, {k} of {len(ids)}")
-    console(stderr=True).print(f"written: {path}", soft_wrap=True)
+    say(f"written: {path}", stderr=True)
 
 
 def _compare(recorded: "Recorded", ids: list[str]) -> "list[Difference]":

@@ -27,7 +27,6 @@ def gallery(
 
 
 def _has_browser() -> bool:
-    """Whether a browser is likely to open: on Linux it needs a display, or must be configured."""
     if not sys.platform.startswith("linux"):
         return True
     return any(os.environ.get(name) for name in ("BROWSER", "DISPLAY", "WAYLAND_DISPLAY"))

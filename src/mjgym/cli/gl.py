@@ -1,11 +1,10 @@
 """Probes OpenGL backends, each in a separate process, and measures their speed."""
 
-import os
-import subprocess
 import sys
 from typing import Any
 
 from mjgym.rendering import Probe, probe
+from mjgym.util.processes import last_word
 
 BACKENDS: tuple[str, ...] = {"darwin": ("cgl", "glfw"), "win32": ("glfw",)}.get(
     sys.platform, ("egl", "osmesa", "glfw")
@@ -15,7 +14,7 @@ SAMPLE = "dmc/cartpole-swingup-v0"
 FRAMES, SIZE = 16, 84  # number of frames, and their sides in pixels
 
 _TIMER = """
-import sys, time
+import os, sys, time
 import gymnasium
 import mjgym
 id, frames, size = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
@@ -26,6 +25,7 @@ started = time.perf_counter()
 for _ in range(frames):
     env.camera()
 print(frames / (time.perf_counter() - started), flush=True)
+os._exit(0)  # a driver that crashes at exit has still rendered
 """
 
 
@@ -46,9 +46,13 @@ def gl_report(
 
 
 def _report(found: Probe, timeout: float) -> dict[str, Any]:
-    rate, error = (None, found.reason)
+    rate, error = None, found.reason
     if found.works:
-        rate, error = _rate(found.backend, timeout)
+        try:
+            words = ["-c", _TIMER, SAMPLE, str(FRAMES), str(SIZE)]
+            rate = float(last_word(words, timeout, {"MUJOCO_GL": found.backend}))
+        except RuntimeError as failure:
+            error = str(failure)
     return {
         "backend": found.backend,
         "works": not error,
@@ -58,26 +62,3 @@ def _report(found: Probe, timeout: float) -> dict[str, Any]:
         "frames_per_second": rate,
         "error": error or None,
     }
-
-
-def _rate(backend: str, timeout: float) -> tuple[float | None, str]:
-    """Frames per second, and the error if it fails."""
-    try:
-        done = subprocess.run(
-            [sys.executable, "-c", _TIMER, SAMPLE, str(FRAMES), str(SIZE)],
-            capture_output=True,
-            text=True,
-            errors="replace",
-            check=False,
-            timeout=timeout,
-            env={**os.environ, "MUJOCO_GL": backend},
-            stdin=subprocess.DEVNULL,
-        )
-    except subprocess.TimeoutExpired:
-        return None, f"no picture within {timeout:g} s"
-    try:
-        return float(done.stdout.split()[-1]), ""
-    except (IndexError, ValueError):
-        lines = done.stderr.split("\n")
-        said = next((line for line in reversed(lines) if line.strip()), "")
-        return None, said or f"ended with {done.returncode}"

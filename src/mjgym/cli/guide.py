@@ -4,7 +4,6 @@ import ast
 import os
 import re
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import typer
@@ -25,17 +24,11 @@ WIDTH = 104  # columns, at most: an indented line of code
 
 @dataclass(frozen=True)
 class Guide:
-    """One guide.
+    """One guide."""
 
-    Attributes:
-        name: on the command line.
-        summary: its first sentence.
-        text: Markdown.
-    """
-
-    name: str
-    summary: str
-    text: str
+    name: str  # on the command line
+    summary: str  # its first sentence
+    text: str  # Markdown
 
 
 def guides() -> dict[str, Guide]:
@@ -44,30 +37,24 @@ def guides() -> dict[str, Guide]:
     there = {path.stem: path for path in sorted(folder.glob("*.md")) if path.name != INDEX}
     listed = _LISTED.findall((folder / INDEX).read_text("utf-8"))
     names = dict.fromkeys([name for name in listed if name in there] + list(there))
-    return {name: _read(there[name]) for name in names}
-
-
-def _read(path: Path) -> Guide:
-    text = path.read_text("utf-8")
-    summary = text.split("\n\n")[1].replace("\n", " ")
-    return Guide(path.stem, re.sub(r"[`*]", "", _LINK.sub(r"\1", summary)), text)
+    texts = {name: there[name].read_text("utf-8") for name in names}
+    return {
+        name: Guide(name, re.sub(r"[`*]", "", _LINK.sub(r"\1", _paragraph(text, 1))), text)
+        for name, text in texts.items()
+    }
 
 
 def programs() -> dict[str, Guide]:
     """Tutorials and examples by name, one program each."""
-    files = [path for folder in ("tutorials", "examples") for path in _programs(folder)]
+    folders = [scripts() / folder for folder in ("tutorials", "examples")]
+    files = [path for folder in folders for path in sorted(folder.glob("*.py"))]
     texts = {path.stem: path.read_text("utf-8") for path in files}
-    return {name: Guide(name, _sentence(text), text) for name, text in texts.items()}
+    documented = {name: ast.get_docstring(ast.parse(text)) or "" for name, text in texts.items()}
+    return {n: Guide(n, _paragraph(documented[n], 0), text) for n, text in texts.items()}
 
 
-def _programs(folder: str) -> list[Path]:
-    return sorted((scripts() / folder).glob("*.py"))
-
-
-def _sentence(program: str) -> str:
-    """The first paragraph of a program's docstring."""
-    text = ast.get_docstring(ast.parse(program)) or ""
-    return text.split("\n\n")[0].replace("\n", " ")
+def _paragraph(text: str, number: int) -> str:
+    return text.split("\n\n")[number].replace("\n", " ")
 
 
 def _names(incomplete: str) -> list[str]:
@@ -115,14 +102,11 @@ def guide(
 
 
 def _rendered(text: str) -> Any:
-    """Markdown for a terminal, without comments and link targets."""
     from rich.markdown import CodeBlock, Heading, Markdown
     from rich.padding import Padding
     from rich.text import Text
 
     class Title(Heading):
-        """A left-aligned heading."""
-
         def __rich_console__(self, console: "Console", options: "ConsoleOptions") -> "RenderResult":
             text = self.text.copy()
             text.justify = "left"
@@ -130,8 +114,6 @@ def _rendered(text: str) -> Any:
             yield text
 
     class Code(CodeBlock):
-        """An indented code block."""
-
         def __rich_console__(self, console: "Console", options: "ConsoleOptions") -> "RenderResult":
             from rich.syntax import Syntax
 

@@ -12,6 +12,7 @@ from types import ModuleType
 
 import typer
 
+from mjgym.cli.output import refusing, require
 from mjgym.util.suggestions import close
 
 _ALIKE = 0.5  # lower than usual, as input is shorter than an id
@@ -30,9 +31,6 @@ def known_id(value: str) -> str:
     "module:id" imports a module first, as in `gymnasium.make`; the module may be a file. A file
     that registers one id stands for it, and the folder of a run for its task. Other ids are
     searched for in the files of the working folder.
-
-    Raises:
-        typer.BadParameter: there is no such id; the message names the nearest ones.
     """
     if run_folder(value):
         return _id_of_run(Path(value))
@@ -54,16 +52,12 @@ def run_folder(value: str) -> bool:
 
 def _id_of_run(folder: Path) -> str:
     """The task of a run, from the registry alone: the folder is data and imports no module."""
-    from mjgym.cli.output import require
-
     require("yaml")
     from mjgym.policies.run_errors import RunError
     from mjgym.policies.run_folder import RunFolder
 
-    try:
+    with refusing(RunError):
         id = str(RunFolder(folder).settings().get("id", ""))
-    except RunError as error:
-        raise typer.BadParameter(f"{error}.") from None
     registered = find_id(id)
     if registered is None:
         raise typer.BadParameter(
@@ -74,10 +68,8 @@ def _id_of_run(folder: Path) -> str:
 
 
 def _only_id(file: str) -> str:
-    try:
+    with refusing(ModuleError):
         registered = ids_of(file)
-    except ModuleError as error:
-        raise typer.BadParameter(str(error)) from None
     if len(registered) > 1:
         raise typer.BadParameter(
             f"{file} registers {', '.join(registered)}: name one, {file}:{registered[0]}"
@@ -86,19 +78,12 @@ def _only_id(file: str) -> str:
 
 
 def import_named(module: str) -> None:
-    """Import a module that an argument names, see `load`.
-
-    Raises:
-        typer.BadParameter: there is no such module, or it fails.
-    """
-    try:
+    """Import a module that an argument names, see `load`."""
+    with refusing(ModuleError):
         load(module)
-    except ModuleError as error:
-        raise typer.BadParameter(str(error)) from None
 
 
 def _find_here(id: str) -> str | None:
-    """The id in a file of the working folder, if it is not registered yet."""
     registered = find_id(id)
     if registered is None and (file := _file_that_registers(id)):
         import_named(file)
@@ -107,7 +92,6 @@ def _find_here(id: str) -> str | None:
 
 
 def _file_that_registers(id: str) -> str | None:
-    """The only Python file of the working folder that registers an id, or None."""
     if not re.fullmatch(r"[\w.-]+/[\w.-]+", id):
         return None
     pattern = re.compile(rf"""register\(\s*["']{re.escape(id)}(-v\d+)?["']""")
@@ -125,7 +109,6 @@ def known_ids(values: list[str]) -> list[str]:
 
 
 def _own(module: str, id: str) -> str:
-    """A hint to name the module of an id outside the package."""
     from mjgym import registry
 
     space = id.partition("/")[0]
@@ -200,7 +183,6 @@ def ids_of(value: str) -> list[str]:
     """The ids for an id, for "module:id", or registered by a module or file.
 
     Raises:
-        typer.BadParameter: there is neither such an id nor such a module, or it registers no id.
         ModuleError: the module fails.
     """
     from mjgym import registry
@@ -236,7 +218,6 @@ def load(name: str) -> ModuleType:
     Its output goes to stderr, as stdout may be JSON.
 
     Raises:
-        typer.BadParameter: there is no such module.
         ModuleError: it fails.
     """
     importlib.invalidate_caches()
@@ -283,7 +264,6 @@ def _load_file(path: Path) -> ModuleType:
 
 
 def _failed(name: str, error: Exception) -> ModuleError:
-    """The error of an import, with the last line of the module that caused it."""
     where = ""
     if isinstance(error, SyntaxError):
         where = f" ({Path(error.filename or name).name}:{error.lineno})"

@@ -3,9 +3,7 @@
 import itertools
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
-from mjgym.cli import fields
+from mjgym.cli import fields, options
 from mjgym.cli.ids import ID
 from mjgym.cli.output import console, facts, print_json, reserved, table
 
@@ -27,8 +25,8 @@ _SIZES = {
 
 def info(
     id: Annotated[str, ID],
-    set: fields.Settings = None,
-    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    set: options.Settings = None,
+    json: options.Json = False,
 ) -> None:
     """Describe a task: its file, every number of its spaces, reward, start and arguments."""
     with reserved(json):
@@ -88,7 +86,6 @@ def _heading(out: "Console", title: str) -> None:
 
 
 def _paragraphs(description: str) -> list[str]:
-    """Paragraphs of the docstring that are not shown elsewhere."""
     shown = ("Reward:", "Start:", "Observation:")
     texts = [p.replace("\n", " ") for p in description.split("\n\n") if not p.startswith(shown)]
     return [p for p in texts if p]
@@ -119,14 +116,10 @@ def _observation(out: "Console", rows: list[dict[str, Any]]) -> None:
     lines = table("index", "name", "unit", "axes", "source", right=("index",), fold=("name",))
     for entry, group in itertools.groupby(rows, key=lambda row: row["entry"]):
         these = list(group)
-        lines.add_row("", _entry(entry, these[0]["meaning"]), style="italic")
+        lines.add_row("", ": ".join(filter(None, (entry, these[0]["meaning"]))), style="italic")
         for row in these:
             lines.add_row(str(row["index"]), row["name"], row["unit"], row["frame"], row["source"])
     out.print(lines)
-
-
-def _entry(entry: str, meaning: str) -> str:
-    return f"{entry}: {meaning}" if meaning else entry
 
 
 def _action(out: "Console", rows: list[dict[str, Any]]) -> None:

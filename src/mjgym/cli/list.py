@@ -4,7 +4,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from mjgym.cli.output import NARROW, console, fits, is_piped, print_json, reserved, table, width_of
+from mjgym.cli import options
+from mjgym.cli.output import (
+    NARROW,
+    console,
+    fits,
+    is_piped,
+    print_json,
+    refusing,
+    reserved,
+    table,
+    width_of,
+)
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -26,7 +37,7 @@ def list_(
         list[str] | None,
         typer.Option("--tag", "-t", help="Only ids with this tag; repeat to require several."),
     ] = None,
-    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    json: options.Json = False,
 ) -> None:
     """List ids with sizes, time limits, tags and summaries; what a terminal has no room for is cut.
 
@@ -34,10 +45,8 @@ def list_(
     """
     from mjgym import registry
 
-    try:
+    with refusing(ValueError):
         ids = registry.ids(namespace=namespace, tag=tag)
-    except ValueError as error:
-        raise typer.BadParameter(f"{error}") from None
     words = " ".join(text or []).lower().split()
     with reserved(json):
         rows = [row(id) for id in ids if _matches(id, words)]
@@ -97,7 +106,6 @@ def _show(rows: list[dict[str, Any]]) -> None:
 def _table(
     rows: list[dict[str, Any]], words: tuple[str, ...] = (), most: int | None = None
 ) -> "Table":
-    """A line for each id, with at most `most` characters of its words."""
     numbers = ("obs", "act", "steps", "dt, s")
     lines = table("id", *numbers, *words, right=numbers)
     lines.columns[0].no_wrap = True  # ids are copied by users
@@ -114,7 +122,6 @@ def _cut(text: str, most: int | None) -> str:
 
 
 def _show_blocks(out: "Console", rows: list[dict[str, Any]]) -> None:
-    """An id per line, however narrow, with its description below."""
     from rich.padding import Padding
 
     for r in rows:

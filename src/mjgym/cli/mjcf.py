@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from mjgym.cli.output import console, fits, print_json, table
+from mjgym.cli import options
+from mjgym.cli.output import console, failing, fits, print_json, refusing, say, table
 
 if TYPE_CHECKING:
     from mjgym.mjcf.lint.comparing import Difference
@@ -19,7 +20,6 @@ app = typer.Typer(
 )
 
 _STYLES = {"+": "green", "-": "red", "@": "cyan"}  # of a unified diff, by a line's first letter
-_JSON = typer.Option("--json", help="Print JSON.")
 
 
 @app.command("check")
@@ -27,7 +27,7 @@ def check(
     files: Annotated[
         list[Path], typer.Argument(metavar="FILE", help="MJCF or URDF files, each a model.")
     ],
-    json: Annotated[bool, _JSON] = False,
+    json: options.Json = False,
 ) -> None:
     """Report all problems of models, with file, line and the nearest valid keyword.
 
@@ -38,29 +38,21 @@ def check(
 
     problems: list[Problem] = []
     for file in files:
-        try:
+        with refusing(FileNotFoundError, hint="'FILE'"):
             problems += check_file(file)
-        except FileNotFoundError as error:
-            raise typer.BadParameter(str(error), param_hint="'FILE'") from None
     problems = list(dict.fromkeys(problems))  # models may include the same file
     if json:
         print_json([asdict(problem) for problem in problems])
     else:
-        _show_problems(problems, len(files))
+        from rich.text import Text
+
+        for problem in problems:
+            place = f"{problem.file}:{problem.line}:"
+            say(Text.assemble((place, "bold"), str(problem).removeprefix(place)))
+        counted = f"models: {len(files)}, problems: {len(problems)}"
+        console(stderr=True).print(counted, style="dim")
     if problems:
         raise typer.Exit(1)
-
-
-def _show_problems(found: "list[Problem]", models: int) -> None:
-    from rich.text import Text
-
-    out = console()
-    for problem in found:
-        place = f"{problem.file}:{problem.line}:"
-        text = Text.assemble((place, "bold"), str(problem).removeprefix(place))
-        out.print(text, soft_wrap=True)
-    counted = f"models: {models}, problems: {len(found)}"
-    console(stderr=True).print(counted, style="dim")
 
 
 @app.command("diff")
@@ -71,7 +63,7 @@ def diff(
         float, typer.Option(min=0, help="Tolerance of numbers, relative above 1.")
     ] = 1e-9,
     derived: Annotated[bool, typer.Option("--derived", help="Include derived fields.")] = False,
-    json: Annotated[bool, _JSON] = False,
+    json: options.Json = False,
 ) -> None:
     """Compare two compiled models by element and field.
 
@@ -82,7 +74,7 @@ def diff(
     try:
         differences = diff_models(a, b, tolerance, derived=derived)
     except (FileNotFoundError, ValueError) as error:
-        console(stderr=True).print(str(error), soft_wrap=True)
+        say(str(error), stderr=True)
         raise typer.Exit(2) from None
     if json:
         print_json([asdict(difference) for difference in differences])
@@ -98,7 +90,8 @@ def _show_differences(found: "list[Difference]") -> None:
     out = console()
     rows = table("kind", "name", "field", "A", "B", fold=("A", "B"))
     for d in found:
-        cells = (shown(d.a), shown(d.b)) if d.field else _presence(d)
+        presence = ("", "added") if d.a is None else ("removed", "")
+        cells = (shown(d.a), shown(d.b)) if d.field else presence
         rows.add_row(d.kind, d.name, d.field, *cells)
     if found and fits(out, rows):
         out.print(rows)
@@ -106,11 +99,6 @@ def _show_differences(found: "list[Difference]") -> None:
         for d in found:
             out.print(str(d), soft_wrap=True)
     console(stderr=True).print(f"differences: {len(found)}", style="dim")
-
-
-def _presence(difference: "Difference") -> tuple[str, str]:
-    """Words for an element that only one model has."""
-    return ("", "added") if difference.a is None else ("removed", "")
 
 
 @app.command("edit")
@@ -149,21 +137,10 @@ def edit(
         raise typer.BadParameter("say what to do: --set, --unset, --append or --remove.")
     if remove and (values or append is not None):
         raise typer.BadParameter("what is removed cannot be changed as well.")
-    try:
+    with refusing(FileNotFoundError), failing(ValueError):
         change = edit_file(
-            file,
-            xpath,
-            set=values,
-            append=append,
-            remove=remove,
-            model=model,
-            dry_run=dry_run,
+            file, xpath, set=values, append=append, remove=remove, model=model, dry_run=dry_run
         )
-    except FileNotFoundError as error:
-        raise typer.BadParameter(str(error)) from None
-    except ValueError as error:
-        console(stderr=True).print(str(error), soft_wrap=True)
-        raise typer.Exit(1) from None
     out = console()
     for line in change.splitlines():
         out.print(line, style=_STYLES.get(line[:1]), soft_wrap=True)
@@ -172,7 +149,6 @@ def edit(
 
 
 def _values(settings: list[str], names: list[str]) -> dict[str, str | None]:
-    """Attributes to set, and with None those to delete."""
     values: dict[str, str | None] = {}
     for setting in settings:
         name, equals, value = setting.partition("=")

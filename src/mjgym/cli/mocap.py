@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from mjgym.cli.output import console, facts, print_json
+from mjgym.cli import options
+from mjgym.cli.output import console, facts, fail, print_json, refusing
 
 AMC = ".amc"
 
@@ -40,22 +41,38 @@ def mocap(
         typer.Option(help='The humanoid: "2020" is 1.2 times as large; the suite\'s is "2019".'),
     ] = "2020",
     timestep: Annotated[float, typer.Option(help="Seconds between the states.")] = 0.03,
-    interpolation: Annotated[
-        Literal["cubic", "linear"],
-        typer.Option(help='Between the frames: "cubic" is the published one, a spline.'),
-    ] = "cubic",
     rate: Annotated[float, typer.Option(help="Frames per second of the file.")] = 120.0,
-    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    json: options.Json = False,
 ) -> None:
     """Describe motion-capture files, and export them as states of a CMU humanoid.
 
     To watch a clip: mjgym view cmu_humanoid-tracking --set play=true --set clips=CLIP
     """
+    from mjgym.mocap import SCALE_V2020, find_clips, read_amc, to_trajectory
+
     several = not clip or Path(clip).expanduser().is_dir()
-    try:
-        clips = _read(clip, out, several, body, timestep, interpolation, rate)
-    except (ValueError, OSError) as error:
-        raise typer.BadParameter(str(error)) from None
+    clips = []
+    with refusing(ValueError, OSError):
+        paths = [path for path in find_clips(clip) if not several or path.suffix.lower() == AMC]
+        if not paths:
+            raise ValueError(f"clips: no {AMC} file in the folder {clip!r}")
+        outs = [None if out is None else _out(path, out, several) for path in paths]
+        for path, target in zip(paths, outs, strict=True):
+            read = read_amc(path, rate)
+            scale = SCALE_V2020 if body == "2020" else 1.0
+            trajectory = to_trajectory(read, timestep, scale)
+            data: dict[str, Any] = {
+                "clip": str(path),
+                "frames": len(read.times),
+                "rate": read.rate,
+                "duration": float(read.times[-1]),
+                "bones": list(read.bones),
+                "body": body,
+                "states": len(trajectory),
+                "timestep": trajectory.timestep,
+                "written": None,
+            }
+            clips.append((data, trajectory, target))
     if out is not None:
         _write(clips)
     if json:
@@ -65,57 +82,19 @@ def mocap(
         console().print(*([""] if k else []), facts(_shown(data)), sep="\n")
 
 
-def _read(
-    clip: str,
-    out: Path | None,
-    several: bool,
-    body: str,
-    timestep: float,
-    interpolation: Literal["cubic", "linear"],
-    rate: float,
-) -> list[tuple[dict[str, Any], "Trajectory", Path | None]]:
-    from mjgym.mocap import SCALE_V2020, find_clips, read_amc, to_trajectory
-
-    paths = [path for path in find_clips(clip) if not several or path.suffix.lower() == AMC]
-    if not paths:
-        raise ValueError(f"clips: no {AMC} file in the folder {clip!r}")
-    outs = [None if out is None else _out(path, out, several) for path in paths]
-    clips = []
-    for path, target in zip(paths, outs, strict=True):
-        read = read_amc(path, rate)
-        scale = SCALE_V2020 if body == "2020" else 1.0
-        trajectory = to_trajectory(read, timestep, scale, interpolation)
-        data: dict[str, Any] = {
-            "clip": str(path),
-            "frames": len(read.times),
-            "rate": read.rate,
-            "duration": float(read.times[-1]),
-            "bones": list(read.bones),
-            "body": body,
-            "states": len(trajectory),
-            "timestep": trajectory.timestep,
-            "written": None,
-        }
-        clips.append((data, trajectory, target))
-    return clips
-
-
-def _write(found: list[tuple[dict[str, Any], "Trajectory", Path | None]]) -> None:
-    """Save each trajectory, and add its path to the facts."""
-    for data, trajectory, target in found:
+def _write(clips: "list[tuple[dict[str, Any], Trajectory, Path | None]]") -> None:
+    for data, trajectory, target in clips:
         assert target is not None
         try:
             trajectory.save(target)
         except OSError as error:
-            written = [facts["written"] for facts, *_ in found if facts["written"]]
+            written = [data["written"] for data, *_ in clips if data["written"]]
             what = f"after {', '.join(written)} nothing" if written else "nothing"
-            console(stderr=True).print(f"{what} is written: {error}", soft_wrap=True)
-            raise typer.Exit(1) from None
+            fail(f"{what} is written: {error}")
         data["written"] = str(target)
 
 
 def _out(clip: Path, out: Path, several: bool) -> Path:
-    """The output file of a clip; raises typer.BadParameter for an unsuitable `--out`."""
     if several:
         if not out.is_dir():
             raise typer.BadParameter(f"there is no folder {str(out)!r}.", param_hint="'--out'")

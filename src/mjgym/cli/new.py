@@ -6,128 +6,31 @@ from typing import Annotated
 
 import typer
 
-from mjgym.cli.output import console
+from mjgym.cli.output import failing, say
+from mjgym.util import atomic
+from mjgym.util.packaged import assets
 
-# A task that passes `mjgym check`; "@...@" is replaced by the user's names.
-TEMPLATE = '''\
-"""A fingertip that reaches for a target: a task to start from."""
-
-from dataclasses import dataclass
-
-import numpy as np
-from mjgym import Task, register
-from mjgym.mjcf import Spec
-from mjgym.rewards import tolerance
-from mjgym.rotations import norm
-
-TARGET_RADIUS = 0.03  # m
-NEAREST, FARTHEST = 0.05, 0.2  # m from the shoulder, where a target may be
-
-# MJCF, as in a file; mjgym.mjcf.load("arm.xml") reads one.
-XML = """
-<mujoco>
-  <option timestep="0.01"/>
-  <default>
-    <joint type="hinge" axis="0 0 1" damping="0.01"/>
-    <geom type="capsule" size="0.01" density="500" contype="0" conaffinity="0"/>
-  </default>
-  <worldbody>
-    <light pos="0 0 1" diffuse="0.4 0.4 0.4"/>
-    <camera name="above" pos="0 0 0.6"/>
-    <geom name="floor" type="plane" size="1 1 1" pos="0 0 -0.05" rgba="0.3 0.4 0.4 1"/>
-    <site name="target" size="0.03" rgba="1 0.4 0.3 1"/>
-    <body name="upper_arm">
-      <joint name="shoulder"/>
-      <geom fromto="0 0 0 0.12 0 0" rgba="0.3 0.55 0.9 1"/>
-      <body name="forearm" pos="0.12 0 0">
-        <joint name="elbow" range="-160 160"/>
-        <geom fromto="0 0 0 0.1 0 0" rgba="0.4 0.65 1 1"/>
-        <site name="fingertip" pos="0.1 0 0" size="0.012" rgba="1 0.8 0.3 1"/>
-      </body>
-    </body>
-  </worldbody>
-  <actuator>
-    <motor name="shoulder" joint="shoulder" ctrlrange="-1 1" gear="0.05"/>
-    <motor name="elbow" joint="elbow" ctrlrange="-1 1" gear="0.05"/>
-  </actuator>
-</mujoco>
-"""
-
-
-@register("@id@")
-@dataclass(frozen=True)
-class @Class@(Task):
-    """Reach the target with the fingertip.
-
-    Reward: 1 with the fingertip in the target, less with the distance to it.
-
-    Start: any angles of the joints; the target anywhere around the shoulder.
-
-    Observation: `angles` of the joints; `velocities` of the joints; `to_target`, from
-    the fingertip to the target along x and y.
-    """
-
-    # Fields are keyword arguments: gymnasium.make("@id@", margin=0.2).
-    margin: float = 0.1  # m from the target, where the reward has fallen to a tenth
-
-    time_limit, control_timestep = 5.0, 0.05  # s
-    varies = ("site_pos",)  # model fields that initialize() writes
-
-    def model(self) -> Spec:
-        """The model, built once for each environment."""
-        return Spec.from_string(XML)
-
-    def initialize(self, v, rng):
-        """One episode's start: plain code, for one simulation at a time."""
-        v.qpos = rng.uniform(-2.5, 2.5, size=2)  # rad
-        angle, distance = rng.uniform(-np.pi, np.pi), rng.uniform(NEAREST, FARTHEST)
-        v.site("target").pos[:2] = distance * np.cos(angle), distance * np.sin(angle)
-
-    # The hooks below run for one simulation or a batch: index from the right, no loops.
-
-    def observation(self, v):
-        """The observation: arrays by name, in the order of the flat observation."""
-        to_target = self.to_target(v)[..., :2]
-        return {"angles": v.qpos, "velocities": v.qvel, "to_target": to_target}
-
-    def terms(self, v):
-        """The reward's terms by name; the reward is their product."""
-        distance = norm(self.to_target(v))
-        return {"near": tolerance(distance, (0, TARGET_RADIUS), margin=self.margin)}
-
-    def success(self, v):
-        """Whether the goal is reached, for info["success"]."""
-        return norm(self.to_target(v)) < TARGET_RADIUS
-
-    def to_target(self, v):
-        """From the fingertip, in the world: (..., 3) in m."""
-        return v.site("target").xpos - v.site("fingertip").xpos
-'''
+TEMPLATE = "my_task"  # the file; it passes `mjgym check`
 
 
 def new(
     file: Annotated[Path, typer.Argument(help="The Python file to write.", dir_okay=False)],
 ) -> None:
     """Write a commented template of a task."""
-    from mjgym.util import atomic
-
     name = file.stem
     if file.suffix != ".py" or not name.isidentifier() or keyword.iskeyword(name):
-        raise typer.BadParameter(
-            f"{file.name}: name it as a Python module, as my_task.py.", param_hint="'FILE'"
-        )
-    if file.exists():
-        raise typer.BadParameter(f"{file} is there already.", param_hint="'FILE'")
+        complaint = f"{file.name}: name it as a Python module, as my_task.py."
+    else:
+        complaint = f"{file} is there already." if file.exists() else ""
+    if complaint:
+        raise typer.BadParameter(complaint, param_hint="'FILE'")
     id = f"my/{name}-reach-v0"
     parts = (part for part in name.split("_") if part)
     title = "".join(part[:1].upper() + part[1:] for part in parts) or "Reach"
-    text = TEMPLATE.replace("@id@", id).replace("@Class@", f"{title}Reach")
-    try:
+    template = (assets() / "templates" / f"{TEMPLATE}.py").read_text("utf-8")
+    text = template.replace(f"my/{TEMPLATE}-reach-v0", id).replace("MyTaskReach", f"{title}Reach")
+    with failing(OSError, prefix="nothing is written: "):
         atomic.write_text(file, text)
-    except OSError as error:
-        console(stderr=True).print(f"nothing is written: {error}", soft_wrap=True)
-        raise typer.Exit(1) from None
-    out = console()
-    out.print(f"written: {file}, which registers {id}", soft_wrap=True)
+    say(f"written: {file}, which registers {id}")
     for command in (f"check {file}", f"view {file}:{id}", f"bench {file}:{id}"):
-        out.print(f"next: mjgym {command}", soft_wrap=True)
+        say(f"next: mjgym {command}")

@@ -8,7 +8,8 @@ import os
 import re
 import sys
 from collections.abc import Iterator
-from typing import IO, TYPE_CHECKING, Any, cast
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any, NoReturn, cast
 
 import typer
 
@@ -16,6 +17,7 @@ from mjgym.util.packaged import install
 
 if TYPE_CHECKING:
     from rich.console import Console
+    from rich.progress import Progress
     from rich.table import Table
 
 PIPED_WIDTH = 200  # columns without a terminal, enough to search whole lines
@@ -35,6 +37,67 @@ def console(*, stderr: bool = False) -> "Console":
         highlight=False,
         emoji=False,
     )
+
+
+def say(text: object, *, stderr: bool = False) -> None:
+    """Print a line that is not wrapped, so that it can be searched and copied."""
+    console(stderr=stderr).print(text, soft_wrap=True)
+
+
+def fail(text: object) -> NoReturn:
+    """Print an error and exit with status 1."""
+    say(text, stderr=True)
+    raise typer.Exit(1)
+
+
+@contextlib.contextmanager
+def failing(*errors: type[Exception], prefix: str = "") -> Iterator[None]:
+    """Print these errors instead of a traceback, and exit with status 1."""
+    try:
+        yield
+    except errors as error:
+        reason: object = error
+        if isinstance(error, OSError) and error.strerror:
+            reason = f"{error.filename}: {error.strerror}" if error.filename else error.strerror
+        fail(f"{prefix}{reason}")
+
+
+@contextlib.contextmanager
+def refusing(*errors: type[Exception], prefix: str = "", hint: str | None = None) -> Iterator[None]:
+    """Report these errors as those of the command line, or of its argument `hint`."""
+    try:
+        yield
+    except errors as error:
+        raise typer.BadParameter(f"{prefix}{error}", param_hint=hint) from None
+
+
+def require_folder(*files: Path | None, hint: str | None = None) -> None:
+    """Check that the folders of output files exist."""
+    for file in files:
+        if file is not None and not (folder := file.absolute().parent).is_dir():
+            raise typer.BadParameter(f"there is no folder {folder}.", param_hint=hint)
+
+
+def progress(*texts: str) -> "Progress":
+    """A progress bar on stderr, if that is a terminal.
+
+    Args:
+        *texts: shown behind it instead of the count and the time left.
+    """
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        ProgressColumn,
+        TextColumn,
+        TimeRemainingColumn,
+    )
+
+    shown = console(stderr=True)
+    behind: list[ProgressColumn] = [TextColumn(text) for text in texts]
+    behind = behind or [MofNCompleteColumn(), TimeRemainingColumn()]
+    columns = (TextColumn("{task.description}"), BarColumn(), *behind)
+    return Progress(*columns, console=shown, transient=True, disable=not shown.is_terminal)
 
 
 class _Trimmed:
@@ -137,16 +200,8 @@ def reserved(json: bool) -> Iterator[None]:
 
 
 def require(*packages: str, extra: str = "train") -> None:
-    """Check that packages of an extra are installed.
-
-    Raises:
-        typer.Exit: one is missing, which has been reported.
-    """
+    """Check that packages of an extra are installed."""
     missing = [name for name in packages if importlib.util.find_spec(name) is None]
     if missing:
-        console(stderr=True).print(
-            f"{' and '.join(missing)} {'is' if len(missing) == 1 else 'are'} not installed:"
-            f" {install(extra)}",
-            soft_wrap=True,
-        )
-        raise typer.Exit(1)
+        are = "is" if len(missing) == 1 else "are"
+        fail(f"{' and '.join(missing)} {are} not installed: {install(extra)}")

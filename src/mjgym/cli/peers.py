@@ -8,10 +8,8 @@ measured.
 
 import importlib
 import importlib.util
-import json
 import os
 import re
-import subprocess
 import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
@@ -76,11 +74,7 @@ def drop_stale_fields() -> None:
 
 
 def load_envpool() -> Any:
-    """`envpool`.
-
-    Raises:
-        ImportError: it is not installed.
-    """
+    """`envpool`; ImportError if it is not installed."""
     return importlib.import_module("envpool")
 
 
@@ -103,12 +97,6 @@ def make_dm_control(id: str, *, seed: int = 0) -> Any:
 
 def make_envpool(id: str, num_envs: int, threads: int, *, seed: int = 0) -> Any:
     """The same task in EnvPool's Gymnasium interface, synchronous.
-
-    Args:
-        id: of the task.
-        num_envs: number of sub-environments.
-        threads: to step them with.
-        seed: of the first sub-environment.
 
     Raises:
         ValueError: not an id of the published suite.
@@ -135,22 +123,13 @@ def rate(peer: str, id: str, num_envs: int, seconds: float) -> float:
     Raises:
         RuntimeError: it has no such task, or fails; the message is its last line.
     """
-    arguments = [sys.executable, "-m", __name__, peer, id, str(num_envs), str(seconds)]
-    timeout = _START + 10 * seconds
-    try:
-        done = subprocess.run(
-            arguments, capture_output=True, text=True, check=False, timeout=timeout
-        )
-    except subprocess.TimeoutExpired:
-        raise RuntimeError(f"no answer within {timeout:.0f} s") from None
-    if done.returncode:
-        lines = done.stderr.strip().splitlines() or [f"ended with {done.returncode}"]
-        raise RuntimeError(lines[-1])
-    return float(json.loads(done.stdout.splitlines()[-1]))
+    from mjgym.util.processes import last_word
+
+    arguments = ["-m", __name__, peer, id, str(num_envs), str(seconds)]
+    return float(last_word(arguments, _START + 10 * seconds))
 
 
 def _dm_control(id: str, num_envs: int) -> "Subject":
-    """One environment of dm_control, whatever `num_envs`."""
     from mjgym.checks import benchmark
 
     env = make_dm_control(id)
@@ -163,7 +142,6 @@ def _dm_control(id: str, num_envs: int) -> "Subject":
 
 
 def _envpool(id: str, num_envs: int) -> "Subject":
-    """A batch of EnvPool, on all allowed cores."""
     from mjgym.checks import benchmark
     from mjgym.util.cores import allowed_cores
 
@@ -192,7 +170,7 @@ def _main(peer: str, id: str, num_envs: str, seconds: str) -> None:
 
     subject = _SUBJECTS[peer](id, int(num_envs))
     limit = gymnasium.spec(id).max_episode_steps or float("inf")
-    print(json.dumps(benchmark.median_rate(subject, float(seconds), limit)))
+    print(benchmark.median_rate(subject, float(seconds), limit))
 
 
 if __name__ == "__main__":

@@ -9,9 +9,9 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
-from mjgym.cli import fields
+from mjgym.cli import fields, options
 from mjgym.cli.ids import ID
-from mjgym.cli.output import console, facts
+from mjgym.cli.output import console, facts, failing, refusing
 from mjgym.cli.policies import planners
 from mjgym.cli.record import sink_of
 from mjgym.util.atomic import replacing
@@ -55,9 +55,7 @@ def plan(
     steps: Annotated[
         int | None, typer.Option(min=1, help="Largest number of control steps per episode.")
     ] = None,
-    seed: Annotated[
-        int, typer.Option(min=0, help="Seed of the first episode; each further episode adds 1.")
-    ] = FIRST_SEED,
+    seed: options.Seed = FIRST_SEED,
     out: Annotated[
         Path | None,
         typer.Option(help="A film of the first episode: .mp4, .webp or .gif.", dir_okay=False),
@@ -65,7 +63,7 @@ def plan(
     record: Annotated[
         str | None, typer.Option(metavar="NAME", help="Record the episodes in this dataset.")
     ] = None,
-    set: fields.Settings = None,
+    set: options.Settings = None,
 ) -> None:
     """Act by planning with the task as its own model, and print the returns.
 
@@ -79,9 +77,10 @@ def plan(
     settings = {name: value for name, value in shown.items() if value is not None}
     lines = console()
     with contextlib.ExitStack() as stack:
-        env = fields.make(id, set or [])
+        env = fields.make(id, set)
         stack.callback(env.close)
-        try:
+        errors = datasets.DemonstrationError, rendering.RenderingError, RunError, OSError
+        with failing(*errors):
             planner = _planner(
                 env, method, learned, horizon=horizon, knots=knots, every=every, **settings
             )
@@ -105,9 +104,6 @@ def plan(
                 if record is not None:
                     env.keep()
             spent = (time.process_time() - begun) / (made * env.unwrapped.control_timestep)
-        except (datasets.DemonstrationError, rendering.RenderingError, RunError, OSError) as error:
-            console(stderr=True).print(f"{error}", soft_wrap=True)
-            raise typer.Exit(1) from None
     summary = {
         "mean return": f"{np.mean(returns):.2f} over {len(returns)} episodes",
         **({"successes": f"{sum(successes)} of {len(successes)}"} if successes else {}),
@@ -123,12 +119,10 @@ def _planner(env: Any, method: str, learned: Path | None, **settings: Any) -> An
     from mjgym import planning
     from mjgym.planning.learned import learned as load
 
-    try:
+    with refusing(TypeError, ValueError):
         if learned is not None:
             settings |= load(learned)
         return planning.Planner(env, method, **settings)
-    except (TypeError, ValueError) as error:
-        raise typer.BadParameter(f"{error}") from None
 
 
 def _episode(

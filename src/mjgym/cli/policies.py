@@ -1,6 +1,7 @@
 """`--policy`: policies for commands."""
 
 import math
+import operator
 import os
 import traceback
 from collections.abc import Callable, Mapping
@@ -11,12 +12,15 @@ import numpy as np
 import typer
 
 from mjgym.cli.ids import RUN, ModuleError, load
+from mjgym.cli.output import refusing, require
+from mjgym.policies.network import PolicyError as NetworkError
 from mjgym.policies.network import begin
+from mjgym.policies.network import load as load_file
 
 if TYPE_CHECKING:
     from mjgym.policies.network import AnyPolicy
 
-RANDOM, ZERO, TRAINED, SCRIPTED = "random", "zero", "trained", "scripted"
+NAMES = RANDOM, ZERO, TRAINED, SCRIPTED = "random", "zero", "trained", "scripted"
 FORM = (
     f'"{RANDOM}", "{ZERO}", "{TRAINED}", "{SCRIPTED}", a planner such as "mppi", the folder of a'
     ' run, a policy file, or "module:function"'
@@ -24,6 +28,7 @@ FORM = (
 OF_TEAMS = ' Of two teams, one each: "home,away".'
 HELP = f"{FORM} from observation to action.{OF_TEAMS}"
 DEFAULT = "that of the run, else random"
+HINT = "'--policy'"
 _UNBOUNDED = 1.0  # bound of unlimited actions
 
 Policy = Callable[[Any], np.ndarray]
@@ -39,12 +44,7 @@ def chosen(text: str | None, context: typer.Context) -> str:
 
 
 def of_teams(text: str) -> tuple[str, dict[str, str]]:
-    """The agent's policy, and the other team's as an argument of make.
-
-    Args:
-        text: of the command: "random,zero" gives "random" and {"opponent": "still"}; without a
-            comma, the other team keeps its default.
-    """
+    """The agent's policy, and the other team's, if named, as an argument of make."""
     agent, comma, other = text.partition(",")
     return agent, {"opponent": {ZERO: "still"}.get(other, other)} if comma else {}
 
@@ -71,9 +71,6 @@ def load_policy(text: str, env: Any, *, seed: int | None = None) -> Policy:
     Returns:
         A function that raises PolicyError if a user's function fails, or returns another shape than
         an action's.
-
-    Raises:
-        typer.BadParameter: there is no such policy.
     """
     space = env.action_space
     if text == ZERO:
@@ -89,58 +86,53 @@ def load_policy(text: str, env: Any, *, seed: int | None = None) -> Policy:
 
 
 def _named(text: str, env: Any) -> Callable[[Any], Any]:
-    if text == TRAINED:
-        return _packaged(env)
+    policy: AnyPolicy
     if text == SCRIPTED:
         return _scripted(env)
     if text.isidentifier() and text in planners():
         from mjgym.planning import Planner
 
         return Planner(env, text)
-    if os.path.isdir(text):  # False for what can be no path
-        return _of_run(text, env)
-    if text.endswith(".npz") and os.path.isfile(text):
-        return _of_file(text, env)
-    return _find(text)
+    if text == TRAINED:
+        from mjgym.policies import trained
 
+        with refusing(trained.TrainedError, hint=HINT):
+            bundled = trained.of(env.spec.id)
+            bundled.about.check(env)
+        name, policy = f"the trained policy of {env.spec.id}", bundled.policy
+    elif os.path.isdir(text):  # False for what can be no path
+        require("yaml")
+        from mjgym.policies.run_errors import RunError
+        from mjgym.policies.run_folder import RunFolder
 
-def _packaged(env: Any) -> Callable[[Any], Any]:
-    """The policy for a task that comes with the package; see `_of_run`."""
-    from mjgym.policies import trained
-
-    try:
-        bundled = trained.of(env.spec.id)
-        bundled.about.check(env)
-    except trained.TrainedError as error:
-        raise _refused(f"{error}.") from None
-    _require_spaces(f"the trained policy of {env.spec.id}", bundled.policy, env)
-    return bundled.policy
+        with refusing(RunError, hint=HINT):
+            name, policy = text, RunFolder(text).policy()
+    elif text.endswith(".npz") and os.path.isfile(text):
+        with refusing(OSError, NetworkError, hint=HINT):
+            name, policy = text, load_file(text)
+    else:
+        return _find(text)
+    if complaint := spaces_complaint(name, policy, env):
+        raise _refused(complaint)
+    return policy
 
 
 def _scripted(env: Any) -> Callable[[Any], Any]:
-    try:
+    with refusing(ValueError, prefix=f"{env.spec.id}: ", hint=HINT):
         policy: Callable[[Any], Any] | None = env.unwrapped.task.scripted_policy()
-    except ValueError as error:
-        raise _refused(f"{env.spec.id}: {error}.") from None
     if policy is None:
         raise _refused(f"There is no scripted policy for {env.spec.id}.")
     return _ByEntries(policy, env.unwrapped.entry_shapes)
 
 
 class _ByEntries:
-    """A policy that gets entries by name, for flat observations or dicts.
-
-    Args:
-        policy: of entries; it may have a `begin` or a `restart`.
-        shapes: of the entries, in the order of the flat observation.
-    """
+    """A policy that gets entries by name, for flat observations or dicts."""
 
     def __init__(self, policy: Callable[[Any], Any], shapes: Mapping[str, tuple[int, ...]]) -> None:
         self._policy, self._shapes = policy, shapes
         self._ends = np.cumsum([math.prod(shape) for shape in shapes.values()])
 
     def restart(self, where: np.ndarray | None = None) -> None:
-        """Begin episodes, all or some; see `mjgym.policies.network.begin`."""
         begin(self._policy, where)
 
     def __call__(self, observation: Any) -> Any:
@@ -151,38 +143,6 @@ class _ByEntries:
                 for part, (name, shape) in zip(parts, self._shapes.items(), strict=True)
             }
         return self._policy(observation)
-
-
-def _of_run(folder: str, env: Any) -> Callable[[Any], Any]:
-    from mjgym.cli.output import require
-
-    require("yaml")
-    from mjgym.policies.run_errors import RunError
-    from mjgym.policies.run_folder import RunFolder
-
-    try:
-        policy = RunFolder(folder).policy()
-    except RunError as error:
-        raise _refused(str(error)) from None
-    _require_spaces(folder, policy, env)
-    return policy
-
-
-def _of_file(file: str, env: Any) -> Callable[[Any], Any]:
-    from mjgym.policies import network as policy
-
-    try:
-        loaded = policy.load(file)
-    except (OSError, policy.PolicyError) as error:
-        raise _refused(str(error)) from None
-    _require_spaces(file, loaded, env)
-    return loaded
-
-
-def _require_spaces(name: str, policy: "AnyPolicy", env: Any) -> None:
-    """Raise typer.BadParameter unless the spaces are those of the policy's training."""
-    if complaint := spaces_complaint(name, policy, env):
-        raise _refused(complaint)
 
 
 def spaces_complaint(name: str, policy: "AnyPolicy", env: Any) -> str:
@@ -202,7 +162,6 @@ def spaces_complaint(name: str, policy: "AnyPolicy", env: Any) -> str:
 
 
 def _shape(space: Any) -> tuple[int, ...]:
-    """The shape of observations for policies: images of several cameras are joined."""
     if not hasattr(space, "spaces"):
         return tuple(space.shape)
     shapes: list[tuple[int, ...]] = [part.shape or () for part in space.spaces.values()]
@@ -221,11 +180,10 @@ def _find(text: str) -> Callable[[Any], Any]:
         raise _refused(f"there is no module {module!r}.") from None
     except ModuleError as error:
         raise _refused(str(error)) from None
-    for part in name.split("."):
-        try:
-            attribute = getattr(attribute, part)
-        except AttributeError:
-            raise _refused(f"{module} has no {name}.") from None
+    try:
+        attribute = operator.attrgetter(name)(attribute)
+    except AttributeError:
+        raise _refused(f"{module} has no {name}.") from None
     if not callable(attribute):
         raise _refused(f"{text} is not a function but {type(attribute).__name__}.")
     function: Callable[[Any], Any] = attribute
@@ -233,23 +191,16 @@ def _find(text: str) -> Callable[[Any], Any]:
 
 
 def _refused(message: str) -> typer.BadParameter:
-    return typer.BadParameter(message, param_hint="'--policy'")
+    return typer.BadParameter(message, param_hint=HINT)
 
 
 class _Checked:
-    """A policy with errors reported in a sentence.
-
-    Args:
-        text: its name.
-        function: from observation to action; it may have a `begin` or a `restart`.
-        shape: of an action.
-    """
+    """A policy with errors reported in a sentence."""
 
     def __init__(self, text: str, function: Callable[[Any], Any], shape: tuple[int, ...]) -> None:
         self._text, self._function, self._shape = text, function, shape
 
     def restart(self, where: np.ndarray | None = None) -> None:
-        """Begin episodes, all or some; see `mjgym.policies.network.begin`."""
         begin(self._function, where)
 
     def __call__(self, observation: Any) -> np.ndarray:
@@ -271,7 +222,6 @@ class _Checked:
 
 
 def _failure(text: str, error: Exception) -> str:
-    """The error of a policy in one line, with the place that raised it."""
     message = " ".join(str(error).split())
     frames = traceback.extract_tb(error.__traceback__)[1:]  # without the call from here
     where = f" ({Path(frames[-1].filename).name}:{frames[-1].lineno})" if frames else ""

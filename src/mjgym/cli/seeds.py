@@ -13,11 +13,7 @@ MOST = 10_000  # seeds of one command
 
 
 def seeds_of(text: str, hint: str) -> tuple[int, ...]:
-    """The seeds of a text such as "0-4" or "1,5,8-9", in order without duplicates.
-
-    Raises:
-        typer.BadParameter: the text is invalid, or names too many.
-    """
+    """The seeds of a text such as "0-4" or "1,5,8-9", in order without duplicates."""
     seeds: dict[int, None] = {}
     for part in text.split(","):
         first, dash, last = part.strip().partition("-")
@@ -34,10 +30,6 @@ def seeds_of(text: str, hint: str) -> tuple[int, ...]:
 
 def run_each(commands: Mapping[int, Sequence[str]], jobs: int) -> bool:
     """Run `mjgym` once per seed, in processes; prefix their output with the seed.
-
-    Args:
-        commands: arguments of `mjgym`, by seed.
-        jobs: number of parallel processes.
 
     Returns:
         Whether all of them succeeded.

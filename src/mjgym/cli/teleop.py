@@ -6,9 +6,10 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from mjgym.cli import fields, viewers
+from mjgym.cli import fields, options, viewers
+from mjgym.cli.convert import kept
 from mjgym.cli.ids import ID
-from mjgym.cli.output import console, facts
+from mjgym.cli.output import refusing, say
 
 
 def teleop(
@@ -21,14 +22,12 @@ def teleop(
         Literal["keyboard", "gamepad", "spacemouse"],
         typer.Option(help="The input device; keys work beside the others."),
     ] = "keyboard",
-    seed: Annotated[
-        int, typer.Option(min=0, help="Seed of the first episode; each further episode adds 1.")
-    ] = 0,
-    camera: viewers.Camera = None,
-    web: viewers.Web = None,
-    port: viewers.Port = None,
-    host: viewers.Host = viewers.LOOPBACK,
-    set: fields.Settings = None,
+    seed: options.Seed = 0,
+    camera: options.Camera = None,
+    web: options.Web = None,
+    port: options.Port = None,
+    host: options.Host = options.LOOPBACK,
+    set: options.Settings = None,
 ) -> None:
     """Drive a robot's tool with keyboard, gamepad or SpaceMouse, in a window or a browser.
 
@@ -43,49 +42,28 @@ def teleop(
     With --record, the last episode is kept when the command ends.
     """
     from mjgym import datasets, viewing
-    from mjgym.viewing import devices, driving, recorded
+    from mjgym.viewing import driving, recorded
 
-    env = fields.make(id, set or [])
-    out = console()
+    env = fields.make(id, set)
     with contextlib.ExitStack() as stack:
-        stack.enter_context(viewers.terminable())
+        stack.enter_context(viewers.shown())
         stack.callback(env.close)
-        plain: Any = env.unwrapped
-        try:
-            place = viewers.place_of(camera, plain)
-            actions = plain.task.actions(plain.model)
+        task: Any = env.unwrapped.task
+        place = viewers.place_of(camera, env)
+        with refusing(driving.DrivingError, prefix=f"{id}: "):
             other = driving.open_device(device)
             if other is not None:
                 stack.callback(other.close)
-            driver = driving.Driver(actions, controlled=_controlled(plain.task), device=other)
-            if record is None:
-                session = viewing.Session(env, driver.act, seed, driver)
-            else:
-                recorder = datasets.record(
-                    env, record, algorithm="teleoperation", description=f"{id}, driven by hand"
-                )
-                stack.callback(_tell, out, recorder)
-                stack.callback(recorder.keep)
-                session = recorded.Driven(recorder, driver.act, seed, driver)
-            viewer = viewers.open_viewer(session, place, web, host, port, out)
-            out.print(facts(dict(driver.help)))
-            keys = viewing.Keys()
-            viewing.watch(session, viewer, keys, viewing.Report(out, keys.active))
-        except driving.DrivingError as error:
-            raise typer.BadParameter(f"{id}: {error}") from None
-        except (viewing.ViewerError, datasets.DemonstrationError, devices.DeviceError) as error:
-            console(stderr=True).print(f"{error}", soft_wrap=True)
-            raise typer.Exit(1) from None
-
-
-def _controlled(task: Any) -> bool:
-    return any(field.name == "controller" for field in dataclasses.fields(task))
-
-
-def _tell(out: Any, recorder: Any) -> None:
-    count = recorder.kept
-    if count:
-        again = f"play them again: mjgym replay {recorder.name}"
-        out.print(f"{count} episode{'s' * (count > 1)} in {recorder.name!r}; {again}")
-    else:
-        out.print("nothing is recorded")
+            controlled = any(field.name == "controller" for field in dataclasses.fields(task))
+            actions = task.actions(env.unwrapped.model)
+            driver = driving.Driver(actions, controlled=controlled, device=other)
+        if record is None:
+            session = viewing.Session(env, driver.act, seed, driver)
+        else:
+            recorder = datasets.record(
+                env, record, algorithm="teleoperation", description=f"{id}, driven by hand"
+            )
+            stack.callback(lambda: say(kept(recorder.kept, recorder.name)))
+            stack.callback(recorder.keep)
+            session = recorded.Driven(recorder, driver.act, seed, driver)
+        viewers.watch(session, place, web, host, port, dict(driver.help))

@@ -60,9 +60,11 @@ class BoundTask:
         sample.memory = sample.owned(task.memory(sample))
         law: CompiledLaw | str = "controls are computed once in a control step"
         if task.control_every_substep:
-            law = task.compiled_law(simulation.model)
-        if not isinstance(law, str) and not simulation.takes(law):
             law = "the backend, the integrator or what varies takes no compiled law"
+            if simulation.runs_laws:
+                law = task.compiled_law()
+        if not isinstance(law, str):
+            simulation.run_under(law)
         self.law = law
 
     def sample_entries(self) -> Arrays:

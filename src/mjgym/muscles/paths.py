@@ -259,34 +259,6 @@ class Paths:
         each = xp.where(present, length + alongside(together, length), 0.0)
         return PathGeometry(self._by_muscle(each) + alongside(always, each), present, line, drift)
 
-    def packed(self) -> dict[str, np.ndarray]:
-        """Arrays of the compiled law by name, with functions counted from 0."""
-        p = self._points
-        sides, count = len(self.sides), p.bodies.size
-        at = np.zeros((sides, count, 3))
-        for k, body in enumerate(p.bodies):
-            at[:, k] = p.spread[:, 4 * body + 1 : 4 * body + 4, k]
-        drifter = np.zeros(self._owners.size, dtype=np.int64)
-        drifter[p.drifting] = np.where(p.outward > 0, 2, 1)
-        coordinate, low, high, inside = self._conditions
-        always, together = self._constants
-        return {
-            "point_bodies": p.bodies,
-            "moves": p.moves.reshape(3, -1).T - 1,
-            "ends": p.ends.T,
-            "owner": self._owners,
-            "drifter": drifter,
-            "condition": coordinate,
-            "inside": inside,
-            "at": at,
-            "low": low,
-            "high": high,
-            "always": always,
-            "together": together,
-            "sign": self._sign,
-            "rows": p.rows,
-        }
-
     def slopes(self, geometry: PathGeometry, motion: Array) -> Array:
         """Derivatives of path length by coordinate: minus the moment arms, (..., sides, c, m),
         m/rad.

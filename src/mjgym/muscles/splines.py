@@ -123,9 +123,10 @@ class Splines:
         """Values, slopes, second and third derivatives at x (...), (..., m) each."""
         xp = namespace(x)
         where = xp.searchsorted(alongside(self.knots, x), reshaped(x, (-1,)), side="right")
-        rows = xp.take(alongside(self.table, x), where, axis=0)
+        take = namespace(where).take
+        rows = take(alongside(self.table, where), where, axis=0)
         found = reshaped(rows, (*shape(x), *self.table.shape[1:]))
-        origin = reshaped(xp.take(alongside(self.origins, x), where, axis=0), shape(x))
+        origin = reshaped(take(alongside(self.origins, where), where, axis=0), shape(x))
         d = (x - origin)[..., None]
         value = found[..., 0, :] + d * (
             found[..., 1, :] + d * (found[..., 2, :] + d * found[..., 3, :])

@@ -96,16 +96,6 @@ class Thelen:
         rate, scale = self.passive_shape / self.passive_strain, np.expm1(self.passive_shape)
         return 1 / self.fibre, rate, 1 / scale
 
-    def packed(self) -> dict[str, np.ndarray]:
-        """Parameters by their names in the compiled law."""
-        names = ("thickness2", "inverse_tendon", "toe", "exponent", "slope")
-        more = ("inverse_fibre", "rate", "scale")
-        return {
-            **dict(zip(names, self._constants, strict=True)),
-            **dict(zip(more, self._passive, strict=True)),
-            **{"force": self.force, "fastest": self.fastest, "shortest": self.shortest},
-        }
-
     def stretched(self, length: Array, fibre: Array) -> Tendon:
         """State of the tendon.
 

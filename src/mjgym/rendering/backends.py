@@ -50,23 +50,14 @@ class RenderingError(RuntimeError):
 
 @dataclass(frozen=True)
 class Probe:
-    """The result of rendering a small image with a backend in a separate process.
+    """The result of rendering a small image with a backend in a separate process."""
 
-    Attributes:
-        backend: "glfw", "egl", "osmesa" or "cgl".
-        works: whether it rendered.
-        reason: why it does not work, in one line; empty if it does.
-        vendor: as the driver reports it; empty if it does not work.
-        renderer: the same, of the device.
-        version: the same, of OpenGL.
-    """
-
-    backend: str
-    works: bool
-    reason: str = ""
-    vendor: str = ""
-    renderer: str = ""
-    version: str = ""
+    backend: str  # "glfw", "egl", "osmesa" or "cgl"
+    works: bool  # whether it rendered
+    reason: str = ""  # why it does not work, in one line; empty if it does
+    vendor: str = ""  # as the driver reports it; empty if it does not work
+    renderer: str = ""  # the same, of the device
+    version: str = ""  # the same, of OpenGL
 
 
 def candidates() -> tuple[str, ...]:
@@ -185,24 +176,17 @@ def _choose() -> str:
         if result.works:
             return candidate
         tried.append(result)
-    raise RenderingError(_nothing_works(tried))
-
-
-def _nothing_works(tried: list[Probe]) -> str:
     lines = ["no OpenGL works here, so there can be no pictures. Tried:"]
     lines += [f"  {result.backend}: {result.reason}" for result in tried]
     lines += ["Any one of these is enough (Debian, Ubuntu):"]
     lines += [f"  {result.backend}: {INSTALL[result.backend]}" for result in tried]
-    return "\n".join(lines)
+    raise RenderingError("\n".join(lines))
 
 
 def open_context(backend: str) -> Any:
     """A GL context of the `mujoco` package, current in this thread.
 
     The caller must call its `free` in the same thread: it does not free itself.
-
-    Args:
-        backend: from `choose`.
 
     Raises:
         RenderingError: no context can be made; the message says what to install.

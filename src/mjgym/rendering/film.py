@@ -45,12 +45,7 @@ class Film(Protocol):
 
 
 class _Frames:
-    """Frames rendered in batches, in the order of their scenes.
-
-    Args:
-        draw: renders a batch.
-        write: takes each frame.
-    """
+    """Frames rendered in batches, in the order of their scenes."""
 
     def __init__(self, draw: Draw, write: Callable[[np.ndarray], None]) -> None:
         self._draw = draw
@@ -70,7 +65,7 @@ class _Frames:
 
 
 class _Mp4:
-    """H.264 through ffmpeg, a frame per control step; odd sizes gain a row or a column.
+    """H.264, a frame per control step; odd sizes gain a row or a column.
 
     ffmpeg is run from here because imageio's writer hides its errors.
     """
@@ -153,11 +148,6 @@ class _Reel(Image.Image):
         self.seek(0)
 
     def seek(self, frame: int) -> None:
-        """Unpack a frame.
-
-        Raises:
-            EOFError: there is no such frame.
-        """
         if frame not in range(self.n_frames):
             raise EOFError(f"no frame {frame} of {self.n_frames}")
         pixels = zlib.decompress(self._packed[frame])
@@ -165,7 +155,6 @@ class _Reel(Image.Image):
         self._frame = frame
 
     def tell(self) -> int:
-        """The current frame."""
         return self._frame
 
 

@@ -67,10 +67,6 @@ class Helpers:
     def ask(self, shares: Sequence[Sequence[Shot]], numbers: Numbers) -> None:
         """Make each helper render its share.
 
-        Args:
-            shares: one per helper.
-            numbers: of the simulation's model, see `twin.numbers`.
-
         Raises:
             RenderingError: a helper has ended.
         """

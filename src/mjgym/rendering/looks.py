@@ -12,21 +12,13 @@ SHARPNESS = 4  # exponent of the reward
 
 @dataclass(frozen=True)
 class Look:
-    """Lighting effects, antialiasing and mesh resolution.
+    """Lighting effects, antialiasing and mesh resolution."""
 
-    Attributes:
-        shadows: whether lights cast shadows and floors reflect.
-        samples: of each pixel, for antialiasing; None for the model's value.
-        slices: around round shapes; None for the model's value.
-        stacks: along round shapes; None for the model's value.
-        quads: along the sides of boxes and planes; None for the model's value.
-    """
-
-    shadows: bool
-    samples: int | None = None
-    slices: int | None = None
-    stacks: int | None = None
-    quads: int | None = None
+    shadows: bool  # whether lights cast shadows and floors reflect
+    samples: int | None = None  # of each pixel, for antialiasing; None for the model's value
+    slices: int | None = None  # around round shapes; None for the model's value
+    stacks: int | None = None  # along round shapes; None for the model's value
+    quads: int | None = None  # along the sides of boxes and planes; None for the model's value
 
     def prepare(self, model: mujoco.MjModel) -> None:
         """Write these settings into a model."""
@@ -59,10 +51,6 @@ def colour_by_reward(model: mujoco.MjModel, reward: float) -> None:
     w * highlight + (1 - w) * default with w = clip(reward, 0, 1)^4, where `<name>_highlight` and
     `<name>_default` are materials of the model (the published suite's rule). A material without
     one of the two keeps its colour.
-
-    Args:
-        model: its `mat_rgba` is written.
-        reward: of the last step.
     """
     weight = float(np.clip(reward, 0.0, 1.0)) ** SHARPNESS
     for name in REWARDED:

@@ -139,7 +139,6 @@ class Renderer:
             self._helpers = self._ends_helpers = None
 
     def _share(self, worker: "_Worker", shots: Sequence[Shot]) -> list[np.ndarray]:
-        """Render some images here and the others in the helpers."""
         helpers = self._helpers
         if helpers is None or len(shots) == 1:
             start = time.monotonic()
@@ -189,12 +188,7 @@ class Renderer:
 
 
 class _Worker:
-    """A thread, and the studio that it makes and that only it uses.
-
-    Args:
-        make: makes the studio; it must not refer to the owner.
-        owner: object whose collection stops the worker.
-    """
+    """A thread, and the studio that it makes and that only it uses; `make` holds no `owner`."""
 
     def __init__(self, make: Callable[[], Studio], owner: object) -> None:
         self._jobs: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
@@ -212,7 +206,6 @@ class _Worker:
         return self.run_all([job])[0]
 
     def run_all(self, jobs: Sequence[Callable[[Studio], _T]]) -> list[_T]:
-        """Run jobs and return their results, or raise the first error; see `run`."""
         futures: list[Future[_T]] = [Future() for _ in jobs]
         for future, job in zip(futures, jobs, strict=True):
             self._last = future
@@ -220,12 +213,10 @@ class _Worker:
         return [future.result(TIMEOUT) for future in futures]
 
     def settle(self) -> None:
-        """Wait until all jobs have ended, for TIMEOUT at most."""
         if self._last is not None:
             wait([self._last], TIMEOUT)
 
     def stop(self, timeout: float) -> None:
-        """Make the thread free the studio and end; waits `timeout` s at most."""
         self._finalizer.detach()
         thread, self._thread = self._thread, None
         if thread is not None:

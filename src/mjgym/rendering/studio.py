@@ -63,11 +63,6 @@ def check_known(name: str, value: str, known: tuple[str, ...]) -> str:
 class Studio:
     """Draws a simulation. All methods, including `free`, must run in one thread.
 
-    Args:
-        twin: of the simulation.
-        look: how to draw it.
-        backend: from `backends.choose`.
-
     Raises:
         RenderingError: the driver fails.
     """
@@ -123,7 +118,6 @@ class Studio:
         return np.ascontiguousarray(picture) if kind == "rgb" else self._objects(picture)
 
     def _upload(self, width: int, height: int) -> None:
-        """Upload changed resources of the model to the driver."""
         model = self._twin.model
         planes = model.geom_size[model.geom_type == mujoco.mjtGeom.mjGEOM_PLANE]
         if self._uploaded is None or not np.array_equal(planes, self._uploaded[0]):

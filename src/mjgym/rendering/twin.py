@@ -57,13 +57,7 @@ class Twin:
     def of_model(
         cls, model: mujoco.MjModel, followed: Mapping[str, np.ndarray], look: Look
     ) -> "Twin":
-        """A twin with an existing textured model.
-
-        Args:
-            model: the textured model.
-            followed: arrays to read before each image, see `numbers`.
-            look: how to draw it.
-        """
+        """A twin with an existing textured model."""
         twin = cls.__new__(cls)
         twin._begin(model, followed, look)
         return twin
@@ -112,7 +106,6 @@ class Twin:
         mujoco.mj_makeConstraint(model, data)  # a tendon at its limit is drawn in another colour
 
     def _aim(self, viewpoint: Viewpoint, view: mujoco.MjvCamera) -> None:
-        """Place a camera at a viewpoint, far enough to have its bodies in view."""
         known_bodies("camera", viewpoint, self.model)
         middle, radius = np.zeros(3), 0.0
         if viewpoint.bodies:
@@ -145,12 +138,9 @@ class Twin:
                 raise ValueError(f"no camera {camera!r}{or_else(camera, [*names, '-1 (free)'])}")
             camera = names.index(camera)
         if not 0 <= camera < len(names):
-            fixed = "".join(f"{_label(i, name)}, " for i, name in enumerate(names))
+            labels = (f"{i}: {name!r}" if name else str(i) for i, name in enumerate(names))
+            fixed = "".join(f"{label}, " for label in labels)
             raise ValueError(f"no camera {camera}; the cameras are {fixed}-1: free")
         view.type = mujoco.mjtCamera.mjCAMERA_FIXED.value
         view.fixedcamid = camera
         return view
-
-
-def _label(i: int, name: str) -> str:
-    return f"{i}: {name!r}" if name else str(i)

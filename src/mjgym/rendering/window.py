@@ -1,13 +1,10 @@
 """A window that shows a running simulation."""
 
-import atexit
-import threading
 import time
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import mujoco
-import numpy as np
 
 from mjgym.envs.overlays import PLAIN, Overlay
 from mjgym.rendering import backends
@@ -16,8 +13,8 @@ from mjgym.rendering.looks import QUALITIES
 from mjgym.rendering.twin import Camera, Twin
 from mjgym.task import Task
 
-CLOSE_TIMEOUT = 5.0  # s, to close the window
-_VIEWER_THREAD = "(_launch_internal)"  # Python's name for the viewer's thread
+if TYPE_CHECKING:
+    from mjgym.rendering.passive import PassiveViewer
 
 
 class Window:
@@ -42,9 +39,7 @@ class Window:
         self._look = QUALITIES[quality]
         self._overlay = overlay
         self._twin: Twin | None = None
-        self._viewer: Any = None
-        self._threads: list[threading.Thread] = []
-        self._terrain = np.empty(0)
+        self._viewer: PassiveViewer | None = None
         self._due = 0.0  # s, time to show the next state
 
     def show(
@@ -66,24 +61,19 @@ class Window:
             RenderingError: there is no display to open a window on.
             ValueError: there is no such camera.
         """
-        if self._viewer is None:
-            self._open(state, camera)
-        assert self._twin is not None
-        if not self._viewer.is_running():
+        if self._viewer is None or self._twin is None:
+            self._twin, self._viewer = self._open(state, camera)
+        if not self._viewer.handle.is_running():
             return
-        with self._viewer.lock():
+        with self._viewer.handle.lock():
             self._twin.follow(state, reward, colours, forces=True)
-        if not np.array_equal(self._terrain, self._twin.model.hfield_data):
-            self._terrain = self._twin.model.hfield_data.copy()
-            for i in range(self._twin.model.nhfield):
-                self._viewer.update_hfield(i)
         self._viewer.sync()
         now = time.monotonic()
         time.sleep(max(0.0, self._due - now))
         self._due = max(self._due, now) + self._task.control_timestep
 
-    def _open(self, state: Mapping[str, Any], camera: Camera) -> None:
-        import mujoco.viewer
+    def _open(self, state: Mapping[str, Any], camera: Camera) -> "tuple[Twin, PassiveViewer]":
+        from mjgym.rendering.passive import PassiveViewer
 
         result = backends.probe("glfw")
         if not result.works:
@@ -96,26 +86,10 @@ class Window:
         twin = Twin(self._task.model, self._model, self._look)
         view = twin.camera(camera)
         twin.follow(state)
-        self._terrain = twin.model.hfield_data.copy()
-        before = threading.enumerate()
-        viewer = mujoco.viewer.launch_passive(
-            twin.model, twin.data, show_left_ui=False, show_right_ui=False
-        )
-        self._threads = [
-            t for t in threading.enumerate() if t not in before and t.name.endswith(_VIEWER_THREAD)
-        ]
-        atexit.register(self.close)
-        with viewer.lock():
-            self._overlay.write(viewer.opt)
-            for field in ("type", "fixedcamid", "lookat", "distance", "azimuth", "elevation"):
-                setattr(viewer.cam, field, getattr(view, field))
-        self._twin, self._viewer = twin, viewer
+        return twin, PassiveViewer(twin, view, self._overlay)
 
     def close(self) -> None:
         """Close the window; a later `show` opens it again."""
         if self._viewer is not None:
-            atexit.unregister(self.close)
             self._viewer.close()
-            for thread in self._threads:  # it crashes if the process exits first
-                thread.join(CLOSE_TIMEOUT)
             self._viewer = self._twin = None

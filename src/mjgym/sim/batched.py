@@ -4,7 +4,7 @@ import copy
 import functools
 from collections.abc import Callable, Mapping
 from types import EllipsisType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import mujoco
 import mujoco.batch
@@ -12,7 +12,7 @@ import numpy as np
 
 from mjgym.arrays import Array
 from mjgym.sim.batched_views import BatchedView, may_be_missing
-from mjgym.sim.compiled import CompiledLaw
+from mjgym.sim.compiled import BatchLawStepper, CompiledLaw
 from mjgym.sim.contact_filter import FILTERS
 from mjgym.sim.engine import (
     ACTUATION_OFF,
@@ -31,9 +31,6 @@ from mjgym.sim.scratches import Scratches
 from mjgym.sim.shards import Shard, Shards
 from mjgym.sim.simulation import Start
 from mjgym.sim.single import Single, episode_fields
-
-if TYPE_CHECKING:
-    from mjgym.sim.compiled.stepping import CompiledBatch
 
 MIN_SHARDED = 64  # from this many simulations on, shards in threads are faster than one batch
 MAX_PERSISTENT_GEOMS = 500  # simulations with more geoms do not keep computed arrays
@@ -118,7 +115,7 @@ class Batched:
         )
         self._shards: Shards | None = None
         self._law: CompiledLaw | None = None
-        self._compiled: CompiledBatch | None = None
+        self._compiled: BatchLawStepper | None = None
 
     def forward(self, *, contacts: bool = True) -> None:
         off = ACTUATION_OFF if contacts else ACTUATION_OFF | CONTACTS_OFF
@@ -144,16 +141,18 @@ class Batched:
             self._state["ctrl"][moved] = control[moved]
         self.batch.advance(ids, n, forces=forces)
 
-    def takes(self, law: CompiledLaw) -> bool:
+    @property
+    def runs_laws(self) -> bool:
         """Whether models differ in arrays alone, and physics steps have halves (RK4's have not)."""
         arrays = all(
             isinstance(get_field(self.model, name), np.ndarray) for name in self.episode_fields
         )
         runge_kutta = int(self.model.opt.integrator) == int(mujoco.mjtIntegrator.mjINT_RK4)
-        if not self._divides() or not arrays or runge_kutta:
-            return False
+        return self._divides() and arrays and not runge_kutta
+
+    def run_under(self, law: CompiledLaw) -> None:
+        """Set the law of `step_under`."""
         self._law = law
-        return True
 
     def step_under(
         self,
@@ -168,14 +167,11 @@ class Batched:
         outputs = self.batch.outputs
         self._keep_watched()
         if self._compiled is None:
-            from mjgym.sim.compiled.stepping import CompiledBatch
-
             assert self._law is not None
             model, kept = self._stepped()
-            self._compiled = CompiledBatch(
-                model, kept, self.batch.state, outputs, self.episode_fields, self.batch.nthread,
-                self._law,
-            )  # fmt: skip
+            self._compiled = self._law.batch(
+                model, kept, self.batch.state, outputs, self.episode_fields, self.batch.nthread
+            )
         elif self._compiled.noted < len(outputs):
             self._compiled.note(outputs)
         self._compiled.advance(self._ids(where), control, memory, n, forces=forces)

@@ -110,8 +110,12 @@ class Simulation(Part, Protocol):
                 own thread, and writes to its part only.
         """
 
-    def takes(self, law: CompiledLaw) -> bool:
-        """Whether `step_under` can step with a compiled law; prepares it if so."""
+    @property
+    def runs_laws(self) -> bool:
+        """Whether `step_under` can step with a compiled law."""
+
+    def run_under(self, law: CompiledLaw) -> None:
+        """Set the law of `step_under`."""
 
     def step_under(
         self,
@@ -122,7 +126,7 @@ class Simulation(Part, Protocol):
         *,
         forces: bool = False,
     ) -> None:
-        """`step` with the law passed to `takes` before and after each physics step.
+        """`step` with the law of `run_under` before and after each physics step.
 
         The law overwrites its part of `control`, and updates its memory, (n, k), in place.
         """

@@ -273,13 +273,14 @@ class Single:
         if forces:
             self.update_forces()
 
-    def takes(self, law: CompiledLaw) -> bool:
+    @property
+    def runs_laws(self) -> bool:
         """Whether half physics steps are possible: not with RK4."""
-        if self._splits:
-            from mjgym.sim.compiled.stepping import CompiledSingle
-
-            self._compiled = CompiledSingle(self.model, self.data, law)
         return self._splits
+
+    def run_under(self, law: CompiledLaw) -> None:
+        """Set the law of `step_under`."""
+        self._compiled = law.single(self.model, self.data)
 
     def step_under(
         self,

@@ -10,7 +10,7 @@ import importlib
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-_PACKAGES = frozenset({"mjgym", "mjgym_compat", "mjgym_train"})
+_PACKAGES = frozenset({"mjgym", "mjgym_compat", "mjgym_fast", "mjgym_train"})
 _DATA = frozenset({"cuda", "lerobot", "menagerie"})
 """Words before a colon that never name a module: devices, datasets, robots."""
 

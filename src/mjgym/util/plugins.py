@@ -3,6 +3,7 @@
     group             an entry point is
     mjgym.commands    a function that adds commands to the Typer app of `mjgym`
     mjgym.formats     a reader of datasets in another project's format
+    mjgym.laws        "hooks": a function that compiles the hooks of a task, or says why it cannot
 
 A package declares them in its pyproject.toml. They are looked up when first needed, never by
 `import mjgym`.
@@ -13,7 +14,7 @@ from collections.abc import Mapping
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
-COMMANDS, FORMATS = "mjgym.commands", "mjgym.formats"
+COMMANDS, FORMATS, LAWS = "mjgym.commands", "mjgym.formats", "mjgym.laws"
 
 
 @functools.cache

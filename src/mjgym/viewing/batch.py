@@ -39,13 +39,7 @@ _BUTTONS = (Command.PAUSE, Command.STEP, Command.RESET, Command.NEXT)
 
 @dataclass
 class _Drawn:
-    """A body's mesh on the page, once for each sub-environment in which the body looks so.
-
-    Attributes:
-        handle: viser's.
-        body: its index.
-        ids: of the sub-environments.
-    """
+    """A body's mesh on the page, once for each sub-environment in which the body looks so."""
 
     handle: Any
     body: int
@@ -123,16 +117,12 @@ class BatchViewer:
         self._due = self._text_due = 0.0  # s on the clock
 
     def _look(self, client: Any) -> None:
-        """From aside and above, at all of them."""
         away = self._size * max(1.0, ASPECT / client.camera.aspect)
         client.camera.position = away * np.array([0.0, -0.7, 0.5])
         client.camera.look_at = np.zeros(3)  # second, because the position moves it along
 
     def _keep_in_sight(self, places: np.ndarray) -> None:
-        """Hold what moves in the picture's middle, and let cameras stand as far off as it needs.
-
-        The world moves, not the cameras: those are the people's, who can turn them meanwhile.
-        """
+        # The world moves, not the cameras: those are the people's, who can turn them meanwhile.
         if places.shape[1] < 2:
             return
         solid = places[:, 1:, :2].reshape(-1, 2)
@@ -155,7 +145,6 @@ class BatchViewer:
             client.camera.look_at = aim
 
     def _floors(self) -> list[int]:
-        """Planes that go on below all sub-environments."""
         model = self._model
         planes = np.flatnonzero(model.geom_type == mujoco.mjtGeom.mjGEOM_PLANE)
         half = model.geom_size[planes, :2]
@@ -182,7 +171,6 @@ class BatchViewer:
         )
 
     def sync(self, session: Session) -> bool:
-        """See `Viewer`."""
         session.attend(self._guard.visited.is_set())
         now = time.monotonic()
         if now >= self._due:
@@ -218,7 +206,6 @@ class BatchViewer:
                         setattr(drawn.handle, name, now)
 
     def _add_shapes(self) -> None:
-        """Draw what has not been there before, and nothing that is there no more."""
         found = self._shapes.found()
         before, self._drawn = self._drawn, {}
         for look, shape in found.items():
@@ -245,7 +232,6 @@ class BatchViewer:
         )
 
     def close(self) -> None:
-        """See `Viewer`."""
         self._guard.close()
         with contextlib.redirect_stdout(io.StringIO()):
             self._server.stop()
@@ -258,12 +244,6 @@ class _Inner:
     nothing about the session, and a websocket that says all. The websocket is closed before
     anything goes through it, unless the guard has opened the connection. To the guard, viser sends
     no faster than it reads: what viser still holds, it replaces by the newest state.
-
-    Args:
-        server: viser's, on a loopback address.
-
-    Raises:
-        ViewerError: this version of viser does not say who has connected.
     """
 
     def __init__(self, server: Any) -> None:
@@ -309,7 +289,6 @@ def _of_255(colour: np.ndarray) -> tuple[int, int, int]:
 
 
 def _radius(model: mujoco.MjModel, data: mujoco.MjData) -> float:
-    """Radius around the origin, in the ground plane, of everything but planes."""
     solid = model.geom_type != mujoco.mjtGeom.mjGEOM_PLANE
     distance = np.linalg.norm(data.geom_xpos[solid, :2], axis=1) + model.geom_rbound[solid]
     return float(distance.max(initial=1e-2))

@@ -21,15 +21,10 @@ class DeviceError(RuntimeError):
 
 @dataclass(frozen=True)
 class Motion:
-    """Deflection and presses of a device.
+    """Deflection and presses of a device."""
 
-    Attributes:
-        axes: (6,), -1 to 1, in the order of `AXES`.
-        presses: GRIP and OTHER since the last reading, in their order.
-    """
-
-    axes: np.ndarray
-    presses: tuple[str, ...] = ()
+    axes: np.ndarray  # (6,), -1 to 1, in the order of `AXES`
+    presses: tuple[str, ...] = ()  # GRIP and OTHER since the last reading, in their order
 
 
 class Device(Protocol):
@@ -80,16 +75,13 @@ class PolledDevice(ABC):
         """
 
     def begin(self) -> None:
-        """See `Device`."""
         self._axes()
         self._presses.clear()
 
     def touched(self) -> bool:
-        """See `Device`."""
         return bool(self._axes().any() or self._presses)
 
     def read(self) -> Motion:
-        """See `Device`."""
         axes = self._axes()
         presses, self._presses = self._presses, []
         return Motion(axes, tuple(presses))

@@ -72,7 +72,6 @@ class Gamepad(PolledDevice):
         }
 
     def _axes(self) -> np.ndarray:
-        """The deflections, (6,); presses are noted."""
         sdl, pad = self._sdl, self._pad
         if pad is None:
             raise DeviceError("the gamepad has been closed")
@@ -101,7 +100,6 @@ class Gamepad(PolledDevice):
         return np.array([x, y, z, rx, ry, rz])
 
     def close(self) -> None:
-        """See `Device`."""
         if self._pad is not None:
             self._sdl.SDL_GameControllerClose(self._pad)
             self._pad = None
@@ -112,11 +110,6 @@ class Gamepad(PolledDevice):
 
 
 def _sdl() -> Any:
-    """PySDL2.
-
-    Raises:
-        DeviceError: it is missing.
-    """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # that it has brought SDL along
         try:

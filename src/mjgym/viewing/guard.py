@@ -69,12 +69,7 @@ Send = Callable[[Any], Awaitable[None]]
 
 
 class Refused(Exception):
-    """A request that is not relayed.
-
-    Args:
-        status: of the response.
-        reason: its text.
-    """
+    """A request that is not relayed."""
 
     def __init__(self, status: http.HTTPStatus, reason: str) -> None:
         super().__init__(reason)
@@ -122,7 +117,6 @@ class Policy:
         return None
 
     def _check_sender(self, headers: Headers) -> None:
-        """Refuse what a page of another site asks for, or what was asked under another name."""
         hosts = headers.get_all("host")
         if len(hosts) != 1 or not self._is_host(hosts[0]):
             raise Refused(http.HTTPStatus.FORBIDDEN, "this page is not served under that name")
@@ -161,7 +155,6 @@ class Policy:
         return False
 
     def _welcome(self, path: str) -> Response:
-        """Hand out the cookie, and take the token out of the browser's address."""
         # Not "Strict": a link in a terminal that is itself a page would come without the cookie.
         cookie = f"{self._cookie}={self.token}; Path=/; HttpOnly; SameSite=Lax"
         return _response(http.HTTPStatus.SEE_OTHER, ("Location", path), ("Set-Cookie", cookie))
@@ -251,7 +244,6 @@ class Guard:
             await self._stop.wait()
 
     async def _answer(self, browser: ServerConnection, request: Request) -> Response | None:
-        """The response to a request; None for a websocket that is relayed."""
         del browser
         try:
             welcome = self._policy.check(request)
@@ -264,11 +256,6 @@ class Guard:
             return _response(refusal.status, text=f"{refusal}\n")
 
     def _fetch(self, request: Request) -> Response:
-        """The viewer's response.
-
-        Raises:
-            Refused: it gives none.
-        """
         asked = {name: request.headers[name] for name in _RELAYED if name in request.headers}
         page = request.path.partition("?")[0] in ("/", "/index.html")
         if page:  # whose title is replaced: it must come, and as it is
@@ -289,7 +276,6 @@ class Guard:
         return _finished(answer.status, answer.reason, headers, body)
 
     async def _relay(self, browser: ServerConnection) -> None:
-        """Pass on what both sides of a websocket say, until one of them ends it."""
         if browser.request is None:
             return
         spoken = [browser.subprotocol] if browser.subprotocol else None
@@ -303,7 +289,6 @@ class Guard:
 
 
 def _isolate(browser: ServerConnection, request: Request, response: Response) -> None:
-    """Give the start of a websocket the headers that an isolated page may ask for."""
     del browser, request
     if response.status_code != http.HTTPStatus.SWITCHING_PROTOCOLS:
         return

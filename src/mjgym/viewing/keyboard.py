@@ -46,11 +46,7 @@ _PRESSES = {GRIP: devices.GRIP, OTHER: devices.OTHER}
 
 
 class Keyboard:
-    """Keys as an input device; see `Device`.
-
-    Args:
-        clock: s.
-    """
+    """Keys as an input device; see `Device`."""
 
     help = HELP
 
@@ -59,7 +55,6 @@ class Keyboard:
         self.begin()
 
     def begin(self) -> None:
-        """See `Device`."""
         self._heard: dict[str, float] = {}  # s on the clock
         self._unused: set[str] = set()  # heard of since the last reading
         self._presses: list[str] = []
@@ -74,11 +69,9 @@ class Keyboard:
             self._presses.append(_PRESSES[key])
 
     def touched(self) -> bool:
-        """See `Device`."""
         return bool(self._unused)
 
     def read(self) -> Motion:
-        """See `Device`."""
         axes = np.zeros(len(AXES))
         now = self._clock()
         unused, self._unused = self._unused, set()

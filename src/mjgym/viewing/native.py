@@ -1,19 +1,14 @@
 """MuJoCo's own window on a session."""
 
-import atexit
-import threading
-
 import mujoco
-import mujoco.viewer
-import numpy as np
 
 from mjgym import rendering
 from mjgym.rendering import Camera
+from mjgym.rendering.passive import PassiveViewer
 from mjgym.task.viewpoint import Viewpoint
 from mjgym.viewing.session import Command, Progress, Session
 from mjgym.viewing.watch import ViewerError
 
-CLOSE_TIMEOUT = 5.0  # s, in which the window must be gone
 REFRESH = 0.1  # s of the simulation between two texts
 # As GLFW counts keys. The window has uses of its own for nearly all letters.
 KEYS = {32: Command.PAUSE, 262: Command.STEP, 259: Command.RESET, 257: Command.NEXT}
@@ -31,7 +26,6 @@ DRIVING = {
     298: "f9",
     **{ord(key): key for key in "6789."},
 }
-_VIEWER_THREAD = "(_launch_internal)"  # how Python names a thread after what it runs
 
 
 def hindrance() -> str:
@@ -64,28 +58,14 @@ class Native:
 
     def __init__(self, session: Session, camera: Camera) -> None:
         session.follow()
-        model, data = session.twin.model, session.twin.data
-        self._terrain = model.hfield_data.copy()
-        before = threading.enumerate()
+        view = session.twin.camera(camera)
         try:
-            self._viewer = mujoco.viewer.launch_passive(
-                model,
-                data,
-                key_callback=lambda key: press(session, key),
-                show_left_ui=False,
-                show_right_ui=False,
+            self._window = PassiveViewer(
+                session.twin, view, session.overlay, lambda key: press(session, key)
             )
         except RuntimeError as error:  # macOS wants mjpython
             raise ViewerError(f"no window can be opened: {error}") from error
-        self._threads = [
-            t for t in threading.enumerate() if t not in before and t.name.endswith(_VIEWER_THREAD)
-        ]
-        atexit.register(self.close)
-        with self._viewer.lock():
-            session.overlay.write(self._viewer.opt)
-            view = session.twin.camera(camera)
-            for name in ("type", "fixedcamid", "lookat", "distance", "azimuth", "elevation"):
-                setattr(self._viewer.cam, name, getattr(view, name))
+        self._viewer = self._window.handle
         self._followed: Viewpoint | None = None
         if isinstance(camera, Viewpoint) and camera.bodies:
             self._followed = camera
@@ -94,8 +74,7 @@ class Native:
         self._told: Progress | None = None
 
     def sync(self, session: Session) -> bool:
-        """See `Viewer`."""
-        viewer, twin = self._viewer, session.twin
+        viewer = self._viewer
         if not viewer.is_running():
             return False
         with viewer.lock():
@@ -105,16 +84,11 @@ class Native:
                 self._shown = shown
                 session.follow()
                 self._go_along(session)
-        if not np.array_equal(self._terrain, twin.model.hfield_data):
-            self._terrain = twin.model.hfield_data.copy()
-            for i in range(twin.model.nhfield):
-                viewer.update_hfield(i)
         self._tell(session)
-        viewer.sync()
+        self._window.sync()
         return True
 
     def _go_along(self, session: Session) -> None:
-        """Move with the viewpoint's bodies, from wherever the mouse has taken the camera."""
         camera = self._viewer.cam
         if self._followed is None or camera.type != mujoco.mjtCamera.mjCAMERA_FREE:
             return
@@ -124,7 +98,6 @@ class Native:
         self._aimed = view
 
     def _push(self, session: Session) -> None:
-        """Let the mouse act on the simulation, as it would in the window's own."""
         model, data, perturb = session.twin.model, session.twin.data, self._viewer.perturb
         if session.paused and perturb.active and perturb.select > 0:
             mujoco.mjv_applyPerturbPose(model, data, perturb, 1)
@@ -140,7 +113,6 @@ class Native:
         session.push(data.xfrc_applied)
 
     def _tell(self, session: Session) -> None:
-        """Write into the window what the terminal shows."""
         progress, told = session.progress, self._told
         fresh = told is not None and (
             (told.seed, told.paused) == (progress.seed, progress.paused)
@@ -173,8 +145,4 @@ class Native:
         self._viewer.set_texts(texts)
 
     def close(self) -> None:
-        """See `Viewer`."""
-        atexit.unregister(self.close)
-        self._viewer.close()
-        for thread in self._threads:  # it crashes if the process ends before it has
-            thread.join(CLOSE_TIMEOUT)
+        self._window.close()

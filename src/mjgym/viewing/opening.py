@@ -70,11 +70,6 @@ def launch(
 def place_of(argument: str, camera: Any, env: Any) -> int | Viewpoint:
     """A camera as viewers take it: an index, -1 for the free one, or a viewpoint.
 
-    Args:
-        argument: that names the camera, for the message.
-        camera: as of `launch`.
-        env: that has it.
-
     Raises:
         ValueError: there is no such camera.
     """

@@ -12,14 +12,7 @@ from mjgym.viewing.session import Progress, Session
 
 
 class Driven(Session):
-    """A session whose episodes are recorded: kept at their end, or dropped by a reset.
-
-    Args:
-        recorder: the environment.
-        act: gives an action for an observation.
-        seed: of the first start.
-        keys: see `Session`.
-    """
+    """A session whose episodes are recorded: kept at their end, or dropped by a reset."""
 
     def __init__(
         self, recorder: Recorder, act: Callable[[Any], np.ndarray], seed: int, keys: Any
@@ -28,19 +21,12 @@ class Driven(Session):
         super().__init__(recorder, act, seed, keys)
 
     def next(self, ended: str = "") -> None:
-        """Keep the episode, and begin one from the next seed."""
         self.recorder.keep()
         super().next(ended)
 
 
 class Replay(Session):
-    """A session that plays driven episodes again, one after the other, and then is over.
-
-    Args:
-        env: of the demonstrations.
-        demonstrations: what to play.
-        first: number of the first episode.
-    """
+    """A session that plays driven episodes again, one after the other, and then is over."""
 
     def __init__(
         self, env: gymnasium.Env[Any, Any], demonstrations: Demonstrations, first: int = 0

@@ -3,9 +3,9 @@
 import enum
 import queue
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any
 
 import mujoco
 import numpy as np
@@ -16,6 +16,7 @@ from mjgym.loop.states import in_simulation
 from mjgym.policies.network import begin
 from mjgym.rendering.looks import QUALITIES
 from mjgym.rendering.twin import Twin
+from mjgym.viewing.driving import Driver
 
 BURST = 1 / 30  # s of computing, after which the viewer has its turn
 LAG = 0.1  # s, by which the simulation may be late before it gives up catching up
@@ -34,53 +35,22 @@ class Command(enum.StrEnum):
     QUIT = "quit"
 
 
-class Steering(Protocol):
-    """Devices that drive something; see `mjgym.viewing.driving`."""
-
-    @property
-    def help(self) -> Sequence[tuple[str, str]]:
-        """The controls, and their meanings."""
-        ...
-
-    def press(self, key: str) -> None:
-        """Hear of a key that is down, from any thread."""
-        ...
-
-    def begin(self) -> None:
-        """Forget all keys and buttons, at the start of an episode."""
-        ...
-
-    def touched(self) -> bool:
-        """Whether a device is in use, or something has been pressed since the last action."""
-        ...
-
-
 @dataclass(frozen=True)
 class Progress:
-    """Progress of an episode.
+    """Progress of an episode."""
 
-    Attributes:
-        seed: of its start; of the first sub-environment's in a batch.
-        steps: control steps so far; in a batch, since all were reset.
-        time: those in seconds of the simulation.
-        reward: of the last step; in a batch, the mean of the sub-environments.
-        total: the sum of the rewards; in a batch, the mean of those of the present episodes.
-        terms: the reward's, of the last step, by name; in a batch, the means.
-        paused: nothing moves.
-        ended: how the episode before ended, or the last ones of a batch, if by themselves; empty
-            if not.
-        waiting: the episode begins once a device is used.
-    """
-
-    seed: int
-    steps: int = 0
-    time: float = 0.0
-    reward: float = 0.0
+    seed: int  # of its start; of the first sub-environment's in a batch
+    steps: int = 0  # control steps so far; in a batch, since all were reset
+    time: float = 0.0  # those in seconds of the simulation
+    reward: float = 0.0  # of the last step; in a batch, the mean of the sub-environments
+    # The sum of the rewards; in a batch, the mean of those of the present episodes.
     total: float = 0.0
+    # The reward's, of the last step, by name; in a batch, the means.
     terms: Mapping[str, float] = field(default_factory=dict)
-    paused: bool = False
+    paused: bool = False  # nothing moves
+    # How the episode before ended, or the last ones of a batch, if by themselves; empty if not.
     ended: str = ""
-    waiting: bool = False
+    waiting: bool = False  # the episode begins once a device is used
 
 
 class Session:
@@ -115,7 +85,7 @@ class Session:
         env: Any,
         act: Callable[[Any], np.ndarray],
         seed: int = 0,
-        keys: Steering | None = None,
+        keys: Driver | None = None,
     ) -> None:
         self._wrapped = env
         self._act = act
@@ -289,11 +259,7 @@ class Session:
         self._observation = self.env.set_state(state)
 
     def follow(self, i: int | None = None) -> mujoco.MjData:
-        """Take the twin to the present state.
-
-        Args:
-            i: of the sub-environment, in a batch.
-        """
+        """Take the twin to the present state."""
         state = self.env.get_state() if i is None else self.env.get_state([i])
         shown = {
             name: value if i is None else value[0]

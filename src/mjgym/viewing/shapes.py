@@ -25,17 +25,11 @@ Look: TypeAlias = tuple[int, bytes]
 
 @dataclass
 class Shape:
-    """Meshes of a body in some sub-environments.
+    """Meshes of a body in some sub-environments."""
 
-    Attributes:
-        body: its index.
-        meshes: in the body's frame; one for each texture.
-        ids: of the sub-environments, ascending.
-    """
-
-    body: int
-    meshes: list[trimesh.Trimesh]
-    ids: list[int] = field(default_factory=list)
+    body: int  # its index
+    meshes: list[trimesh.Trimesh]  # in the body's frame; one for each texture
+    ids: list[int] = field(default_factory=list)  # of the sub-environments, ascending
 
 
 class Shapes:
@@ -63,12 +57,7 @@ class Shapes:
         self._meshes: dict[Look, list[trimesh.Trimesh]] = {}
 
     def see(self, i: int, model: mujoco.MjModel) -> bool:
-        """Take over how a sub-environment looks; whether that is different from before.
-
-        Args:
-            i: the sub-environment.
-            model: with the numbers of its present episode.
-        """
+        """Take over how a sub-environment looks; whether that is different from before."""
         seen = b"".join(getattr(model, name).tobytes() for name in (*_GEOM, *_SITE, *_SHARED))
         if self._seen.get(i) == seen:
             return False
@@ -153,7 +142,6 @@ def sky(model: mujoco.MjModel) -> np.ndarray | None:
 
 
 def _texels(model: mujoco.MjModel, texture: int) -> np.ndarray:
-    """The colours of a texture, (height, width, 3)."""
     height, width = model.tex_height[texture], model.tex_width[texture]
     channels, start = model.tex_nchannel[texture], model.tex_adr[texture]
     data = model.tex_data[start : start + height * width * channels]
@@ -162,7 +150,6 @@ def _texels(model: mujoco.MjModel, texture: int) -> np.ndarray:
 
 
 def _quad(model: mujoco.MjModel, geom: int) -> trimesh.Trimesh:
-    """A plane, which is there from one side only."""
     half = model.geom_size[geom, :2]
     corners = np.array([[-1, -1, 0], [1, -1, 0], [1, 1, 0], [-1, 1, 0]]) * [*half, 0.0]
     colours = np.tile((255 * colour(model, geom)).astype(np.uint8), (4, 1))

@@ -43,12 +43,7 @@ class Stream(Protocol):
 
 
 class SpaceMouse(PolledDevice):
-    """A SpaceMouse; see `Device`.
-
-    Args:
-        stream: of its reports.
-        name: of the device.
-    """
+    """A SpaceMouse; see `Device`."""
 
     help = (
         ("push ahead, to the left, lift", "along x, y and z"),
@@ -65,7 +60,6 @@ class SpaceMouse(PolledDevice):
         self._down = 0  # a bit for each button
 
     def _axes(self) -> np.ndarray:
-        """The deflections after all reports so far, (6,); presses are noted."""
         try:
             while report := self._stream.read(LONGEST):
                 self._hear(bytes(report))
@@ -90,7 +84,6 @@ class SpaceMouse(PolledDevice):
             self._raw[first : first + count] = np.clip(numbers, -1, 1)
 
     def close(self) -> None:
-        """See `Device`."""
         self._stream.close()
 
 
@@ -126,11 +119,6 @@ def is_spacemouse(about: dict[str, Any]) -> bool:
 
 
 def _hidapi() -> Any:
-    """The package hidapi; on Linux, its module that leaves the kernel its drivers.
-
-    Raises:
-        DeviceError: it is missing.
-    """
     try:
         if sys.platform == "linux":
             import hidraw as hid

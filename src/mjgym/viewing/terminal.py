@@ -8,7 +8,6 @@ import re
 import select
 import sys
 import time
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from mjgym.viewing.session import Command, Progress, Session
@@ -69,12 +68,7 @@ class Keys:
             tty.setcbreak(sys.stdin)  # Ctrl-C remains one
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         if self._before is not None:
             termios: Any = importlib.import_module("termios")
             termios.tcsetattr(sys.stdin, termios.TCSADRAIN, self._before)
@@ -87,18 +81,13 @@ class Keys:
         while select.select([sys.stdin], [], [], 0)[0]:
             typed = os.read(sys.stdin.fileno(), 64).decode(errors="replace")
             if not typed:  # the terminal is gone
-                self.__exit__(None, None, None)
+                self.__exit__()
                 return
             press(session, typed)
 
 
 class Report:
-    """Shows the reward and its terms: in place on a terminal, as lines elsewhere.
-
-    Args:
-        console: where.
-        keys: whether to name them.
-    """
+    """Shows the reward and its terms: in place on a terminal, as lines elsewhere."""
 
     def __init__(self, console: "Console", keys: bool) -> None:
         self._console = console
@@ -117,12 +106,7 @@ class Report:
             self._closing.enter_context(self._live)
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self._closing.close()
 
     def show(self, progress: Progress) -> None:

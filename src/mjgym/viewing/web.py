@@ -114,7 +114,6 @@ class Web:
             raise
 
     def _wait(self, taken: threading.Event) -> None:
-        """Until the server is up, on the socket that it was given."""
         end = time.monotonic() + START
         try:
             while not self._panel.ready.wait(0.05):
@@ -129,7 +128,6 @@ class Web:
             )
 
     def sync(self, session: Session) -> bool:
-        """See `Viewer`."""
         handle = self._handle
         if not handle.is_running():
             return False
@@ -148,11 +146,11 @@ class Web:
             self._shown = (session.episode, -1)
         if session.paused != self._paused and self._link.paused is None:
             self._paused = session.paused
-            handle.send_to_viewer(messages.RequestPauseEvent(pause_state=_pause(session.paused)))
+            states = sim.PauseState.UNPAUSED, sim.PauseState.NORMAL_PAUSED
+            handle.send_to_viewer(messages.RequestPauseEvent(pause_state=states[session.paused]))
         return True
 
     def _begin(self, session: Session) -> None:
-        """Send the model, if this episode has another one than that before."""
         session.follow()
         model = session.twin.model
         content = np.empty(mujoco.mj_sizeModel(model), np.uint8)
@@ -163,7 +161,6 @@ class Web:
             self._handle.set_model(model, data=session.twin.data)
 
     def close(self) -> None:
-        """See `Viewer`."""
         self._restore.close()
         # MuJoCo's user interface has global state: a page that is collected after the next one has
         # been opened takes that down.
@@ -173,14 +170,7 @@ class Web:
 
 
 class _Inner:
-    """A socket that no browser can reach, in a folder that only this user can enter.
-
-    Attributes:
-        pair: the socket, bound, and its path.
-
-    Raises:
-        ViewerError: there are no such sockets on this system.
-    """
+    """A socket that no browser can reach, in a folder that only this user can enter."""
 
     def __init__(self) -> None:
         if not hasattr(socket, "AF_UNIX"):
@@ -192,7 +182,6 @@ class _Inner:
         self.pair = inner, path
 
     def close(self) -> None:
-        """Remove both."""
         self.pair[0].close()
         self._folder.cleanup()
 
@@ -205,15 +194,7 @@ def _dial(path: str) -> Iterator[socket.socket]:
 
 
 class _Viewer(web_viewer.WebViewer):  # type: ignore[misc]  # mujoco has no types
-    """MuJoCo's, which listens where it is told to and not on all interfaces.
-
-    Args:
-        config: see `mujoco.studio.web_viewer.WebViewer`.
-        endpoint: likewise.
-        listener: where to listen.
-        taken: set once it is used.
-        plugins: as `config`.
-    """
+    """MuJoCo's, which listens where it is told to and not on all interfaces."""
 
     _http_sock: socket.socket
 
@@ -256,7 +237,6 @@ class _Link(plugin.SimPlugin):  # type: ignore[misc]  # mujoco has no types
 
     @messages.handler  # type: ignore[untyped-decorator]
     def receive(self, message: messages.Message) -> bool:
-        """Take a message, unless it is one of the viewer's own."""
         take = self._take.get(type(message))
         if take is not None:
             take(message)
@@ -293,10 +273,6 @@ class _Link(plugin.SimPlugin):  # type: ignore[misc]  # mujoco has no types
             self.handle.send_to_viewer(messages.MjOptionSnapshot(opt=copy.deepcopy(option)))
 
 
-def _pause(paused: bool) -> Any:
-    return sim.PauseState.NORMAL_PAUSED if paused else sim.PauseState.UNPAUSED
-
-
 class _Panel(plugin.ViewerPlugin):  # type: ignore[misc]  # mujoco has no types
     """A window in the page with the reward terms and the buttons that MuJoCo's own lack."""
 
@@ -312,7 +288,6 @@ class _Panel(plugin.ViewerPlugin):  # type: ignore[misc]  # mujoco has no types
 
     @messages.handler  # type: ignore[untyped-decorator]
     def receive(self, message: messages.Message) -> None:
-        """Draw, when it is time to."""
         if isinstance(message, messages.BuildGuiEvent):
             if self._session.keys is not None:
                 self._drive(self._session, imgui.IsKeyDown)
@@ -323,7 +298,6 @@ class _Panel(plugin.ViewerPlugin):  # type: ignore[misc]  # mujoco has no types
             self.ready.set()
 
     def _begin(self) -> None:
-        """Take the camera to the viewpoint, once the page has the model."""
         aim, viewer = self._aim, self.viewer
         if aim is not None and viewer.model.nbody == self._session.twin.model.nbody:
             for name in ("type", "trackbodyid", "lookat", "distance", "azimuth", "elevation"):

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from mjgym.cli.output import console, print_json, table
+from mjgym.cli import options
+from mjgym.cli.output import console, print_json, refusing, require_folder, say, table
 
 if TYPE_CHECKING:
     from mjgym_train.comparison import Score, Summary
@@ -25,7 +26,7 @@ def compare(
         Path | None,
         typer.Option(help="Write curves and final scores to this file.", dir_okay=False),
     ] = None,
-    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    json: options.Json = False,
 ) -> None:
     """Compare runs: scores per task with intervals over seeds, and interquartile means over tasks.
 
@@ -40,20 +41,16 @@ def compare(
     from mjgym.policies.run_errors import RunError
     from mjgym_train import baselines, comparison
 
-    for file in (plot, csv):
-        if file is not None and not file.absolute().parent.is_dir():
-            raise typer.BadParameter(f"there is no folder {file.absolute().parent}.")
+    require_folder(plot, csv)
     if plot is not None:
         check_plot(plot)
-    try:
+    with refusing(RunError, hint="'RUN'"):
         unfinished = comparison.unfinished(runs, metric)
         if len(unfinished) < len(runs):  # otherwise reading says what is missing
             runs = [path for path in runs if path not in unfinished]
             for reason in unfinished.values():
-                console(stderr=True).print(f"left out: {reason}", soft_wrap=True)
+                say(f"left out: {reason}", stderr=True)
         curves = comparison.read(runs, metric)
-    except RunError as error:
-        raise typer.BadParameter(str(error), param_hint="'RUN'") from None
     scores, summaries = comparison.scores(curves), comparison.summaries(curves)
     known = {score.id: baselines.of(score.id) for score in scores}
     random = {id: found[baselines.RANDOM].mean for id, found in known.items() if found}
@@ -75,7 +72,7 @@ def compare(
         comparison.write(curves, csv, metric)
     for written in (plot, csv):
         if written is not None:
-            console(stderr=True).print(f"written: {written}", soft_wrap=True)
+            say(f"written: {written}", stderr=True)
 
 
 def _interval(found: "Interval | None", form: str) -> str:

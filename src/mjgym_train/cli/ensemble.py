@@ -2,13 +2,13 @@
 
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from mjgym.cli.output import console
+from mjgym.cli.output import failing, say
 from mjgym_train.cli.subjects import Subject, subject_of
-from mjgym_train.cli.train import TRUST
+from mjgym_train.cli.train import Trust
 
 
 class By(StrEnum):
@@ -33,7 +33,7 @@ def ensemble(
         float | None,
         typer.Option(min=1e-6, help="With --by softmax: in units of value. Default: 1."),
     ] = None,
-    trust: Annotated[bool, typer.Option("--trust", help=TRUST)] = False,
+    trust: Trust = False,
 ) -> None:
     """Join the policies of several runs of one task: algorithms and networks may differ.
 
@@ -49,12 +49,16 @@ def ensemble(
     if len(runs) < 2:
         raise typer.BadParameter("an ensemble has two runs or more")
     members = [subject_of(run, None, None, trust=trust) for run in runs]
-    _require_alike(members)
+    first = members[0]
+    for member in members[1:]:
+        for one, other in zip(_facts(first), _facts(member), strict=True):
+            if one != other:
+                raise typer.BadParameter(f"{first.name} is of {one}, {member.name} of {other}")
     policies = [member.policy for member in members if type(member.policy) is Policy]
     if len(policies) < len(members):
         raise typer.BadParameter("a run of an ensemble is one already: join runs of one agent")
     valuations = []
-    try:
+    with failing(OSError, PolicyError):
         require_new(out)
         if by is not By.MEAN:
             for member in members:
@@ -65,26 +69,9 @@ def ensemble(
                 valuations.append(load_valuation(member.run.critics_file))
         weighed = (temperature or 1.0) if by is By.SOFTMAX else None
         EnsemblePolicy(policies, valuations, weighed).save(out)
-    except (OSError, PolicyError) as error:
-        console(stderr=True).print(str(error), soft_wrap=True)
-        raise typer.Exit(1) from None
-    console().print(f"written: {out}", soft_wrap=True)
+    say(f"written: {out}")
 
 
-def _require_alike(members: list[Subject]) -> None:
-    """Check that the runs share one task, its arguments and its spaces.
-
-    Raises:
-        typer.BadParameter: they are not.
-    """
-    first = members[0]
-    for member in members[1:]:
-        pairs = (
-            (first.id, member.id),
-            (first.env, member.env),
-            (first.policy.mean.shape, member.policy.mean.shape),
-            (first.policy.repeat, member.policy.repeat),
-        )
-        for one, other in pairs:
-            if one != other:
-                raise typer.BadParameter(f"{first.name} is of {one}, {member.name} of {other}")
+def _facts(member: Subject) -> tuple[Any, ...]:
+    policy = member.policy
+    return member.id, member.env, policy.mean.shape, policy.repeat

@@ -1,19 +1,22 @@
 """`mjgym evaluate`: the score of a policy."""
 
+import contextlib
 from collections.abc import Sequence
 from typing import Annotated, Any
 
 import typer
 
-from mjgym.cli.output import console, facts, print_json, reserved
+from mjgym.cli import options
+from mjgym.cli.output import console, facts, failing, print_json, refusing, reserved
+from mjgym.cli.policies import spaces_complaint
 from mjgym.cli.seeds import seeds_of
-from mjgym_train.cli.subjects import SUBJECT, Subject, subject_of
-from mjgym_train.cli.train import TRUST
+from mjgym_train.cli.subjects import HINT, SUBJECT, Id, Subject, subject_of
+from mjgym_train.cli.train import Trust
 
 
 def evaluate(
     policy: Annotated[str, SUBJECT],
-    id: Annotated[str | None, typer.Option(help="Id of the task, for a policy file.")] = None,
+    id: Id = None,
     episodes: Annotated[
         int | None,
         typer.Option(min=1, help="Number of episodes, with the first fixed seeds. Default: 100."),
@@ -31,8 +34,8 @@ def evaluate(
     module: Annotated[
         str | None, typer.Option(help="Registers the task, instead of the one in config.yaml.")
     ] = None,
-    trust: Annotated[bool, typer.Option("--trust", help=TRUST)] = False,
-    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    trust: Trust = False,
+    json: options.Json = False,
 ) -> None:
     """Score a policy: 100 episodes with the same seeds every time, without noise.
 
@@ -57,18 +60,14 @@ def evaluate(
         chosen = seeds_of(seeds, "'--seeds'")
     subject = subject_of(policy, id, module, trust=trust)
     with reserved(json):
-        try:
+        with refusing(TypeError, ValueError, prefix=f"{subject.name}: env: "):
             count = min(num_envs, len(chosen))
             envs = evaluation.make(subject.id, count, threads, **subject.env)
-        except (TypeError, ValueError) as error:
-            raise typer.BadParameter(f"{subject.name}: env: {error}") from None
-        try:
-            _require_spaces(subject, envs)
+        refused = refusing(PolicyError, prefix=f"{subject.name}: ", hint=HINT)
+        with contextlib.closing(envs), refused:
+            if complaint := spaces_complaint(subject.name, subject.policy, envs):
+                raise typer.BadParameter(complaint, param_hint=HINT)
             result = evaluation.evaluate(subject.policy, envs, chosen)
-        except PolicyError as error:
-            raise typer.BadParameter(f"{subject.name}: {error}", param_hint="'RUN'") from None
-        finally:
-            envs.close()
     about = {"id": subject.id, "env_step": subject.env_step, **result.about()}
     nothing = {} if subject.env else baselines.of(subject.id)
     about["baselines"] = {name: baseline.mean for name, baseline in nothing.items()}
@@ -77,21 +76,10 @@ def evaluate(
     else:
         _show(subject, about)
     if subject.run is not None and tuple(chosen) == evaluation.SEEDS:
-        try:
+        file = subject.run.evaluation_file
+        with failing(OSError, prefix=f"{file} is not written: "):
             about["policy_sha256"] = protocol.policy_hash(subject.run)
-            subject.run.write_json(subject.run.evaluation_file, about)
-        except OSError as error:
-            file = subject.run.evaluation_file
-            console(stderr=True).print(f"{file} is not written: {error.strerror}", soft_wrap=True)
-            raise typer.Exit(1) from None
-
-
-def _require_spaces(subject: Subject, envs: Any) -> None:
-    from mjgym.cli.policies import spaces_complaint
-
-    complaint = spaces_complaint(subject.name, subject.policy, envs)
-    if complaint:
-        raise typer.BadParameter(complaint, param_hint="'RUN'")
+            subject.run.write_json(file, about)
 
 
 def _show(subject: Subject, about: dict[str, Any]) -> None:

@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from mjgym.cli.output import console
-from mjgym_train.cli.subjects import SUBJECT, Subject, subject_of
-from mjgym_train.cli.train import TRUST
+from mjgym.cli.output import failing, say
+from mjgym_train.cli.subjects import SUBJECT, Id, Subject, subject_of
+from mjgym_train.cli.train import Trust
 
 if TYPE_CHECKING:
     from mjgym_train.model_card import Card
@@ -22,8 +22,8 @@ def export(
         Path | None,
         typer.Option(help="Write a model's folder of the Hugging Face hub.", file_okay=False),
     ] = None,
-    id: Annotated[str | None, typer.Option(help="Id of the task, for a policy file.")] = None,
-    trust: Annotated[bool, typer.Option("--trust", help=TRUST)] = False,
+    id: Id = None,
+    trust: Trust = False,
 ) -> None:
     """Write a policy as a graph of ONNX, or as a folder of the Hugging Face hub.
 
@@ -38,7 +38,7 @@ def export(
     if onnx is None and hub is None:
         raise typer.BadParameter("say where to: --onnx FILE or --hub FOLDER")
     subject = subject_of(policy, id, None, trust=trust)
-    try:
+    with failing(OSError, PolicyError):
         if onnx is not None:
             atomic.require_new(onnx)
             graph = onnx_graph.graph_of(subject.policy, subject.id)
@@ -48,15 +48,11 @@ def export(
         if hub is not None:
             card, settings = _card(subject)
             written += model_card.write(hub, subject.policy, card, settings)
-    except (OSError, PolicyError) as error:
-        console(stderr=True).print(str(error), soft_wrap=True)
-        raise typer.Exit(1) from None
     for path in written:
-        console().print(f"written: {path}", soft_wrap=True)
+        say(f"written: {path}")
 
 
 def _card(subject: Subject) -> "tuple[Card, str]":
-    """The model card of a policy and the settings of its run."""
     import json
 
     from mjgym.policies import trained
@@ -67,14 +63,9 @@ def _card(subject: Subject) -> "tuple[Card, str]":
         settings = subject.run.settings()
         file = subject.run.evaluation_file
         score = json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
-        card = Card(
-            subject.id,
-            str(settings["algorithm"]),
-            score.get("returns", ()),
-            score.get("seeds", ()),
-            subject.env,
-            subject.env_step,
-        )
+        algorithm = str(settings["algorithm"])
+        scored = score.get("returns", ()), score.get("seeds", ())
+        card = Card(subject.id, algorithm, *scored, subject.env, subject.env_step)
         return card, subject.run.config_file.read_text(encoding="utf-8")
     if subject.bundled:
         about = trained.of(subject.id).about

@@ -3,52 +3,40 @@
 import os
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from mjgym.cli.ids import find_id, import_named, known_id, nearest_ids
-from mjgym.cli.output import console, require
+from mjgym.cli.output import refusing, require, say
 from mjgym_train.cli.train import require_trust
 
 if TYPE_CHECKING:
     from mjgym.policies.network import AnyPolicy
     from mjgym_train.run import Run
 
+HINT = "'RUN'"
 SUBJECT = typer.Argument(
     metavar="RUN", help="The folder of a run, a policy file (.npz), or an id: its bundled policy."
 )
+Id = Annotated[str | None, typer.Option(help="Id of the task, for a policy file.")]
 
 
 @dataclass(frozen=True)
 class Subject:
-    """A policy and its task.
+    """A policy and its task."""
 
-    Args:
-        name: as the user wrote it.
-        policy: from observations to actions.
-        id: of the task.
-        env: arguments of the task.
-        env_step: environment steps of training, or None if unknown.
-        run: folder of the run, if it comes from one.
-        bundled: whether it comes with the package.
-    """
-
-    name: str
+    name: str  # as the user wrote it
     policy: "AnyPolicy"
     id: str
-    env: dict[str, Any]
-    env_step: int | None
+    env: dict[str, Any]  # arguments of the task
+    env_step: int | None  # environment steps of training, or None if unknown
     run: "Run | None" = None
-    bundled: bool = False
+    bundled: bool = False  # with the package
 
 
 def subject_of(text: str, id: str | None, module: str | None, *, trust: bool) -> Subject:
-    """The policy that the text names.
-
-    Raises:
-        typer.BadParameter: there is none, or it cannot be read.
-    """
+    """The policy that the text names."""
     from mjgym.policies.network import PolicyError
     from mjgym.policies.network import load as load_file
 
@@ -61,15 +49,13 @@ def subject_of(text: str, id: str | None, module: str | None, *, trust: bool) ->
     if os.path.isfile(text):
         if id is None:
             raise typer.BadParameter(f"{text} is a policy file: name its task with --id")
-        try:
+        with refusing(OSError, PolicyError, hint=HINT):
             return Subject(text, load_file(text), known_id(id), {}, None)
-        except (OSError, PolicyError) as error:
-            raise typer.BadParameter(str(error), param_hint="'RUN'") from None
     found = find_id(text) if id is None else None
     if found is None:
         raise typer.BadParameter(
             f"{text} holds no run: it is neither a folder nor a policy file, and no id either",
-            param_hint="'RUN'",
+            param_hint=HINT,
         )
     return _bundled(found)
 
@@ -77,26 +63,21 @@ def subject_of(text: str, id: str | None, module: str | None, *, trust: bool) ->
 def _bundled(id: str) -> Subject:
     from mjgym.policies import trained
 
-    try:
+    with refusing(trained.TrainedError, hint=HINT):
         bundled = trained.of(id)
-    except trained.TrainedError as error:
-        raise typer.BadParameter(str(error), param_hint="'RUN'") from None
     name = f"the bundled policy of {id}"
     env = dict(bundled.about.settings["env"])
     return Subject(name, bundled.policy, id, env, bundled.about.env_step, bundled=True)
 
 
 def _of_run(path: Path, module: str | None, *, trust: bool) -> Subject:
-    """The last policy in a run folder."""
     require("yaml")
     from mjgym.policies.run_errors import RunError
     from mjgym_train.run import Run, code_of
 
     run = Run(path)
-    try:
+    with refusing(RunError, hint=HINT):
         settings, policy = run.settings(), run.policy()
-    except RunError as error:
-        raise typer.BadParameter(str(error), param_hint="'RUN'") from None
     env = {**settings["env"], **settings.get("evaluation_env", {})}
     used = {"module": settings["module"], "id": settings["id"], "env": env}
     if module is not None:
@@ -116,13 +97,12 @@ def _id_of(run: "Run", id: str, trust: bool) -> str:
         raise typer.BadParameter(
             f"{run.path} is a run of {id!r}, which is not registered.{nearest_ids(id)} If it is"
             " your own, --trust looks for it in the files of the working folder",
-            param_hint="'RUN'",
+            param_hint=HINT,
         )
     return found
 
 
 def _last_step(run: "Run") -> int | None:
-    """Environment steps on the last line of metrics; damaged metrics only print a warning."""
     from mjgym.policies.run_errors import RunError
 
     if not run.metrics_file.exists():
@@ -130,6 +110,6 @@ def _last_step(run: "Run") -> int | None:
     try:
         lines = run.metrics()
     except RunError as error:
-        console(stderr=True).print(f"steps are not known: {error}", soft_wrap=True)
+        say(f"steps are not known: {error}", stderr=True)
         return None
     return lines[-1].env_step if lines else 0

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from mjgym.cli.output import console, require
+from mjgym.cli.output import failing, require, say
 
 
 def submit(
@@ -26,12 +26,9 @@ def submit(
     from mjgym_train import protocol, score_table
     from mjgym_train.run import Run
 
-    try:
+    with failing(RunError, OSError):
         entry = protocol.entry_of(Run(run))
         written = score_table.add(entry, table or score_table.FOLDER)
-    except (RunError, OSError) as error:
-        console(stderr=True).print(str(error), soft_wrap=True)
-        raise typer.Exit(1) from None
     for path in written:
-        console().print(f"written: {path}", soft_wrap=True)
-    console().print("next: python scripts/update_tables.py", style="dim", soft_wrap=True)
+        say(f"written: {path}")
+    say("next: python scripts/update_tables.py")

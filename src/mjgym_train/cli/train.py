@@ -5,49 +5,48 @@ import functools
 import re
 import sys
 import time
-from dataclasses import dataclass
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from mjgym.cli import fields
+from mjgym.cli import fields, options
 from mjgym.cli.ids import ID, import_named, load
-from mjgym.cli.output import console, facts, require
+from mjgym.cli.output import console, facts, failing, progress, refusing, require, say
 from mjgym.cli.seeds import run_each, seeds_of
 from mjgym.util import code_references
-from mjgym_train.cli import setting_completions
 from mjgym_train.learn.algorithms import ALGORITHMS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
     from mjgym_train.config import Config
     from mjgym_train.learn.trainer import Progress
     from mjgym_train.run import Run
 
 MINUTES = 30.0  # of a run whose budget is not given
+NUMBERS = ("data", "seed", "steps", "minutes", "cpu_minutes")  # settings with an option
 PRINT_SECONDS = 60.0  # between two lines of progress where there is no terminal
-TRUST = "Run code outside this package that settings in files name."
 
 
-@dataclass(frozen=True)
-class Job:
-    """A run as the command line describes it.
+def _algorithms(incomplete: str) -> list[str]:
+    return options.beginning(incomplete, list(ALGORITHMS))
 
-    Args:
-        run: its folder.
-        config: its settings.
-        resume: whether it continues from a checkpoint.
-        overwrite: whether it replaces a run.
-        cluster: arguments of `ClusterTrainer`; empty to train in this process.
-    """
 
-    run: "Run"
-    config: "Config"
-    resume: bool
-    cluster: dict[str, Any]
-    overwrite: bool = False
+def _settings(context: typer.Context, incomplete: str) -> list[str]:
+    from mjgym.policies.run_errors import ConfigError
+    from mjgym_train.learn import algorithms
+
+    try:
+        config = algorithms.find(str(context.params.get("algorithm") or "")).Config
+    except (ConfigError, ImportError):  # torch may be missing
+        return []
+    return options.beginning(incomplete, [f"{f.name}=" for f in dataclasses.fields(config)])
+
+
+Trust = Annotated[
+    bool,
+    typer.Option("--trust", help="Run code outside this package that settings in files name."),
+]
 
 
 def train(
@@ -55,7 +54,7 @@ def train(
         str,
         typer.Argument(
             help=f'{", ".join(ALGORITHMS)}, or "module:Class" for your own.',
-            autocompletion=setting_completions.algorithms,
+            autocompletion=_algorithms,
         ),
     ],
     id: Annotated[str, ID],
@@ -64,10 +63,10 @@ def train(
         typer.Argument(
             metavar="[NAME=VALUE]...",
             help='Settings of training, e.g. n_step=5; "mjgym guide training" lists them.',
-            autocompletion=setting_completions.settings,
+            autocompletion=_settings,
         ),
     ] = None,
-    set: fields.Settings = None,
+    set: options.Settings = None,
     config: Annotated[
         list[Path] | None,
         typer.Option(help="A YAML file of settings; repeatable, later ones win.", dir_okay=False),
@@ -114,7 +113,7 @@ def train(
     overwrite: Annotated[
         bool, typer.Option("--overwrite", help="Replace the run that the folder holds.")
     ] = False,
-    trust: Annotated[bool, typer.Option("--trust", help=TRUST)] = False,
+    trust: Trust = False,
     ray: Annotated[
         bool,
         typer.Option(
@@ -140,101 +139,52 @@ def train(
 
     if ray:
         require("ray", extra="ray")
-    for name, value in (("--samplers", samplers), ("--address", address)):
-        if value is not None and not ray:
-            raise typer.BadParameter(f"{name} is for --ray")
-    if jobs is not None and seeds is None:
-        raise typer.BadParameter("--jobs is for --seeds")
-    if seeds is not None and (seed is not None or ray):
-        raise typer.BadParameter("--seeds goes with neither --seed nor --ray")
-    if resume and overwrite:
-        raise typer.BadParameter("give either --resume or --overwrite")
+    for wrong, complaint in (
+        (samplers is not None and not ray, "--samplers is for --ray"),
+        (address is not None and not ray, "--address is for --ray"),
+        (jobs is not None and seeds is None, "--jobs is for --seeds"),
+        (seeds and (seed is not None or ray), "--seeds goes with neither --seed nor --ray"),
+        (resume and overwrite, "give either --resume or --overwrite"),
+    ):
+        if wrong:
+            raise typer.BadParameter(complaint)
+    files = config or []
     # In config.yaml and in settings, arguments of the task stand below "env".
-    settings = [*(settings or []), *(f"env.{text}" for text in _named(set or []))]
-    cluster: dict[str, Any] = {"samplers": samplers or 2, "address": address} if ray else {}
-    given: dict[str, Any] = {
-        "data": data,
-        "seed": seed,
-        "steps": steps,
-        "minutes": minutes,
-        "cpu_minutes": cpu_minutes,
-    }
-    given = {name: value for name, value in given.items() if value is not None}
+    settings = [*(settings or []), *(f"env.{n}={text}" for n, text in fields.pairs(set).items())]
+    budgets = {"steps": steps, "minutes": minutes, "cpu_minutes": cpu_minutes}
+    numbers = {"data": data, "seed": seed, **budgets}
+    given = {name: value for name, value in numbers.items() if value is not None}
     given |= {"algorithm": algorithm, "id": id, "module": _module(id)}
     import_own({"algorithm": algorithm})
-    try:
-        new = functools.partial(_new, overwrite=overwrite, trust=trust)
-        make = functools.partial(_resumed, trust=trust) if resume else new
-        if seeds is not None:
-            words = {"--resume": resume, "--overwrite": overwrite, "--trust": trust}
-            flags = [name for name, on in words.items() if on]
-            commands = _commands(seeds, make, out, config or [], settings, given)
-            if not run_each({k: [*words, *flags] for k, words in commands.items()}, jobs or 1):
-                raise typer.Exit(1)
+    with refusing(ConfigError), failing(RunError, DivergedError, OSError):
+        prepare = _resumed if resume else functools.partial(_new, overwrite=overwrite)
+        if seeds is None:
+            run, chosen = prepare(out, files, settings, given, trust=trust)
+            cluster = {"samplers": samplers or 2, "address": address} if ray else {}
+            _print(run, chosen, _train(run, chosen, resume, overwrite, cluster))
             return
-        job = make(out, config or [], settings, given)
-        job = dataclasses.replace(job, cluster=cluster)
-        final = _train(job)
-    except ConfigError as error:
-        raise typer.BadParameter(str(error)) from None
-    except (RunError, DivergedError) as error:
-        console(stderr=True).print(str(error), soft_wrap=True)
-        raise typer.Exit(1) from None
-    except OSError as error:
-        where = f"{error.filename}: " if error.filename else ""
-        console(stderr=True).print(f"{where}{error.strerror or error}", soft_wrap=True)
-        raise typer.Exit(1) from None
-    _print(job, final)
+        words = {"--resume": resume, "--overwrite": overwrite, "--trust": trust}
+        flags = [name for name, on in words.items() if on]
+        commands = {}
+        for each in seeds_of(seeds, "'--seeds'"):  # all are checked before any run begins
+            own = {**given, "seed": each}
+            folder = None if out is None else out.with_name(f"{out.name}_{each}")
+            run, _ = prepare(folder, files, settings, own, trust=trust)
+            commands[each] = [*_words(run, files, settings, own), *flags]
+        if not run_each(commands, jobs or 1):
+            raise typer.Exit(1)
 
 
-def _commands(
-    seeds: str,
-    make: "Callable[..., Job]",
-    out: Path | None,
-    files: list[Path],
-    settings: list[str],
-    given: dict[str, Any],
-) -> dict[int, list[str]]:
-    """Arguments of `mjgym` for each seed, all checked before any run begins.
-
-    Raises:
-        ConfigError: a setting is wrong.
-        RunError: a folder cannot be used as asked.
-    """
-    commands = {}
-    for seed in seeds_of(seeds, "'--seeds'"):
-        own = {**given, "seed": seed}
-        folder = None if out is None else out.with_name(f"{out.name}_{seed}")
-        commands[seed] = _words(make(folder, files, settings, own), settings, files, own)
-    return commands
-
-
-def _words(job: Job, settings: list[str], files: list[Path], given: dict[str, Any]) -> list[str]:
-    """Arguments of `mjgym` for a single run."""
-    from mjgym_train.config import BUDGETS
-
+def _words(run: "Run", files: list[Path], settings: list[str], given: dict[str, Any]) -> list[str]:
     module = f"{given['module']}:" if given["module"] else ""
-    options = [("--config", file) for file in files]
-    options += [
-        (f"--{name.replace('_', '-')}", given[name])
-        for name in ("data", "seed", *BUDGETS)
-        if name in given
-    ]
-    options.append(("--out", job.run.path))
-    flat = [str(word) for option in options for word in option]
+    values = {name: value for name, value in given.items() if name in NUMBERS}
+    named = [(f"--{name.replace('_', '-')}", value) for name, value in values.items()]
+    named += [("--config", file) for file in files] + [("--out", run.path)]
+    flat = [str(word) for option in named for word in option]
     return ["train", given["algorithm"], f"{module}{given['id']}", *settings, *flat]
 
 
 # Build.
-
-
-def _named(settings: list[str]) -> list[str]:
-    """The task arguments of --set, in the form NAME=VALUE."""
-    for text in settings:
-        name, equals, _ = text.partition("=")
-        if not equals or not name.isidentifier():
-            raise typer.BadParameter(f"{text!r} is not of the form name=value.")
-    return settings
 
 
 def _new(
@@ -245,13 +195,8 @@ def _new(
     *,
     overwrite: bool,
     trust: bool,
-) -> Job:
-    """A new run; nothing is written yet.
-
-    Raises:
-        ConfigError: a setting is wrong.
-        RunError: the folder holds a run, which is not to be replaced.
-    """
+) -> "tuple[Run, Config]":
+    """A new run; nothing is written yet."""
     from mjgym.policies.run_errors import ConfigError
     from mjgym_train.config import BUDGETS, DataSettings, read
     from mjgym_train.learn import algorithms
@@ -273,22 +218,17 @@ def _new(
     run = Run(out or default_folder(config.algorithm, config.id, config.seed))
     if not overwrite:
         run.require_new()
-    return Job(run, config, resume=False, cluster={}, overwrite=overwrite)
+    return run, config
 
 
 def _resumed(
     out: Path | None, files: list[Path], settings: list[str], given: dict[str, Any], *, trust: bool
-) -> Job:
-    """A run that continues, possibly with changed settings such as a longer budget.
-
-    Raises:
-        ConfigError: a setting is wrong.
-        RunError: there is no run, or its checkpoint is one of other settings.
-    """
+) -> "tuple[Run, Config]":
+    """A run that continues, possibly with changed settings such as a longer budget."""
     from mjgym.policies.run_errors import ConfigError, RunError
     from mjgym_train.config import BUDGETS, differences, read_run
     from mjgym_train.learn import algorithms
-    from mjgym_train.run import Run, code_of
+    from mjgym_train.run import Run
 
     folder = out or default_folder(given["algorithm"], given["id"], given.get("seed", 0))
     run = Run(folder)
@@ -296,8 +236,8 @@ def _resumed(
     for name in ("algorithm", "id"):
         if kept[name] != given[name]:
             raise RunError(f"{folder} is a run of {kept[name]}, not of {given[name]}")
-    code = code_of({**kept, "module": "", "algorithm": ""})  # both are on the command line
-    require_trust(run.config_file, _unnamed(code, settings), trust)
+    kept |= {"module": "", "algorithm": ""}  # both are on the command line
+    _require_trusted_settings(run.config_file, kept, settings, trust)
     _require_trusted(files, settings, trust)
     cls = algorithms.find(given["algorithm"]).Config
     if set(BUDGETS) & set(given):
@@ -313,43 +253,30 @@ def _resumed(
             " them out, or begin another run with --out"
         )
     import_own(vars(config))
-    return Job(run, config, resume=True, cluster={})
-
-
-def _unnamed(code: list[str], settings: list[str]) -> list[str]:
-    """References to code that the command line does not repeat."""
-    from mjgym_train.config import value_of
-
-    named = code_references.outside([value_of(text.partition("=")[2]) for text in settings])
-    return [text for text in code if text not in named]
+    return run, config
 
 
 def _require_trusted(files: list[Path], settings: list[str], trust: bool) -> None:
-    """Refuse code that settings files name; see `require_trust`.
-
-    Raises:
-        ConfigError: a file cannot be read.
-        typer.BadParameter: there is such code.
-    """
     from mjgym.policies.settings_files import entries
-    from mjgym_train.run import code_of
 
     for file in files:
-        code = code_of({name: value for name, value, _ in entries(file)})
-        require_trust(file, _unnamed(code, settings), trust)
+        content = {name: value for name, value, _ in entries(file)}
+        _require_trusted_settings(file, content, settings, trust)
+
+
+def _require_trusted_settings(
+    file: Path, content: dict[str, Any], settings: list[str], trust: bool
+) -> None:
+    """Refuse code that a file names and the command line does not repeat."""
+    from mjgym_train.config import value_of
+    from mjgym_train.run import code_of
+
+    named = code_references.outside([value_of(text.partition("=")[2]) for text in settings])
+    require_trust(file, [text for text in code_of(content) if text not in named], trust)
 
 
 def require_trust(file: Path, code: list[str], trust: bool) -> None:
-    """Refuse to run code that a file names unless the user asked for it.
-
-    Args:
-        file: that names it.
-        code: references to code outside the package, see `code_of`.
-        trust: whether the user asked for it.
-
-    Raises:
-        typer.BadParameter: the file names code and the user does not trust it.
-    """
+    """Refuse to run code that a file names unless the user asked for it."""
     if code and not trust:
         raise typer.BadParameter(
             f"{file} names code outside this package: {', '.join(code)}. If you trust it, run it"
@@ -357,7 +284,7 @@ def require_trust(file: Path, code: list[str], trust: bool) -> None:
         )
 
 
-def import_own(settings: "Mapping[str, Any]") -> None:
+def import_own(settings: Mapping[str, Any]) -> None:
     """Import the user's modules that a run needs, from the working folder too."""
     from mjgym_train.run import code_of_learner
 
@@ -366,7 +293,6 @@ def import_own(settings: "Mapping[str, Any]") -> None:
 
 
 def _module(id: str) -> str:
-    """The file that registers a task, if it is not part of the package."""
     from mjgym import registry
 
     name = registry.registration(id).task_class.__module__
@@ -385,94 +311,61 @@ def default_folder(algorithm: str, id: str, seed: int) -> Path:
 
 
 def _set_up(config: Any) -> None:
-    """Import the user's modules in a new process."""
     if config.module:
         load(config.module)
     import_own(vars(config))
 
 
-def _train(job: Job) -> "Progress":
-    """Make environments and networks, write the settings, then train."""
-    from rich.progress import BarColumn, TextColumn
-    from rich.progress import Progress as Bar
-
-    run, config = job.run, job.config
-    shown = console(stderr=True)
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        TextColumn("{task.percentage:.0f} %"),
-        TextColumn("{task.fields[state]}"),
-    )
-    with Bar(*columns, console=shown, transient=True, disable=not shown.is_terminal) as bar:
+def _train(
+    run: "Run", config: "Config", resume: bool, overwrite: bool, cluster: dict[str, Any]
+) -> "Progress":
+    first: Progress | None = None
+    printed = time.monotonic()
+    with progress("{task.percentage:.0f} %", "{task.fields[state]}") as bar, run.held():
         task = bar.add_task(config.id, total=1.0, state="")
 
-        def draw(progress: "Progress", state: str) -> None:
-            bar.update(task, completed=progress.fraction, state=state)
+        def show(now: "Progress") -> None:
+            nonlocal first, printed
+            first = first or now
+            if not bar.disable:
+                bar.update(task, completed=now.fraction, state=_state(first, now))
+            elif time.monotonic() - printed >= PRINT_SECONDS:
+                printed = time.monotonic()
+                say(f"{config.id}  {now.fraction:.0%}  {_state(first, now)}", stderr=True)
 
-        def print_line(progress: "Progress", state: str) -> None:
-            shown.print(f"{config.id}  {progress.fraction:.0%}  {state}", soft_wrap=True)
-
-        show = Shown(draw, 0) if shown.is_terminal else Shown(print_line, PRINT_SECONDS)
-        with run.held():
-            new = not job.resume and not (run.begun and job.overwrite)
-            if new:  # another process may have trained here since the folder was looked at
-                run.require_new()
-            try:
-                return _trained(job, show)
-            except BaseException:
-                if new and not run.begun:
-                    run.clear()  # of a start that has failed, which shall not be in the way
-                raise
+        new = not resume and not (run.begun and overwrite)
+        if new:  # another process may have trained here since the folder was looked at
+            run.require_new()
+        try:
+            return _trained(run, config, resume, cluster, show)
+        except BaseException:
+            if new and not run.begun:
+                run.clear()  # of a start that has failed, which shall not be in the way
+            raise
 
 
-def _trained(job: Job, show: "Shown") -> "Progress":
-    """Train as `_train`, in a folder that is held."""
+def _trained(
+    run: "Run", config: "Config", resume: bool, cluster: dict[str, Any], show: Any
+) -> "Progress":
     from mjgym_train.learn import writers
     from mjgym_train.learn.training import make_trainer
 
-    run, config = job.run, job.config
     writers.check(config)
-    if not job.cluster:
-        trainer = make_trainer(run, config, resume=job.resume, show=show)
-        if not job.resume:  # not before it is known that the new one can begin
+    if cluster:
+        from mjgym_train.learn.cluster import ClusterTrainer
+
+        if not resume:
             run.clear()
-        run.keep(config)
-        return trainer.train()
-
-    from mjgym_train.learn.cluster import ClusterTrainer
-
-    if not job.resume:
+        setup = functools.partial(_set_up, config)
+        return ClusterTrainer(run, config, resume=resume, show=show, setup=setup, **cluster).train()
+    trainer = make_trainer(run, config, resume=resume, show=show)
+    if not resume:  # not before it is known that the new one can begin
         run.clear()
-    setup = functools.partial(_set_up, config)
-    cluster = ClusterTrainer(run, config, resume=job.resume, show=show, setup=setup, **job.cluster)
-    return cluster.train()
-
-
-class Shown:
-    """Shows the progress of a run, with the rates since this process started.
-
-    Args:
-        show: called with the progress and its text.
-        seconds: between two calls of it.
-    """
-
-    def __init__(self, show: "Callable[[Progress, str], None]", seconds: float) -> None:
-        self._show, self._seconds = show, seconds
-        self._first: Progress | None = None
-        self._last = time.monotonic()
-
-    def __call__(self, progress: "Progress") -> None:
-        """Show the progress unless the last line is too recent."""
-        self._first = self._first or progress
-        now = time.monotonic()
-        if now - self._last >= self._seconds:
-            self._last = now
-            self._show(progress, _state(self._first, progress))
+    run.keep(config)
+    return trainer.train()
 
 
 def _state(first: "Progress", now: "Progress") -> str:
-    """Return, rates and time left since this process started."""
     seconds = max(now.seconds - first.seconds, 1e-9)
     score = now.score if now.score is not None else now.training_return
     done = now.fraction - first.fraction
@@ -491,11 +384,11 @@ def _state(first: "Progress", now: "Progress") -> str:
 # Print.
 
 
-def _print(job: Job, final: "Progress") -> None:
+def _print(run: "Run", config: "Config", final: "Progress") -> None:
     from mjgym_train.run import code_of
 
-    out, folder = console(), job.run.path
-    episodes = job.config.evaluation_episodes
+    out, folder = console(), run.path
+    episodes = config.evaluation_episodes
     score = "" if final.score is None else f"{final.score:.1f}"
     out.print(
         facts(
@@ -511,6 +404,6 @@ def _print(job: Job, final: "Progress") -> None:
     if final.fraction < 1:
         out.print("it was stopped before its end: continue it with --resume", soft_wrap=True)
     else:
-        trust = " --trust" if code_of(vars(job.config)) else ""
+        trust = " --trust" if code_of(vars(config)) else ""
         text = f"next: mjgym evaluate {folder}{trust} (the score: 100 episodes with other seeds)"
         out.print(text, style="dim", soft_wrap=True)

@@ -37,34 +37,21 @@ Arrays = dict[str, np.ndarray]
 
 @dataclass(frozen=True)
 class Fragment:
-    """Steps of a sampler, for the trainer.
+    """Steps of a sampler, for the trainer."""
 
-    Args:
-        life: of the sampler; fragments of another life do not continue this one.
-        steps: entries of `Transition`, each with a leading axis of steps.
-        returns: of the episodes that ended in each step.
-        diverged: whose episodes each step has ended as a divergence, (steps, n) bool.
-    """
-
-    life: str
-    steps: Arrays
-    returns: list[list[float]]
-    diverged: np.ndarray
+    life: str  # of the sampler; fragments of another life do not continue this one
+    steps: Arrays  # entries of `Transition`, each with a leading axis of steps
+    returns: list[list[float]]  # of the episodes that ended in each step
+    diverged: np.ndarray  # whose episodes each step has ended as a divergence, (steps, n) bool
 
 
 @dataclass(frozen=True)
 class Report:
-    """Message of the trainer to the process that started the run.
+    """Message of the trainer to the process that started the run."""
 
-    Args:
-        progress: of the run.
-        files: new contents of the run folder, by path.
-        error: that ended the run.
-    """
-
-    progress: Progress
-    files: dict[str, bytes]
-    error: DivergedError | None = None
+    progress: Progress  # of the run
+    files: dict[str, bytes]  # new contents of the run folder, by path
+    error: DivergedError | None = None  # that ended the run
 
 
 def off_policy_algorithm(name: str) -> type[OffPolicyAgent]:
@@ -103,10 +90,6 @@ class Sampler:
 
     def collect(self, policy: Arrays, env_step: int) -> tuple[Fragment, None]:
         """Act for one fragment.
-
-        Args:
-            policy: its `weights`.
-            env_step: steps of all samplers so far.
 
         Returns:
             The fragment, and None, whose arrival signals the end without fetching the fragment.
@@ -155,7 +138,6 @@ class Shards:
         self._chosen = 0  # the sampler that adds steps
 
     def __len__(self) -> int:
-        """Transitions that can be drawn."""
         return sum(map(len, self._buffers))
 
     def choose(self, sampler: int, *, begun: bool) -> None:
@@ -170,11 +152,9 @@ class Shards:
             self._buffers[sampler].cut()
 
     def add(self, **step: Tensor) -> None:
-        """Store a step of the selected sampler's sub-environments."""
         self._buffers[self._chosen].add(**step)
 
     def sample(self, count: int) -> Batch:
-        """Transitions drawn uniformly from all shards, in random order."""
         stored = torch.tensor([float(len(buffer)) for buffer in self._buffers])
         drawn = torch.multinomial(stored, count, replacement=True)
         counts = drawn.bincount(minlength=len(stored)).tolist()
@@ -182,7 +162,6 @@ class Shards:
         return functools.reduce(Batch.beside, parts).at(torch.randperm(count))
 
     def state_dict(self) -> dict[str, Any]:
-        """Contents, for a checkpoint."""
         return {"shards": [buffer.state_dict() for buffer in self._buffers]}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
@@ -202,11 +181,6 @@ class Shards:
 
 class RemoteCollector(Collector):
     """Steps that samplers took elsewhere, one after the other.
-
-    Args:
-        config: settings of the run.
-        samplers: number of samplers.
-        take: waits for the next fragment and returns it with its sampler's index.
 
     Attributes:
         sampler: index of the sampler that took the last step.
@@ -259,16 +233,7 @@ def _steps(fragment: Fragment) -> Iterator[tuple[Transition, list[float], Tensor
 
 
 class Learner(OffPolicyTrainer):
-    """A run that learns from the steps of samplers.
-
-    Args:
-        run: its folder.
-        config: settings; `num_envs` are per sampler.
-        samplers: number of samplers.
-        take: waits for the next fragment and returns it with its sampler's index; the agent learns
-            between two calls.
-        resume: continue from the checkpoint, if there is one.
-    """
+    """A run that learns from the steps of samplers."""
 
     collector: RemoteCollector
     buffer: Shards
@@ -286,16 +251,13 @@ class Learner(OffPolicyTrainer):
         super().__init__(run, config, off_policy_algorithm(config.algorithm), resume=resume)
 
     def make_collector(self) -> RemoteCollector:
-        """Take steps from the samplers."""
         return RemoteCollector(self.config, self._samplers, self._take)
 
     def make_buffer(self) -> Shards:
-        """Make a shard of the buffer for each sampler."""
         size = self.config.buffer_size // self._samplers
         return Shards([self.replay(size) for _ in range(self._samplers)])
 
     def about(self) -> dict[str, Any]:
-        """Fingerprint of the run, with the number of samplers."""
         return {**super().about(), "samplers": self._samplers}
 
     def action(self) -> Tensor:
@@ -303,7 +265,6 @@ class Learner(OffPolicyTrainer):
         return torch.empty(0)
 
     def interact(self, action: Tensor) -> Transition:
-        """Take the next step of a sampler and select its shard."""
         transition = super().interact(action)
         self.buffer.choose(self.collector.sampler, begun=self.collector.begun)
         return transition
@@ -313,10 +274,6 @@ class TrainerActor:
     """The trainer as a Ray actor: one call learns while others deliver fragments.
 
     It has a separate folder; every call returns new files in it.
-
-    Args:
-        samplers: number of samplers.
-        setup: called first, e.g. to register tasks.
     """
 
     def __init__(self, samplers: int, setup: Callable[[], None] | None) -> None:
@@ -333,13 +290,7 @@ class TrainerActor:
         self._progress: Progress
 
     def train(self, config: OffPolicyConfig, files: dict[str, bytes], resume: bool) -> Report:
-        """Train until the budget is spent or `stop` is called.
-
-        Args:
-            config: settings of the run.
-            files: contents of the run folder so far.
-            resume: continue from the checkpoint, if there is one.
-        """
+        """Train until the budget is spent or `stop` is called."""
         folder = Path(self._folder.name)
         try:
             for name, content in files.items():
@@ -363,12 +314,7 @@ class TrainerActor:
                 self._folder.cleanup()
 
     def exchange(self, index: int, fragment: Fragment | None) -> tuple[Report, Arrays]:
-        """Take a fragment as soon as there is room, and return the newest policy.
-
-        Args:
-            index: of the sampler.
-            fragment: None for a sampler that has just started.
-        """
+        """Take a fragment as soon as there is room, and return the newest policy."""
         self._begun.wait()
         if fragment is not None:
             self._fragments.put((index, fragment))
@@ -384,7 +330,6 @@ class TrainerActor:
         return self._fragments.get()
 
     def _publish(self) -> None:
-        """Copy the policy between two updates."""
         self._weights = weights(self._learner.agent)
         self._progress = self._learner.progress()
 
@@ -393,11 +338,8 @@ class TrainerActor:
         found = {}
         with self._lock:
             for path in folder.rglob("[!.]*"):
-                about = path.stat()
-                name, state = (
-                    path.relative_to(folder).as_posix(),
-                    (about.st_mtime_ns, about.st_size),
-                )
+                about, name = path.stat(), path.relative_to(folder).as_posix()
+                state = about.st_mtime_ns, about.st_size
                 if path.is_file() and self._sent.get(name) != state:
                     self._sent[name] = state
                     found[name] = path.read_bytes()
@@ -405,5 +347,4 @@ class TrainerActor:
 
 
 def _tensors(arrays: Arrays) -> dict[str, Tensor]:
-    """Copies as tensors: Ray's arrays are read-only."""
     return {name: torch.from_numpy(np.array(array)) for name, array in arrays.items()}

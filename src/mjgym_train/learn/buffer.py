@@ -12,27 +12,19 @@ from mjgym_train.learn.collector import Size
 
 @dataclass(frozen=True)
 class Batch:
-    """Transitions over n steps, with a leading batch axis.
+    """Transitions over n steps, with a leading batch axis."""
 
-    Args:
-        observation: (B, history, size), the current one last; for images (B, history, height,
-            width, channels), uint8.
-        action: (B, size), within -1 and 1.
-        rewards: (B, n), 0 after the end of the episode or of the stored steps.
-        steps: (B,), number of valid rewards, at least 1.
-        following: observation after those steps, with the shape of `observation`.
-        terminated: (B,) bool, whether the episode terminated there, so that nothing follows. After
-            a truncation, e.g. by a time limit, the following observation has a value.
-        shorter: the same transitions over fewer steps, if requested.
-    """
-
+    # (B, history, size), the current one last; for images (B, history, height, width, channels),
+    # uint8.
     observation: Tensor
-    action: Tensor
-    rewards: Tensor
-    steps: Tensor
-    following: Tensor
+    action: Tensor  # (B, size), within -1 and 1
+    rewards: Tensor  # (B, n), 0 after the end of the episode or of the stored steps
+    steps: Tensor  # (B,), number of valid rewards, at least 1
+    following: Tensor  # observation after those steps, with the shape of `observation`
+    # (B,) bool, whether the episode terminated there, so that nothing follows. After a truncation,
+    # e.g. by a time limit, the following observation has a value.
     terminated: Tensor
-    shorter: "tuple[Batch, ...]" = ()
+    shorter: "tuple[Batch, ...]" = ()  # the same transitions over fewer steps, if requested
 
     def over(self, n_step: int) -> "Batch":
         """The same transitions over `n_step` steps."""
@@ -144,7 +136,6 @@ class ReplayBuffer:
         self._added = 0  # total steps per sub-environment
 
     def __len__(self) -> int:
-        """Transitions that can be drawn."""
         return min(self._added, self._length) * self.num_envs
 
     def add(self, **step: Tensor) -> None:
@@ -171,10 +162,6 @@ class ReplayBuffer:
 
         A return ends with its episode and with the stored steps: the newest transitions have fewer
         than n rewards. A history is padded with the first observation of its episode.
-
-        Args:
-            count: number of transitions.
-            generator: random generator; None for PyTorch's global one.
         """
         return self._batch(*self._places(count, generator))
 
@@ -185,7 +172,6 @@ class ReplayBuffer:
         return time, torch.randint(self.num_envs, (count,), generator=generator)
 
     def _batch(self, time: Tensor, env: Tensor) -> Batch:
-        """The transitions that start at some indices."""
         oldest = self._added - min(self._added, self._length)
         observation = self._past(time, env, oldest, self._history)
         action = self._arrays["action"][self._rows(time, env)]
@@ -226,12 +212,10 @@ class ReplayBuffer:
         return self._arrays["observation"][rows]
 
     def state_dict(self) -> dict[str, Any]:
-        """Contents, for a checkpoint."""
         arrays = {name: array[: len(self)].clone() for name, array in self._arrays.items()}
         return {"added": self._added, "arrays": arrays}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Restore contents from the `state_dict` of a buffer of the same size."""
         self._added = state["added"]
         for name, array in state["arrays"].items():
             self._arrays[name][: len(array)] = array

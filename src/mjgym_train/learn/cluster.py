@@ -77,7 +77,6 @@ class ClusterTrainer:
         self._stop = False
 
     def stop(self) -> None:
-        """End the run and keep its state."""
         self._stop = True
 
     def train(self) -> Progress:
@@ -113,7 +112,6 @@ class ClusterTrainer:
         return sampler.options(**options).remote(self._config, index, self._setup)
 
     def _make_trainer(self, resume: bool) -> None:
-        """Create the trainer and start its training."""
         trainer = self._ray.remote(TrainerActor)
         # Concurrent calls: training, exchanges with samplers, and stopping.
         options = {"num_cpus": self._config.torch_threads, "max_concurrency": self._count + 2}
@@ -148,11 +146,6 @@ class ClusterTrainer:
                 self._under_way.pop(ready[0])(ready[0])
 
     def _died(self, name: str, actor: Any, error: Exception) -> None:
-        """Count a death, and make sure that the actor is gone.
-
-        Raises:
-            RunError: it has died several times without progress.
-        """
         self._deaths[name] = self._deaths.get(name, 0) + 1
         if self._deaths[name] == ATTEMPTS:
             raise RunError(f"{name} has died {ATTEMPTS} times without getting on: {error}")
@@ -190,7 +183,6 @@ class ClusterTrainer:
             self._exchange(index, fragment)
 
     def _note(self, report: Report) -> None:
-        """Write new files to the run folder, and show the progress."""
         folder = self.run_folder
         if not self._kept:  # the trainer has created environments and networks
             folder.keep(self._given)
@@ -215,11 +207,7 @@ def _ray() -> Any:
 
 @contextlib.contextmanager
 def _connected(ray: Any, address: str | None, cpus: int) -> Iterator[None]:
-    """Connect to a cluster with enough CPUs, unless this process is already connected.
-
-    Raises:
-        RunError: there is no cluster, or it has fewer CPUs.
-    """
+    """Connect to a cluster with enough CPUs, unless this process is already connected."""
     address = address or os.environ.get("RAY_ADDRESS")
     with contextlib.ExitStack() as stack:
         if not ray.is_initialized():

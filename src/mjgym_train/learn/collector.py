@@ -28,25 +28,15 @@ Images of several cameras are stacked along their channels.
 
 @dataclass(frozen=True)
 class Transition:
-    """A decision in every sub-environment, with a leading axis of length n.
+    """A decision in every sub-environment, with a leading axis of length n."""
 
-    Args:
-        observation: before the decision, (n, size), or (n, height, width, channels) uint8.
-        action: (n, action size), within -1 and 1.
-        reward: (n,), the sum over the repeated control steps.
-        following: the observation after them, also at the end of the episode.
-        terminated: (n,) bool.
-        ended: (n,) bool, terminated or truncated.
-        age: (n,) int32, decisions of the episode before this one.
-    """
-
-    observation: Tensor
-    action: Tensor
-    reward: Tensor
-    following: Tensor
-    terminated: Tensor
-    ended: Tensor
-    age: Tensor
+    observation: Tensor  # before the decision, (n, size), or (n, height, width, channels) uint8
+    action: Tensor  # (n, action size), within -1 and 1
+    reward: Tensor  # (n,), the sum over the repeated control steps
+    following: Tensor  # the observation after them, also at the end of the episode
+    terminated: Tensor  # (n,) bool
+    ended: Tensor  # (n,) bool, terminated or truncated
+    age: Tensor  # (n,) int32, decisions of the episode before this one
 
 
 class Collector:
@@ -104,11 +94,7 @@ class Collector:
             self._whole = torch.ones(n, dtype=torch.bool)  # whether episodes began at their start
 
     def _entry_weights(self) -> np.ndarray | None:
-        """Weights of the observation's numbers, (size,), from the settings of its entries.
-
-        Raises:
-            ConfigError: there is no such entry.
-        """
+        """Weights of the observation's numbers, (size,), from the settings of its entries."""
         by_name = self._config.entry_weights
         if not by_name:
             return None
@@ -210,9 +196,6 @@ class Collector:
         """Repeat an action for `action_repeat` control steps or until the episode ends.
 
         An episode that starts while others still repeat is finally put back to its start.
-
-        Returns:
-            As `_advance`, with summed rewards.
         """
         whole = self._advance(action)
         left = self._config.action_repeat - 1
@@ -232,9 +215,8 @@ class Collector:
     def _advance(self, action: Any) -> tuple[Tensor, ...]:
         """One control step of all sub-environments; ended episodes are reset.
 
-        Returns:
-            The current observations, those after the step, rewards, terminations, divergences and
-            ends.
+        Returns the current observations, those after the step, rewards, terminations, divergences
+        and ends.
         """
         observation, reward, terminated, truncated, info = self.envs.step(action)
         now = self._tensor(joined(observation)).to(self._kind)
@@ -246,7 +228,6 @@ class Collector:
         return now, following, self._tensor(reward), self._tensor(terminated), diverged, ended
 
     def _following(self, now: Tensor, ended: Tensor, final: Any) -> Tensor:
-        """Next observations; where a step ended the episode, its last one."""
         if isinstance(final, Tensor):  # a whole batch
             return torch.where(ended[:, None], final.to(self._kind), now)
         following = now.clone()
@@ -295,11 +276,7 @@ def _continued(whole: tuple[Tensor, ...], step: tuple[Tensor, ...]) -> tuple[Ten
 
 
 def _size(space: Any) -> Size:
-    """The size of an observation; vectors with goals are counted with their goals.
-
-    Raises:
-        ConfigError: it is neither a vector nor colour images of one size.
-    """
+    """The size of an observation; vectors with goals are counted with their goals."""
     parts = list(space.spaces.values()) if isinstance(space, gymnasium.spaces.Dict) else [space]
     shapes = [part.shape or () for part in parts]
     if len(parts) == 1 and len(shapes[0]) == 1:

@@ -55,15 +55,12 @@ class Mean:
         del config  # no settings
 
     def value(self, outputs: Tensor) -> Tensor:
-        """The output itself."""
         return outputs[..., 0]
 
     def backup(self, outputs: Tensor, reward: Tensor, discount: Tensor) -> Tensor:
-        """The reward plus the discounted value."""
         return reward[..., None] + discount[..., None] * outputs
 
     def loss(self, outputs: Tensor, target: Tensor) -> Tensor:
-        """The squared error."""
         return (outputs - target).square()[..., 0]
 
 
@@ -73,18 +70,12 @@ class ReturnRange:
 
     A discounted sum covers the rewards of an episode so far, with weight 1 on the last: comparable
     to a return in size, and known immediately.
-
-    Args:
-        lowest_reward: so far.
-        highest_reward: so far.
-        lowest_return: so far.
-        highest_return: so far.
     """
 
-    lowest_reward: float = 0.0
-    highest_reward: float = 0.0
-    lowest_return: float = 0.0
-    highest_return: float = 0.0
+    lowest_reward: float = 0.0  # so far
+    highest_reward: float = 0.0  # so far
+    lowest_return: float = 0.0  # so far
+    highest_return: float = 0.0  # so far
 
     def add(self, rewards: Tensor, sums: Tensor) -> None:
         """Include rewards and discounted sums, (n,) each."""
@@ -100,9 +91,6 @@ class Categorical:
 
     Bounds of the support that the settings leave open start at those of rewards within 0 and 1;
     `fit` moves them outwards for larger returns.
-
-    Args:
-        config: settings `atoms`, `value_min`, `value_max`, `discount`.
 
     Attributes:
         bounds: of the support.
@@ -173,7 +161,6 @@ class Categorical:
         return matrix, -beyond / (FALLOFF * (old_high - old_low))
 
     def value(self, outputs: Tensor) -> Tensor:
-        """The mean of the distribution."""
         return outputs.softmax(-1) @ self.support
 
     def backup(self, outputs: Tensor, reward: Tensor, discount: Tensor) -> Tensor:
@@ -194,16 +181,11 @@ class Categorical:
         return projected.scatter_add_(-1, index + 1, probability * share)
 
     def loss(self, outputs: Tensor, target: Tensor) -> Tensor:
-        """The cross entropy."""
         return -(target * outputs.log_softmax(-1)).sum(-1)
 
 
 class Quantile:
-    """Quantiles of the return at the middles of equal parts (QR-DQN, Dabney et al., 2018).
-
-    Args:
-        config: setting `atoms`.
-    """
+    """Quantiles of the return at the middles of equal parts (QR-DQN, Dabney et al., 2018)."""
 
     def __init__(self, config: OffPolicyConfig) -> None:
         self.size = config.atoms
@@ -211,11 +193,9 @@ class Quantile:
         self._levels = (torch.arange(self.size) + 0.5) / self.size
 
     def value(self, outputs: Tensor) -> Tensor:
-        """The mean of the quantiles."""
         return outputs.mean(-1)
 
     def backup(self, outputs: Tensor, reward: Tensor, discount: Tensor) -> Tensor:
-        """The shifted quantiles."""
         return reward[..., None] + discount[..., None] * outputs
 
     def loss(self, outputs: Tensor, target: Tensor) -> Tensor:

@@ -14,7 +14,7 @@ from torch import Tensor
 from mjgym import datasets
 from mjgym.datasets import DemonstrationError, Episode
 from mjgym.policies.run_errors import ConfigError, RunError
-from mjgym_train.config import Config, DataSettings
+from mjgym_train.config import Config, DataSettings, defaults
 from mjgym_train.learn.buffer import ReplayBuffer
 from mjgym_train.learn.collector import Collector
 from mjgym_train.learn.critics import ReturnRange
@@ -24,43 +24,26 @@ _TO_LOOK_AT = {"observation", "dtype", "pixels", "observables"}  # compared by w
 
 @dataclass(frozen=True)
 class Chunks:
-    """Observations and the actions that followed them, with a leading batch axis.
+    """Observations and the actions that followed them, with a leading batch axis."""
 
-    Args:
-        observation: (B, history, ...), the current one last, padded with the first observation of
-            the episode.
-        action: (B, chunk, action size), within -1 and 1, from the current one on.
-        there: (B, chunk) bool, whether the episode extends so far.
-    """
-
+    # (B, history, ...), the current one last, padded with the first observation of the episode.
     observation: Tensor
-    action: Tensor
-    there: Tensor
+    action: Tensor  # (B, chunk, action size), within -1 and 1, from the current one on
+    there: Tensor  # (B, chunk) bool, whether the episode extends so far
 
 
 @dataclass(frozen=True)
 class Demonstrations:
-    """Recorded episodes, concatenated along a leading axis of steps.
+    """Recorded episodes, concatenated along a leading axis of steps."""
 
-    Args:
-        observation: before each step, (N, size), or (N, height, width, channels) uint8.
-        following: after each step, with the same shape.
-        action: (N, action size), within -1 and 1.
-        reward: (N,).
-        success: (N,) bool, of the state after the step.
-        terminated: (N,) bool.
-        ended: (N,) bool, whether it is the last step of its episode.
-        age: (N,) int32, step of the episode.
-    """
-
-    observation: Tensor
-    following: Tensor
-    action: Tensor
-    reward: Tensor
-    success: Tensor
-    terminated: Tensor
-    ended: Tensor
-    age: Tensor
+    observation: Tensor  # before each step, (N, size), or (N, height, width, channels) uint8
+    following: Tensor  # after each step, with the same shape
+    action: Tensor  # (N, action size), within -1 and 1
+    reward: Tensor  # (N,)
+    success: Tensor  # (N,) bool, of the state after the step
+    terminated: Tensor  # (N,) bool
+    ended: Tensor  # (N,) bool, whether it is the last step of its episode
+    age: Tensor  # (N,) int32, step of the episode
 
     def __len__(self) -> int:
         """The number of steps."""
@@ -126,10 +109,6 @@ class Demonstrations:
 def read(config: Config, collector: Collector) -> Demonstrations:
     """The demonstrations that the settings name, checked against the task of a run.
 
-    Args:
-        config: with the settings `data` and `demonstrations`.
-        collector: of the run; observations and actions have to match.
-
     Raises:
         ConfigError: there is no such dataset, it is damaged, has fewer episodes than asked for, or
             does not match; the message says what differs.
@@ -165,26 +144,14 @@ def check(about: datasets.About, config: Config, collector: Collector) -> None:
         raise DemonstrationError(f"it is of {about.id}, not of {config.id}")
     task = collector.envs.unwrapped.task
     fields = {field.name for field in dataclasses.fields(task)} - _TO_LOOK_AT
-    recorded = _defaults(task) | gymnasium.spec(config.id).kwargs | dict(about.kwargs)
+    recorded = defaults(task) | gymnasium.spec(config.id).kwargs | dict(about.kwargs)
     for name in sorted(fields & ({*about.kwargs} | {*config.env})):
         there, here = recorded[name], getattr(task, name)
         if _plain(there) != _plain(here):
             raise DemonstrationError(f"it was recorded with {name}={there!r}, here it is {here!r}")
 
 
-def _defaults(task: Any) -> dict[str, Any]:
-    """Default values of a task's fields."""
-    found = {}
-    for field in dataclasses.fields(task):
-        if field.default_factory is not dataclasses.MISSING:
-            found[field.name] = field.default_factory()
-        elif field.default is not dataclasses.MISSING:
-            found[field.name] = field.default
-    return found
-
-
 def _plain(value: Any) -> Any:
-    """Values as after a JSON round trip, with lists for tuples."""
     if isinstance(value, Mapping):
         return {str(name): _plain(item) for name, item in value.items()}
     if isinstance(value, list | tuple):

@@ -13,13 +13,7 @@ from mjgym.policies.run_errors import ConfigError
 
 
 def hyperbolic_discounts(heads: int, k: float, largest: float) -> list[float]:
-    """The discounts (1 - b^i)^k, i from 1 to heads, b = exp(log(1 - largest^(1/k)) / heads).
-
-    Args:
-        heads: number of discounts.
-        k: of 1 / (1 + k t).
-        largest: the last discount, between 0 and 1.
-    """
+    """The discounts (1 - b^i)^k, i from 1 to heads, b = exp(log(1 - largest^(1/k)) / heads)."""
     return [x**k for x in _supports(heads, k, largest)]
 
 

@@ -38,10 +38,6 @@ def hindrance(agent: OffPolicyAgent | Ensemble) -> str:
 def engine(wanted: str, agent: OffPolicyAgent | Ensemble) -> tuple[str, str]:
     """Name of the engine that updates an agent, and why it is not the fast one.
 
-    Args:
-        wanted: the setting `engine`.
-        agent: to be updated.
-
     Raises:
         ConfigError: the fast engine is required but not available.
     """

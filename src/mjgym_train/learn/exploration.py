@@ -15,7 +15,7 @@ from torch import Tensor, nn
 
 from mjgym.policies.run_errors import ConfigError
 from mjgym.util.suggestions import or_else
-from mjgym_train.config import FIXED, SHARED_OUT, Settings, at_least, positive
+from mjgym_train.config import FIXED, SHARED_OUT, Bounds, Count, NotNegative, Positive, Settings
 from mjgym_train.learn.named_classes import imported
 
 STRATEGIES = ("gaussian", "parameter", "none")
@@ -31,23 +31,21 @@ class ExplorationSettings(Settings):
     exploration: dict[str, Any] = field(  # shares of the strategies, by name or "module:Class"
         default_factory=lambda: {"gaussian": 1.0}, metadata=FIXED
     )
-    noise_min: float = 0.05  # on actions within -1 and 1; each episode draws its scale (FastTD3)
+    # On actions within -1 and 1; each episode draws its scale (FastTD3).
+    noise_min: NotNegative = 0.05
     noise_max: float = 0.4
     parameter_noise: float = 0.2  # distance of perturbed actions from unperturbed ones
     noise_schedule: Literal["constant", "linear", "exponential"] = "constant"
-    noise_final: float = 0.1  # factor of all noise at the end of the schedule, 1 at its beginning
-    noise_steps: int = field(default=200_000, metadata=SHARED_OUT)  # actions of the schedule
+    noise_final: Positive = 0.1  # factor of all noise at the end of the schedule, from 1
+    noise_steps: Count = field(default=200_000, metadata=SHARED_OUT)  # actions of the schedule
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        at_least(self, 0, "noise_min")
-        at_least(self, self.noise_min, "noise_max")
-        at_least(self, 1, "noise_steps")
+        Bounds(self.noise_min).check("noise_max", self.noise_max)
         if not 0 < self.parameter_noise < 1:
             raise ConfigError(
                 f"parameter_noise: must lie between 0 and 1, got {self.parameter_noise}"
             )
-        positive(self, "noise_final")
         for name, share in self.exploration.items():
             if name not in STRATEGIES and ":" not in name:
                 raise ConfigError(f"exploration: there is no {name!r}{or_else(name, STRATEGIES)}")
@@ -121,11 +119,6 @@ class Exploration(nn.Module):
     many episodes; Catalyst.RL searches as here.) The noise is added to the current weights at each
     step, while the actor keeps learning.
 
-    Args:
-        config: settings.
-        n: sub-environments.
-        body: the actor's perceptron; only its shapes are used.
-
     Attributes:
         names: of the strategies: `STRATEGIES`, then custom ones.
         strategies: of each sub-environment's episode, (n,), indices into `names`.
@@ -181,12 +174,7 @@ class Exploration(nn.Module):
 
     @torch.no_grad()
     def forward(self, body: nn.Sequential, inputs: Tensor) -> Tensor:
-        """Actions within -1 and 1, (n, action size).
-
-        Args:
-            body: the actor's perceptron.
-            inputs: of the actor, (n, inputs).
-        """
+        """Actions within -1 and 1, (n, action size)."""
         if self._parametric:
             self._remember(inputs)
         if self._begun.any():
@@ -208,11 +196,6 @@ class Exploration(nn.Module):
 
     @staticmethod
     def _require_actions(name: str, found: Any, shape: torch.Size) -> None:
-        """Check that custom noise returns actions.
-
-        Raises:
-            ConfigError: it does not.
-        """
         if not isinstance(found, Tensor) or found.shape != shape:
             given = tuple(found.shape) if isinstance(found, Tensor) else type(found).__name__
             raise ConfigError(f"exploration: {name} gives {given}, not actions {tuple(shape)}")
@@ -241,14 +224,12 @@ class Exploration(nn.Module):
         return torch.tanh(x)
 
     def _remember(self, inputs: Tensor) -> None:
-        """Keep the actor's last inputs in a ring."""
         last = inputs[-PROBES:]
         places = (self._probed + torch.arange(len(last))) % PROBES
         self._probes[places] = last
         self._probed += len(last)
 
     def _draw(self, body: nn.Sequential) -> None:
-        """Draw strategies and noise for new episodes."""
         begun, n = self._begun, len(self._begun)
         factor = self.factor()
         drawn = torch.multinomial(self._shares, n, replacement=True)

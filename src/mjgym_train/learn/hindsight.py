@@ -21,17 +21,11 @@ _GOING = -1  # episode has not ended
 
 @dataclass(frozen=True)
 class Relabelling:
-    """Locations of the goals in an observation, and the reward for a goal.
+    """Locations of the goals in an observation, and the reward for a goal."""
 
-    Args:
-        achieved: location of the achieved goal.
-        desired: location of the desired goal.
-        compute_reward: of the environment.
-    """
-
-    achieved: slice
-    desired: slice
-    compute_reward: Callable[[Any, Any, Any], Any]
+    achieved: slice  # location of the achieved goal
+    desired: slice  # location of the desired goal
+    compute_reward: Callable[[Any, Any, Any], Any]  # of the environment
 
     @classmethod
     def of(cls, envs: Any) -> "Relabelling":
@@ -62,13 +56,7 @@ class Relabelling:
 
 
 class HindsightBuffer(ReplayBuffer):
-    """A replay buffer that relabels transitions with goals achieved later in their episodes.
-
-    Args:
-        *sizes: of `ReplayBuffer`.
-        relabelling: of the observations.
-        **drawn: of `ReplayBuffer`.
-    """
+    """A replay buffer that relabels transitions with goals achieved later in their episodes."""
 
     def __init__(self, *sizes: Any, relabelling: Relabelling, **drawn: Any) -> None:
         super().__init__(*sizes, **drawn)
@@ -82,13 +70,11 @@ class HindsightBuffer(ReplayBuffer):
         self._note_ends()
 
     def cut(self) -> None:
-        """End the stored episodes."""
         super().cut()
         if self._added:
             self._note_ends()
 
     def _note_ends(self) -> None:
-        """Record the end time of the episodes that end with the newest step."""
         now = self._added - 1
         newest = self._rows(torch.tensor(now), torch.arange(self.num_envs))
         for env in self._arrays["ended"][newest].nonzero().flatten().tolist():
@@ -98,7 +84,6 @@ class HindsightBuffer(ReplayBuffer):
             self._arrays["last"][episode] = now
 
     def sample(self, count: int, generator: torch.Generator | None = None) -> Batch:
-        """Transitions drawn uniformly, with replacement, most of them relabelled."""
         time, env = self._places(count, generator)
         relabelled = torch.rand(count, generator=generator) < K / (K + 1)
         goal = self._later(time, env, torch.rand(count, generator=generator, dtype=torch.float64))
@@ -108,13 +93,7 @@ class HindsightBuffer(ReplayBuffer):
         return replace(longest, shorter=tuple(shorter))
 
     def _later(self, time: Tensor, env: Tensor, share: Tensor) -> Tensor:
-        """Goals that episodes achieve at some steps or later, (B, k).
-
-        Args:
-            time: of the steps.
-            env: their sub-environments.
-            share: of the way from there to the end of the episode or of its stored part.
-        """
+        """Goals that episodes achieve at some steps or later, (B, k)."""
         last = self._arrays["last"][self._rows(time, env)]
         last = torch.where(last == _GOING, self._added - 1, last)
         rows = self._rows(time + (share * (last - time + 1)).long(), env)

@@ -10,11 +10,6 @@ from mjgym.util.suggestions import or_else
 def imported(name: str, setting: str, known: Iterable[str]) -> type:
     """The class that "module:Class" names.
 
-    Args:
-        name: as in the settings.
-        setting: that contains it, for messages.
-        known: built-in names, for suggestions.
-
     Raises:
         ConfigError: there is no such class.
     """

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable, Iterable, Sequence
+from typing import Any
 
 import numpy as np
 import torch
@@ -39,13 +40,14 @@ def perceptron(
     return nn.Sequential(*layers, nn.Linear(inputs, outputs))
 
 
+def arrays(layer: nn.Module) -> dict[str, np.ndarray]:
+    """Copies of a layer's parameters."""
+    return {k: value.detach().cpu().numpy().copy() for k, value in layer.named_parameters()}
+
+
 def plain(body: Iterable[nn.Module]) -> list[dict[str, np.ndarray]]:
-    """Copies of a perceptron's layers as arrays."""
-    return [
-        {name: value.detach().cpu().numpy().copy() for name, value in layer.named_parameters()}
-        for layer in body
-        if next(layer.parameters(), None) is not None
-    ]
+    """Copies of the parameters of all layers that have some."""
+    return [layer for layer in map(arrays, body) if layer]
 
 
 @torch.no_grad()
@@ -60,20 +62,9 @@ class _Actor(nn.Module):
 
     outputs_per_action = 1
 
-    def __init__(
-        self,
-        inputs: int,
-        outputs: int,
-        hidden: Sequence[int],
-        *,
-        layer_norm: bool,
-        activation: str = "relu",
-    ) -> None:
+    def __init__(self, inputs: int, outputs: int, hidden: Sequence[int], **layers: Any) -> None:
         super().__init__()
-        outputs *= self.outputs_per_action
-        self.body = perceptron(
-            inputs, hidden, outputs, layer_norm=layer_norm, activation=activation
-        )
+        self.body = perceptron(inputs, hidden, outputs * self.outputs_per_action, **layers)
         centre(self.body)
 
 
@@ -120,8 +111,7 @@ class Critics(nn.Module):
         hidden: layer widths.
         heads: of each critic, one per discount.
         initial: initial outputs of a head, approximately, (size,).
-        layer_norm: whether to normalise the layers.
-        activation: between the layers.
+        **layers: as of `perceptron`.
     """
 
     def __init__(
@@ -131,17 +121,12 @@ class Critics(nn.Module):
         hidden: Sequence[int],
         heads: int,
         initial: Tensor,
-        *,
-        layer_norm: bool,
-        activation: str = "relu",
+        **layers: Any,
     ) -> None:
         super().__init__()
         self._shape = (heads, len(initial))
         outputs = heads * len(initial)
-        bodies = [
-            perceptron(inputs, hidden, outputs, layer_norm=layer_norm, activation=activation)
-            for _ in range(count)
-        ]
+        bodies = [perceptron(inputs, hidden, outputs, **layers) for _ in range(count)]
         with torch.no_grad():
             for body in bodies:
                 *_, bias = body.parameters()

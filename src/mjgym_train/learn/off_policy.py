@@ -47,7 +47,6 @@ class OffPolicyTrainer(Trainer):
         return engines.update_of(self.engine[0], self.agent)
 
     def about(self) -> dict[str, Any]:
-        """Fingerprint of the run, with the engine of its updates."""
         about = super().about()
         name, reason = self.engine
         about["learner"] |= {"engine": name} | ({"engine_reason": reason} if reason else {})
@@ -67,18 +66,15 @@ class OffPolicyTrainer(Trainer):
         return Relabelling.of(self.collector.envs) if self.config.her else None
 
     def make_collector(self) -> Collector:
-        """Make the sub-environments, with histories for all agents."""
         return Collector(self.config, self.drawn["history"])
 
     def make_agent(self) -> OffPolicyAgent | Ensemble:
-        """One agent, or the ensemble of the settings."""
         sizes = self.collector.observation_size, len(self.low)
         if self.config.ensemble:
             return Ensemble(self.algorithm, self.config, *sizes)
         return self.algorithm(self.config, *sizes)
 
     def prepare(self) -> None:
-        """Make the buffer, and read the demonstrations that it is mixed with."""
         self.buffer = self.make_buffer()
         self.recorded: ReplayBuffer | None = None
         self.digest = ""  # of the demonstrations
@@ -107,7 +103,6 @@ class OffPolicyTrainer(Trainer):
         return ReplayBuffer(*sizes, **self.drawn)
 
     def step(self) -> None:
-        """One decision in all sub-environments, and the updates due for it."""
         config = self.config
         transition = self.interact(self.action())
         self.buffer.add(**vars(transition))
@@ -164,7 +159,6 @@ class OffPolicyTrainer(Trainer):
         return [one.beside(other) for one, other in zip(own, given, strict=True)] if own else given
 
     def state(self) -> dict[str, Any]:
-        """The state that a run resumes from."""
         buffer = self.buffer.state_dict() if self.config.keep_buffer else None
         returns = {"range": vars(self.range).copy(), "sums": self.sums}
         return {

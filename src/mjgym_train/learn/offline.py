@@ -21,7 +21,6 @@ class OfflineTrainer(Trainer):
     agent: Any
 
     def prepare(self) -> None:
-        """Read the demonstrations."""
         dataset = demonstrations.read(self.config, self.collector)
         self.digest = dataset.digest
         if self.agent.normalizer.enabled:
@@ -41,17 +40,14 @@ class OfflineTrainer(Trainer):
         self.collector.begin()
 
     def step(self) -> None:
-        """Make some updates."""
         self.learn()
         self.updates += UPDATES
         self.env_step += UPDATES
 
     def about(self) -> dict[str, Any]:
-        """Fingerprint of the run, with the hash of the dataset."""
         return {**super().about(), "data": {"name": self.config.data, "digest": self.digest}}
 
     def state(self) -> dict[str, Any]:
-        """The state that a run resumes from."""
         return {**super().state(), "data": self.digest}
 
     def load_state(self, state: dict[str, Any]) -> None:
@@ -70,11 +66,9 @@ class CloningTrainer(OfflineTrainer):
     agent: OfflineAgent
 
     def learn_from(self, found: Demonstrations) -> None:
-        """Pass the demonstrations to the algorithm."""
         self.agent.learn_from(found)
 
     def learn(self) -> None:
-        """Make `UPDATES` updates."""
         for _ in range(UPDATES):
             self.note(self.agent.update())
 
@@ -85,14 +79,12 @@ class OfflineReplayTrainer(OfflineTrainer):
     agent: OffPolicyAgent
 
     def learn_from(self, found: Demonstrations) -> None:
-        """Fill the buffer, with rewards according to the settings."""
         config = self.config
         rewarded = found.sparse() if config.rewards == "success" else found
         self.buffer = rewarded.replay(n_step=config.n_step, history=config.history)
         self.agent.fit_support(rewarded.returns(config.discount), begun=False)
 
     def learn(self) -> None:
-        """Make `UPDATES` updates."""
         size = self.config.batch_size
         for batch in self.buffer.sample(UPDATES * size).split(size):
             self.note(self.agent.update(self.agent.preprocess(batch)))

@@ -18,11 +18,9 @@ class OnPolicyTrainer(Trainer):
     agent: OnPolicyAgent
 
     def prepare(self) -> None:
-        """Start a rollout."""
         self.rollout: list[dict[str, Tensor]] = []  # its steps so far
 
     def step(self) -> None:
-        """One decision in all sub-environments, and the updates on a complete rollout."""
         agent, stack = self.agent, self.collector.stack
         observation = agent.normalizer(stack)
         latent, log_density = agent.draw(observation)
@@ -48,10 +46,8 @@ class OnPolicyTrainer(Trainer):
                 self.updates += 1
 
     def state(self) -> dict[str, Any]:
-        """The state that a run resumes from."""
         return {**super().state(), "rollout": self.rollout}
 
     def load_state(self, state: dict[str, Any]) -> None:
-        """Resume from a state."""
         super().load_state(state)
         self.rollout = state["rollout"]

@@ -11,6 +11,7 @@ from torch import Tensor, nn
 
 from mjgym.policies import network as policy
 from mjgym.policies.run_errors import ConfigError
+from mjgym_train.learn.networks import plain
 
 KERNEL = 3
 LEAST = 31  # pixels of a side, which the convolutions reduce to one
@@ -43,12 +44,6 @@ def random_shift(pictures: Tensor, most: int) -> Tensor:
 
 class Encoder(nn.Module):
     """Features of a history of images: convolutions, a linear layer, layer norm and tanh.
-
-    Args:
-        size: height, width and channels of an image.
-        history: images in a history.
-        channels: of each convolution.
-        features: number of outputs.
 
     Raises:
         ConfigError: the images are too small for the convolutions.
@@ -87,7 +82,6 @@ class Encoder(nn.Module):
         made.encoder = self.arrays()
 
     def _convolved(self, pictures: Tensor) -> Tensor:
-        """Flat outputs of the convolutions, (B, numbers)."""
         stacked = pictures.movedim(-1, 2).flatten(1, 2).float()  # (B, history * channels, ...)
         scaled = stacked.sub_(policy.GREY).div_(policy.WHITE)
         convolved: Tensor = self.convolutions(scaled)
@@ -99,9 +93,4 @@ class Encoder(nn.Module):
 
     def arrays(self) -> list[dict[str, np.ndarray]]:
         """Weights and biases of all layers, in order."""
-        layers = [*self.convolutions, self.linear, self.norm]
-        return [
-            {name: value.detach().numpy().copy() for name, value in layer.named_parameters()}
-            for layer in layers
-            if not isinstance(layer, nn.ReLU)
-        ]
+        return plain([*self.convolutions, self.linear, self.norm])

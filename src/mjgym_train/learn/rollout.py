@@ -8,25 +8,17 @@ from torch import Tensor
 
 @dataclass(frozen=True)
 class Rollout:
-    """Successive steps of all sub-environments under one policy, (T, n, ...).
+    """Successive steps of all sub-environments under one policy, (T, n, ...)."""
 
-    Args:
-        observation: (T, n, history, size), normalised as for acting.
-        latent: (T, n, action size), drawn by the policy; its tanh is the action.
-        log_density: (T, n), of the latent.
-        reward: (T, n).
-        following: (T, n, history, size), normalised; the last observation where the episode ended.
-        terminated: (T, n) bool. After a truncation, e.g. by a time limit, `following` has a value.
-        ended: (T, n) bool, terminated or truncated.
-    """
-
-    observation: Tensor
-    latent: Tensor
-    log_density: Tensor
-    reward: Tensor
+    observation: Tensor  # (T, n, history, size), normalised as for acting
+    latent: Tensor  # (T, n, action size), drawn by the policy; its tanh is the action
+    log_density: Tensor  # (T, n), of the latent
+    reward: Tensor  # (T, n)
+    # (T, n, history, size), normalised; the last observation where the episode ended.
     following: Tensor
+    # (T, n) bool. After a truncation, e.g. by a time limit, `following` has a value.
     terminated: Tensor
-    ended: Tensor
+    ended: Tensor  # (T, n) bool, terminated or truncated
 
 
 def advantages(

@@ -36,11 +36,6 @@ def keep(config: Config, algorithm: type, folder: Path) -> None:
     """Copy the files of the user's modules that a run uses.
 
     These are modules of the task, algorithms, critics and noise. Files of that name are replaced.
-
-    Args:
-        config: settings of the run.
-        algorithm: its class, or that of an ensemble.
-        folder: target of the copies, created only if needed.
     """
     task = [config.module] if config.module else []
     names = [algorithm.__module__, *task, *code_of_learner(vars(config))]

@@ -34,22 +34,14 @@ MOST_CLIPPED = 0.01  # of a target's probability outside the support, before the
 
 @dataclass(frozen=True)
 class Progress:
-    """Progress of a run.
+    """Progress of a run."""
 
-    Args:
-        env_step: steps over all sub-environments.
-        updates: of the networks.
-        seconds: of training.
-        fraction: of the budget.
-        score: mean return of the last evaluation; None before the first.
-        training_return: mean return of the last training episodes; None before the first has ended.
-    """
-
-    env_step: int
-    updates: int
-    seconds: float
-    fraction: float
-    score: float | None
+    env_step: int  # steps over all sub-environments
+    updates: int  # of the networks
+    seconds: float  # of training
+    fraction: float  # of the budget
+    score: float | None  # mean return of the last evaluation; None before the first
+    # Mean return of the last training episodes; None before the first has ended.
     training_return: float | None
 
 
@@ -140,11 +132,7 @@ class Trainer:
         self._score: float | None = None
         self._best: float | None = None  # of all evaluations
         self._last_return: float | None = None
-        self._evaluated: tuple[int, float, float] = (
-            0,
-            0.0,
-            0.0,
-        )  # what was spent until the last evaluation
+        self._evaluated: tuple[int, float, float] = 0, 0.0, 0.0  # spent until the last evaluation
         self._ended: list[float] = []  # returns since the last line of metrics
         self._losses: dict[str, list[float]] = {}  # the same
         self._ends = [0, 0]  # episodes since the last line of metrics, and those that diverged
@@ -209,11 +197,6 @@ class Trainer:
         self._all_diverge = all(bool((count >= MOST_DIVERGED).all()) for count in counts)
 
     def _require_finite_episodes(self) -> None:
-        """See that not all episodes diverge.
-
-        Raises:
-            DivergedError: the last ones of every sub-environment have.
-        """
         if self._all_diverge:
             raise DivergedError(
                 f"the last {MOST_DIVERGED} episodes of every sub-environment diverged: the state,"
@@ -256,7 +239,9 @@ class Trainer:
             self._writers = writers(self.run_folder, self.config, self.env_step)
             with signalled(self.stop), self.collector.use():
                 while not self._stop and self._fraction() < 1:
-                    self._schedule()
+                    if self.config.learning_rate_left < 1:
+                        left = self.scheduled(1.0, self.config.learning_rate_left)
+                        self.agent.scale_rates(left)
                     self.step()
                     self._require_finite_episodes()
                     now = time.perf_counter()
@@ -288,32 +273,19 @@ class Trainer:
         """A value interpolated linearly over the budget."""
         return begin + (end - begin) * min(self._fraction(), 1.0)
 
-    def _schedule(self) -> None:
-        left = self.config.learning_rate_left
-        if left < 1:
-            self.agent.scale_rates(self.scheduled(1.0, left))
-
     def stop(self) -> None:
         """End the run after the current step."""
         self._stop = True
 
     def progress(self) -> Progress:
         """The progress so far."""
-        return Progress(
-            self.env_step,
-            self.updates,
-            self._seconds,
-            min(self._fraction(), 1.0),
-            self._score,
-            self._last_return,
-        )
+        spent = self.env_step, self.updates, self._seconds, min(self._fraction(), 1.0)
+        return Progress(*spent, self._score, self._last_return)
 
     def _spent(self) -> tuple[int, float, float]:
-        """Steps, seconds and CPU seconds so far."""
         return self.env_step, self._seconds, self._cpu_seconds
 
     def _fraction(self, spent: tuple[int, float, float] | None = None) -> float:
-        """The spent share of the budget, now or at another time."""
         config = self.config
         steps, seconds, cpu_seconds = spent or self._spent()
         if config.steps is not None:
@@ -323,7 +295,6 @@ class Trainer:
         return seconds / 60 / (config.minutes or 1)
 
     def _evaluation_is_due(self) -> bool:
-        """Whether another part of the budget has been spent."""
         parts = self.config.evaluations
         return int(self._fraction() * parts) > int(self._fraction(self._evaluated) * parts)
 
@@ -362,7 +333,6 @@ class Trainer:
         self._warn(values)
 
     def _speeds(self) -> dict[str, float]:
-        """CPU time so far, and rates since the last line of metrics."""
         now = self.env_step, self.updates, self._seconds
         steps, updates, seconds = (b - a for a, b in zip(self._logged, now, strict=True))
         self._logged = now
@@ -373,7 +343,6 @@ class Trainer:
         }
 
     def _warn(self, values: Mapping[str, float]) -> None:
-        """Warn, once each, of diverging episodes and of returns that do not fit the support."""
         diverged = values.get(metrics.DIVERGED, 0.0)
         if diverged and not self._told:
             self._told = True
@@ -395,22 +364,12 @@ class Trainer:
         """Append metrics; each agent of an ensemble is a separate experiment."""
         config = self.config
         name = f"{config.name or config.algorithm} {agent}".strip()
-        metrics.append(
-            self.run_folder.metrics_file,
-            (
-                metrics.Metric(
-                    name,
-                    config.id,
-                    config.seed,
-                    metric,
-                    self.env_step,
-                    float(value),
-                    self.updates,
-                    self._seconds,
-                )
-                for metric, value in values.items()
-            ),
+        run, now = (name, config.id, config.seed), (self.updates, self._seconds)
+        lines = (
+            metrics.Metric(*run, metric, self.env_step, float(value), *now)
+            for metric, value in values.items()
         )
+        metrics.append(self.run_folder.metrics_file, lines)
         for writer in self._writers:
             for metric, value in values.items():
                 writer.add_scalar(f"{metric} {agent}".strip(), value, self.env_step)

@@ -36,12 +36,6 @@ def make_trainer(
 ) -> Trainer:
     """The trainer of a run: off-policy, on-policy or offline, according to its algorithm.
 
-    Args:
-        run: its folder.
-        config: its settings.
-        resume: continue from the checkpoint, if there is one.
-        show: called with the progress, a few times a second.
-
     Raises:
         ConfigError: there is no such algorithm, or the settings do not fit the task.
     """

@@ -38,11 +38,6 @@ def check(config: Config) -> None:
 def writers(run: Run, config: Config, env_step: int) -> list[Writer]:
     """The writers that the settings name.
 
-    Args:
-        run: folder to write to.
-        config: its settings.
-        env_step: step that a resumed run continues from; 0 for a new one.
-
     Raises:
         RunError: Weights & Biases cannot be begun.
     """
@@ -63,10 +58,6 @@ class WeightsAndBiases:
     """A Weights & Biases run named after the folder; a resumed run continues it.
 
     WANDB_MODE=offline keeps it in the folder for a later `wandb sync`.
-
-    Args:
-        run: folder to write to.
-        config: its settings, logged as the configuration.
 
     Raises:
         RunError: it cannot be begun.
@@ -89,9 +80,7 @@ class WeightsAndBiases:
             raise RunError(f"Weights & Biases: {error}") from error
 
     def add_scalar(self, name: str, value: float, step: int) -> None:
-        """Record a number at an environment step."""
         self._run.log({name: value}, step=step)
 
     def close(self) -> None:
-        """Flush and finish."""
         self._run.finish()

@@ -13,10 +13,8 @@ pytest.importorskip("numba", reason='needs numba: pip install -e ".[fast]"')
 from mjgym.envs.env import Env
 from mjgym.envs.vector import VectorEnv
 from mjgym.registry import registration
-from mjgym.sim.compiled import OWN_LAW
-from mjgym.sim.compiled.foreign import blas
-from mjgym.sim.compiled.stepping import law_fields
-from mjgym.tasks.l2m.musculoskeletal import ACTION_TO_MODEL, COORDINATES, Musculoskeletal
+from mjgym.tasks.l2m.musculoskeletal import ACTION_TO_MODEL, COORDINATES
+from mjgym_fast.stepping import law_fields
 
 pytestmark = pytest.mark.numba
 
@@ -30,20 +28,20 @@ def task_of(name, cls=None):
 
 
 def in_numpy(name):
-    """A task whose `control` is one of its own and is therefore called."""
+    """A task without a compiled law, whose hooks are called."""
     cls = registration(f"l2m/{name}-v0").task_class
-    own = type("InNumPy", (cls,), {"control": lambda self, v, action: self.body.control(v)})
+    own = type("InNumPy", (cls,), {"compiled_law": lambda self: "not here"})
     return task_of(name, dataclass(frozen=True)(own))
 
 
 class Beside:
     """A walker, its compiled law, and how far one is from the other."""
 
-    def __init__(self, body):
-        self.walker, self.body = Walker(body), body
-        self.law = body.compiled_law(self.walker.sim.model)
-        self.call = ctypes.CFUNCTYPE(None, *[ctypes.c_int64] * 7)(self.law.address)
-        self.fields = np.array(law_fields(self.walker.sim.data), dtype=np.int64)
+    def __init__(self, task):
+        self.walker, self.body = Walker(task.body), task.body
+        self.law = task.compiled_law()
+        self.call = ctypes.CFUNCTYPE(None, *[ctypes.c_int64] * 4)(self.law.address)
+        self.fields = np.array(law_fields(self.walker.sim.data, self.law.fields), dtype=np.int64)
         self.work = np.zeros(self.law.work)
 
     def distance(self, rng):
@@ -58,11 +56,11 @@ class Beside:
         v.memory = memory
         _, packed = self.law.begin(v)
         law = self.law
-        given = [x.ctypes.data for x in (self.fields, law.numbers, law.integers, packed, self.work)]
+        given = [x.ctypes.data for x in (self.fields, packed, self.work)]
         expected = {"ctrl": self.body.control(v), **self.body.substep(v)}
-        self.call(0, *given, blas().ctypes.data)
+        self.call(0, *given)
         found = {"ctrl": v.ctrl.copy()}
-        self.call(1, *given, blas().ctypes.data)
+        self.call(1, *given)
         found |= law.end(v, packed)
         assert set(found) == set(expected)
         assert all(np.shape(found[name]) == np.shape(x) for name, x in expected.items())
@@ -71,10 +69,10 @@ class Beside:
         )
 
 
-@pytest.mark.parametrize("body", [Musculoskeletal(), Musculoskeletal(planar=True)], ids=str)
-def test_the_law_is_that_in_numpy(body):
+@pytest.mark.parametrize("name", ["walk_around", "walk_planar"])
+def test_the_law_is_that_in_numpy(name):
     """In all recorded poses, and in states of walks that stand on the ground."""
-    beside, rng = Beside(body), np.random.default_rng(0)
+    beside, rng = Beside(task_of(name)), np.random.default_rng(0)
     states = list(zip(poses()["q"], poses()["u"], strict=True))
     for name in EPISODES:
         recorded = episodes()[name]
@@ -100,7 +98,7 @@ def test_episodes_are_those_in_numpy(make, name):
     """For 0.12 s of a fall onto the ground: there, rounding grows."""
     options = {**EXACT, **({"num_envs": 3} if make is VectorEnv else {})}
     one, other = make(task_of(name), **options), make(in_numpy(name), **options)
-    assert in_numpy(name).compiled_law(one.model) == OWN_LAW
+    assert (one.uncompiled, other.uncompiled) == ("", "not here")
     (ours, state), (theirs, expected) = play(one, 12), play(other, 12)
     assert state.keys() == expected.keys()
     for key, value in expected.items():
@@ -146,10 +144,11 @@ def test_many_are_as_one_to_the_bit(threads):
 def test_recorded_actions_from_the_recorded_start():
     """As OpenSim went on, for a fifth of a second: 1 mm and 0.005 rad."""
     record = episodes()["reflex"]
-    body = Musculoskeletal(planar=planar("reflex"))
+    task = task_of("walk_planar" if planar("reflex") else "walk_around")
+    body = task.body
     walker = Walker(body)
-    law = body.compiled_law(walker.sim.model)
-    assert walker.sim.takes(law)
+    law = task.compiled_law()
+    walker.sim.run_under(law)
     walker.put_at("reflex", 0)
     v = walker.v
     for action in record["action"][1:21]:

@@ -61,6 +61,9 @@ class Recorded(Lift):
     controls: ClassVar[list] = []
     positions: ClassVar[list] = []
 
+    def compiled_law(self):
+        return "its hooks take notes"
+
     def control(self, v, action):
         control = super().control(v, action)
         self.controls.append(np.array(control))

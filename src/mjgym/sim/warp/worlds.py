@@ -235,9 +235,11 @@ class Worlds:
         if forces:
             self.update_forces(where)
 
-    def takes(self, law: CompiledLaw) -> bool:
-        """Always False: compiled laws run on the CPU."""
-        return False
+    runs_laws = False  # they run on the CPU
+
+    def run_under(self, law: CompiledLaw) -> None:
+        """Unsupported, see `runs_laws`."""
+        raise NotImplementedError("MuJoCo Warp takes no compiled law")
 
     def step_under(
         self,
@@ -248,7 +250,7 @@ class Worlds:
         *,
         forces: bool = False,
     ) -> None:
-        """Unsupported, see `takes`."""
+        """Unsupported, see `runs_laws`."""
         raise NotImplementedError("MuJoCo Warp takes no compiled law")
 
     def for_each_shard(self, work: Callable[["Worlds", EllipsisType], None]) -> None:

@@ -96,16 +96,6 @@ class Coordinates:
             ]
         )
 
-    def packed(self) -> dict[str, np.ndarray]:
-        """Indices by their names in the compiled law."""
-        return {
-            "kept": self._kept,
-            "slides": self._slides,
-            "legs": self.legs,
-            "feet": self.feet,
-            "knees": self._knees,
-        }
-
     # Joint values.
 
     def taken(self, joints: Array) -> Array:

@@ -16,11 +16,10 @@ each physics step.
 import functools
 import math
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from mjgym.actions import Model
 from mjgym.arrays import Array, alongside, columns, reshaped, total
 from mjgym.mjcf import Spec
 from mjgym.muscles import (
@@ -32,15 +31,12 @@ from mjgym.muscles import (
     Thelen,
 )
 from mjgym.muscles.paths import cross_rows
-from mjgym.sim.compiled import CompiledLaw
-from mjgym.sim.compiled.available import loaded
-from mjgym.sim.dynamics import inertia_index
 from mjgym.sim.single import SingleView
 from mjgym.sim.views import View
 from mjgym.task import WHOLE, Arrays
 from mjgym.tasks.l2m import skeleton
-from mjgym.tasks.l2m.coordinates import MENDED, Coordinates, Knees
-from mjgym.tasks.l2m.skeleton import COORDINATES, DEFAULTS, MUSCLES, SIDES, SLIDES
+from mjgym.tasks.l2m.coordinates import Coordinates, Knees
+from mjgym.tasks.l2m.skeleton import COORDINATES, DEFAULTS, MUSCLES, SIDES
 
 __all__ = ["ACTION_TO_MODEL", "COORDINATES", "MUSCLES", "MuscleState", "Musculoskeletal"]
 
@@ -241,82 +237,6 @@ class Musculoskeletal:
             "joint_force": self._drive(v, pose, fibre, counts),
             "substeps": done,
         }
-
-    def compiled_law(self, model: Model) -> CompiledLaw | str:
-        """`control` and `substep` in one compiled function, equal up to rounding.
-
-        Returns a reason if it cannot be compiled.
-        """
-        packed = loaded(_packed_walker)
-        if isinstance(packed, str):
-            return packed
-
-        parts = self._parts
-        coordinates, splines = parts.coordinates, skeleton.knee()
-        paths, muscles = parts.paths.packed(), parts.law.packed()
-        index, there = inertia_index(model, np.arange(model.nv))
-        side_bodies = parts.bodies.reshape(len(SIDES), -1)
-        arrays = {
-            **coordinates.packed(),
-            **paths,
-            **muscles,
-            "inertia": np.where(there, index, -1),
-            "point_bodies": side_bodies[:, paths["point_bodies"]],
-            # After the offsets of the tibia.
-            "moves": np.where(paths["moves"] < 0, -1, paths["moves"] + len(SLIDES)),
-            "foot_body": parts.feet,
-            "knots": splines.knots,
-            "origins": splines.origins,
-            "table": splines.table,
-            "limit_low": parts.limits.low,
-            "limit_high": parts.limits.high,
-            "centres": parts.spheres,
-            "radii": parts.radii,
-        }
-        count = len(MUSCLES) // len(SIDES)
-        still = paths["at"].shape[1] - len(paths["moves"])
-        sizes = {
-            "joints": model.nv,
-            "free": len(coordinates.free),
-            "leg": coordinates.legs.shape[1],
-            "foot": coordinates.feet.shape[1],
-            "points": paths["at"].shape[1],
-            "still": still,
-            "pieces": paths["owner"].size,
-            "muscles": count,
-            "functions": splines.table.shape[2],
-            "knots": splines.knots.size,
-            "spheres": parts.radii.size,
-            "substeps": self.substeps,
-        }
-        law, limits, contact = parts.law, parts.limits, parts.contact
-        constants = {
-            "timestep": self.timestep,
-            "rise": parts.activation.rise,
-            "fall": parts.activation.fall,
-            "least": parts.activation.least,
-            "width": law.force_length_width,
-            "shape": law.force_velocity_shape,
-            "lengthening": law.lengthening_force,
-            "transition": limits.transition,
-            "stiffness": limits.stiffness,
-            "damping": limits.damping,
-            "contact_stiffness": contact.stiffness,
-            "dissipation": contact.dissipation,
-            "friction": contact.friction,
-            "slip": contact.slip,
-            "light": LIGHT,
-            "mended": MENDED,
-            "any_inertia": ANY_INERTIA,
-            "kilo": KILO,
-        }
-        each = dict.fromkeys(
-            ("muscle_excitation", "muscle_activation", "muscle_fibre_length", "muscle_length"),
-            len(MUSCLES),
-        )
-        memory = {**each, "joint_force": model.nv, "substeps": 1}
-        compiled: CompiledLaw = packed.PackedWalker(sizes, constants, arrays, memory)
-        return compiled
 
     # Readings.
 
@@ -584,9 +504,3 @@ def _legs(values: Array) -> Array:
 def _flat(values: Array) -> Array:
     """(..., 2, n) to (..., 2 n)."""
     return reshaped(values, (*values.shape[:-2], values.shape[-2] * values.shape[-1]))
-
-
-def _packed_walker() -> Any:
-    from mjgym.muscles import packed_walker
-
-    return packed_walker

@@ -19,7 +19,6 @@ from mjgym.actions import Action, Model
 from mjgym.arrays import Array, alongside, columns, reshaped, total
 from mjgym.mjcf import Spec
 from mjgym.rewards import tolerance
-from mjgym.sim.compiled import OWN_LAW, CompiledLaw
 from mjgym.sim.single import SingleView
 from mjgym.sim.views import View
 from mjgym.task import Arrays, Signal, Task, register
@@ -533,11 +532,6 @@ class OpenSimWalk(Walk):
 
     def substep(self, v: View) -> Arrays:
         return self.body.substep(v)
-
-    def compiled_law(self, model: Model) -> CompiledLaw | str:
-        methods = type(self).control, type(self).substep, type(self).body
-        known = OpenSimWalk.control, OpenSimWalk.substep, OpenSimWalk.body
-        return self.body.compiled_law(model) if methods == known else OWN_LAW
 
 
 @register(

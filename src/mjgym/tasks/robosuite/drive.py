@@ -1,10 +1,7 @@
 """Robot control: goals once per control step, torques before each physics step."""
 
-import copy
 import dataclasses
-import functools
-from collections.abc import Iterable, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -12,9 +9,6 @@ from mjgym.actions import Action, Model
 from mjgym.arrays import Array
 from mjgym.controllers import Chain, Composite, State
 from mjgym.controllers.gripper import GripperLaw
-from mjgym.sim import Single
-from mjgym.sim.compiled import CompiledLaw
-from mjgym.sim.compiled.available import loaded, warned
 from mjgym.sim.views import View
 from mjgym.task import Arrays
 from mjgym.tasks.robosuite.team import Manipulator, Robot
@@ -71,7 +65,6 @@ class Drive:
     """
 
     def __init__(self, model: Model, robots: Sequence[Robot]) -> None:
-        self._model = model
         self._manipulators = [each for robot in robots for each in robot.manipulators]
         self._chains = {
             each.name: Chain(model, each.joints, each.motors, each.tool, each.origin)
@@ -120,15 +113,8 @@ class Drive:
 
     def control(self, v: View) -> Array:
         """Controls of all actuators, (..., nu): torques and finger targets."""
-        states = {}
-        for name, chain in self._chains.items():  # in a loop: a comprehension is a call
-            states[name] = chain.state(v)
-        return self._controls(v, self._arms.torque(states, v.memory).values())
-
-    def _controls(self, v: View, torques: Iterable[Array]) -> Array:
-        """Controls of all actuators, from the arms' torques."""
         xp, memory = v.xp, v.memory
-        parts = list(torques)
+        parts = list(self._arms.torque(self._states(v), memory).values())
         for each in self._grippers:
             ends = xp.asarray(each.centre), xp.asarray(each.reach)
             parts.append(each.law.control(memory[each.command], *ends))
@@ -142,42 +128,6 @@ class Drive:
         memory = v.memory
         changed = self._arms.substep(self._states(v), memory)
         return {name: value for name, value in changed.items() if value is not memory[name]}
-
-    def __getstate__(self) -> dict[str, Any]:
-        """Pickle without the compiled law, which each process builds."""
-        return {name: value for name, value in vars(self).items() if name != "compiled"}
-
-    @functools.cached_property
-    def compiled(self) -> CompiledLaw | str:
-        """`control` and `substep` in one compiled function, or the reason why not."""
-        packed = loaded(_packed_laws)
-        if isinstance(packed, str):
-            return packed
-        from mjgym.sim.compiled.agreement import agrees
-
-        arms = [
-            (each.name, each.controller, self._chains[each.name]) for each in self._manipulators
-        ]
-        for name, controller, chain in arms:
-            if not packed.fits(controller, chain):
-                return f"no compiled law has the controller of {name}"
-        none = [np.zeros(len(each.joints)) for each in self._manipulators]
-
-        def rest(v: View) -> Array:
-            return self._controls(v, [np.broadcast_to(x, (*v.lead, x.size)) for x in none])
-
-        sample = Single(copy.copy(self._model))
-        sample.forward()
-        law: CompiledLaw = packed.PackedLaw(arms, rest, self.memory(sample.view))
-        if not agrees(law, sample, self):
-            return warned("the compiled law gives other numbers on this machine than NumPy")
-        return law
-
-
-def _packed_laws() -> Any:
-    from mjgym.controllers import packed_laws
-
-    return packed_laws
 
 
 class _Gripper:

@@ -29,7 +29,6 @@ from mjgym.arrays import Array, namespace
 from mjgym.mjcf import Spec
 from mjgym.resets import put
 from mjgym.robots import Arm, grasped, watch_grasp
-from mjgym.sim.compiled import OWN_LAW, CompiledLaw
 from mjgym.sim.single import SingleView
 from mjgym.sim.views import View
 from mjgym.task import WHOLE, Arrays, Signal, Task, Viewpoint, steps_in
@@ -314,12 +313,6 @@ class Tabletop(Task):
     def substep(self, v: View) -> Arrays:
         drives = self._drive(v.model)
         return drives.substep(v) if drives.remembers_substeps else {}
-
-    def compiled_law(self, model: Model) -> CompiledLaw | str:
-        methods = type(self).control, type(self).substep
-        if methods != (Tabletop.control, Tabletop.substep):
-            return OWN_LAW
-        return self._drive(model).compiled
 
     def current_forces(self, v: View) -> Array:
         """Always: accelerations and contacts are of the instant of all other entries."""

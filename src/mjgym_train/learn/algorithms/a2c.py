@@ -43,7 +43,6 @@ class A2C(OnPolicyAgent):
         self.optimizer = torch.optim.RMSprop(self.parameters(), rate, alpha=0.99, eps=1e-5)
 
     def update(self, rollout: Rollout) -> Iterator[Metrics]:
-        """One optimiser step."""
         config = self.config
         value = self.value(rollout.observation)
         with torch.no_grad():

@@ -29,11 +29,6 @@ class Agent(ABC, nn.Module):
 
     Checkpoints contain every attribute that is a module, parameter, buffer or optimiser.
 
-    Args:
-        config: settings.
-        observation_size: numbers in an observation, or the shape of an image.
-        action_size: numbers in an action.
-
     Attributes:
         Config: type of the algorithm's settings.
         inputs: network inputs for a history of observations.

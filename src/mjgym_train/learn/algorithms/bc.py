@@ -26,7 +26,7 @@ from mjgym_train.learn.algorithms.agent import Metrics
 from mjgym_train.learn.algorithms.offline_agent import OfflineAgent
 from mjgym_train.learn.collector import Size
 from mjgym_train.learn.demonstrations import Chunks, Demonstrations
-from mjgym_train.learn.networks import perceptron
+from mjgym_train.learn.networks import arrays, perceptron
 from mjgym_train.learn.pictures import Encoder, random_shift
 
 NARROWEST = 0.01  # standard deviation; scripted actions repeat, and densities are unbounded
@@ -74,7 +74,6 @@ class BC(OfflineAgent):
         return self.body
 
     def learn_from(self, demonstrations: Demonstrations) -> None:
-        """Take the action range from this dataset, and draw batches from it."""
         super().learn_from(demonstrations)
         if self.config.normalize_actions:
             self.action_low, self.action_high = demonstrations.action.aminmax(dim=0)
@@ -110,7 +109,6 @@ class BC(OfflineAgent):
         return torch.tanh(means[:, 0])
 
     def update(self) -> Metrics:
-        """One gradient step on a batch of chunks."""
         config = self.config
         drawn = self.demonstrations.chunks(config.batch_size, config.history, config.chunk)
         observation = drawn.observation
@@ -138,10 +136,9 @@ class BC(OfflineAgent):
         return -density.logsumexp(1).sum() / numbers
 
     def policy(self, low: np.ndarray, high: np.ndarray) -> Policy:
-        """The policy, with its history, chunks and statistics."""
         made = super().policy(low, high)
         layers = made.layers[:-1]
-        last = {k: v.detach().numpy().copy() for k, v in self.body[-1].named_parameters()}
+        last = arrays(self.body[-1])
         made.layers = [*layers, {k: v[: self.means + self.logits] for k, v in last.items()}]
         made.chunk, made.modes = self.config.chunk, self.modes
         made.ensembling = self.config.ensembling if made.chunk > 1 else 0.0
@@ -152,6 +149,5 @@ class BC(OfflineAgent):
         if self.encoder is not None:
             self.encoder.complete(made)
         if self.memory is not None:
-            named = self.memory.named_parameters()
-            made.memory = {name: value.detach().numpy().copy() for name, value in named}
+            made.memory = arrays(self.memory)
         return made

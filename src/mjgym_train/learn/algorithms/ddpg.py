@@ -37,7 +37,6 @@ class DDPG(DeterministicAgent):
     critics_count = 1
 
     def update(self, batch: Batch) -> Metrics:
-        """One update of the critic, the actor and the targets."""
         critic_loss = self.critic_loss(batch, self.target(batch))
         self.step(self.critic_optimizer, critic_loss)
 

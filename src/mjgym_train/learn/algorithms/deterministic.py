@@ -30,15 +30,12 @@ class DeterministicAgent(OffPolicyAgent):
         self.exploration = Exploration(config, config.num_envs, self.actor.body)
 
     def actor_body(self) -> nn.Sequential:
-        """The actor's perceptron."""
         return self.actor.body
 
     @torch.no_grad()
     def act(self, observation: Tensor) -> Tensor:
-        """Actions of the actor, with noise on actions or weights."""
         noisy: Tensor = self.exploration(self.actor.body, self.encode(observation).flatten(1))
         return noisy
 
     def begin(self, begun: Tensor) -> None:
-        """Draw noise for new episodes."""
         self.exploration.begin(begun)

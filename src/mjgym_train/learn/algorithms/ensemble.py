@@ -31,12 +31,6 @@ class Ensemble(nn.Module):
 
     The joint policy, without noise, is that of "critics" if agents act separately.
 
-    Args:
-        algorithm: default of the agents.
-        config: settings of the run.
-        observation_size: numbers in an observation, or the shape of an image.
-        action_size: numbers in an action.
-
     Attributes:
         members: the agents of the setting `ensemble`.
         names: of the agents, by their settings.
@@ -68,7 +62,6 @@ class Ensemble(nn.Module):
         self._registered = nn.ModuleList(self.members)  # for state_dict
 
     def act(self, observation: Tensor) -> Tensor:
-        """Exploratory actions according to `ensemble_acting`."""
         acting = self.config.ensemble_acting
         if acting == "slots":
             action = torch.empty(len(observation), self.members[0].action_size)
@@ -110,14 +103,12 @@ class Ensemble(nn.Module):
         return torch.randint(len(self.members), (self.config.num_envs,))
 
     def _slots(self) -> list[tuple[slice, OffPolicyAgent]]:
-        """The sub-environments in which each agent acts or proposes."""
         if self.config.ensemble_acting != "slots":
             return [(slice(None), agent) for agent in self.members]
         count = len(self.members)
         return [(slice(k, None, count), agent) for k, agent in enumerate(self.members)]
 
     def preprocess(self, batch: Batch) -> Batch:
-        """Transitions unchanged: each agent prepares its batch itself."""
         return batch
 
     def update(self, batch: Batch) -> Metrics:
@@ -130,12 +121,10 @@ class Ensemble(nn.Module):
         return losses
 
     def scale_rates(self, share: float) -> None:
-        """Set all learning rates to a share of their settings."""
         for agent in self.members:
             agent.scale_rates(share)
 
     def fit_support(self, range_: ReturnRange, *, begun: bool) -> None:
-        """Move the agents' supports to the range of returns."""
         for agent in self.members:
             agent.fit_support(range_, begun=begun)
 
@@ -159,7 +148,6 @@ class Ensemble(nn.Module):
         return {"": self.policy(low, high), **dict(zip(self.names, alone, strict=True))}
 
     def checkpoint(self) -> dict[str, Any]:
-        """The agents' checkpoints."""
         found: dict[str, Any] = {
             "normalizer": self.normalizer.state_dict(),
             "agents": [agent.checkpoint() for agent in self.members],
@@ -169,7 +157,6 @@ class Ensemble(nn.Module):
         return found
 
     def restore(self, checkpoint: dict[str, Any]) -> None:
-        """Restore a checkpoint of an ensemble with the same settings."""
         self.normalizer.load_state_dict(checkpoint["normalizer"])
         for agent, own in zip(self.members, checkpoint["agents"], strict=True):
             agent.restore(own)

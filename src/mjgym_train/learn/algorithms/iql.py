@@ -11,13 +11,13 @@ recorded actions are evaluated.
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import torch
 from torch import Tensor, nn
 
 from mjgym.policies.run_errors import ConfigError
-from mjgym_train.config import OfflineReplaySettings, OffPolicyConfig, at_most, positive
+from mjgym_train.config import Bounds, OfflineReplaySettings, OffPolicyConfig, Positive
 from mjgym_train.learn.algorithms.agent import Metrics
 from mjgym_train.learn.algorithms.off_policy_agent import OffPolicyAgent
 from mjgym_train.learn.buffer import Batch
@@ -36,14 +36,12 @@ class IQLConfig(OfflineReplaySettings, OffPolicyConfig):
     learning_rate: float = 3e-4
     weight_decay: float = 0.0
     target_rate: float = 0.005
-    expectile: float = 0.7  # tau
-    inverse_temperature: float = 3.0  # beta
-    most_weight: float = 100.0
+    expectile: Annotated[float, Bounds(above=0, high=1)] = 0.7  # tau
+    inverse_temperature: Positive = 3.0  # beta
+    most_weight: Positive = 100.0
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        positive(self, "expectile", "inverse_temperature", "most_weight")
-        at_most(self, 1, "expectile")
         if self.critic != "mean" or self.discounting != "exponential":
             raise ConfigError('critic: iql has critics of the "mean", of one discount')
 
@@ -63,16 +61,13 @@ class IQL(OffPolicyAgent):
         self.value_optimizer = self.optimizer(self.value.parameters())
 
     def actor_body(self) -> nn.Sequential:
-        """The actor's perceptron."""
         return self.actor.body
 
     @torch.no_grad()
     def act(self, observation: Tensor) -> Tensor:
-        """Actions of the deterministic policy."""
         return self.mean_action(observation)
 
     def update(self, batch: Batch) -> Metrics:
-        """One update of value, policy, critics and targets."""
         config = self.config
         with torch.no_grad():
             outputs = self.target_critics(batch.observation, batch.action)

@@ -15,6 +15,7 @@ from mjgym_train.config import (
     ReplaySettings,
     RunSettings,
     changed,
+    defaults,
     marked,
 )
 from mjgym_train.learn.algorithms import find
@@ -29,17 +30,11 @@ OF_RUN |= {"entry_weights", "data_share", "ensemble", "ensemble_acting", "ensemb
 
 @dataclass(frozen=True)
 class Member:
-    """One agent.
+    """One agent."""
 
-    Args:
-        name: its distinguishing settings; empty for a single agent.
-        algorithm: its class.
-        config: its settings; `num_envs` are the sub-environments in which it acts.
-    """
-
-    name: str
-    algorithm: type[OffPolicyAgent]
-    config: OffPolicyConfig
+    name: str  # its distinguishing settings; empty for a single agent
+    algorithm: type[OffPolicyAgent]  # its class
+    config: OffPolicyConfig  # its settings; `num_envs` are the sub-environments in which it acts
 
 
 def of(config: OffPolicyConfig, algorithm: type[OffPolicyAgent]) -> list[Member]:
@@ -47,10 +42,6 @@ def of(config: OffPolicyConfig, algorithm: type[OffPolicyAgent]) -> list[Member]
 
     An agent overrides the run's settings. If its algorithm differs from the run's, settings that
     the run leaves at the default take the default of the agent's algorithm.
-
-    Args:
-        config: settings of the run.
-        algorithm: of the run.
 
     Raises:
         ConfigError: an agent's setting is unknown or wrong, or belongs to the whole run.
@@ -79,11 +70,6 @@ def of(config: OffPolicyConfig, algorithm: type[OffPolicyAgent]) -> list[Member]
 
 
 def _algorithm(name: Any, k: int) -> type[OffPolicyAgent]:
-    """The algorithm of an agent.
-
-    Raises:
-        ConfigError: there is no such algorithm, or it is not off-policy.
-    """
     try:
         algorithm = find(str(name))
     except ConfigError as error:
@@ -101,7 +87,7 @@ def _inherited(config: OffPolicyConfig, cls: type[OffPolicyConfig]) -> dict[str,
     values = {field.name: getattr(config, field.name) for field in dataclasses.fields(config)}
     if cls is type(config):
         return values
-    usual = {field.name: _default(field) for field in dataclasses.fields(config)}
+    usual = defaults(config)
     known = {field.name for field in dataclasses.fields(cls)}
     return {
         name: value
@@ -110,14 +96,7 @@ def _inherited(config: OffPolicyConfig, cls: type[OffPolicyConfig]) -> dict[str,
     }
 
 
-def _default(field: "dataclasses.Field[Any]") -> Any:
-    if field.default_factory is not dataclasses.MISSING:
-        return field.default_factory()
-    return field.default
-
-
 def _names(settings: tuple[Mapping[str, Any], ...]) -> list[str]:
-    """Names of the agents by their settings, numbered if alike."""
     names = [
         ",".join(
             str(value) if name == "algorithm" else f"{name}={value}" for name, value in own.items()

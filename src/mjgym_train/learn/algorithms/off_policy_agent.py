@@ -91,10 +91,6 @@ class OffPolicyAgent(Agent):
         """Move the support of a categorical critic to the range of returns.
 
         Learned values are kept: the last layers interpolate the logits.
-
-        Args:
-            range_: of rewards and returns so far.
-            begun: whether learning has started.
         """
         critic = self.critic
         if not isinstance(critic, Categorical):
@@ -125,7 +121,6 @@ class OffPolicyAgent(Agent):
     def step(
         self, optimizer: torch.optim.Optimizer, loss: Tensor, max_norm: float = math.inf
     ) -> None:
-        """One gradient step, clipped according to the settings."""
         super().step(optimizer, loss, min(max_norm, self.config.max_gradient_norm or math.inf))
 
     def target_copy(self, module: nn.Module) -> Any:
@@ -176,12 +171,10 @@ class OffPolicyAgent(Agent):
         return values
 
     def checkpoint(self) -> dict[str, Any]:
-        """Weights, statistics, optimiser moments and the critic's support."""
         bounds = self.critic.bounds if isinstance(self.critic, Categorical) else None
         return {**super().checkpoint(), "bounds": bounds}
 
     def restore(self, checkpoint: dict[str, Any]) -> None:
-        """Continue from a checkpoint."""
         super().restore(checkpoint)
         bounds = checkpoint.get("bounds")
         if bounds is not None and isinstance(self.critic, Categorical):

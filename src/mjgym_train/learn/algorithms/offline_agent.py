@@ -24,5 +24,4 @@ class OfflineAgent(Agent):
 
     @torch.no_grad()
     def act(self, observation: Tensor) -> Tensor:
-        """Actions of the deterministic policy."""
         return self.mean_action(observation)[:, : self.action_size]

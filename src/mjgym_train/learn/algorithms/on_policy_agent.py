@@ -44,12 +44,10 @@ class OnPolicyAgent(Agent):
         """Learn from a rollout; yields losses by name after each optimiser step."""
 
     def actor_body(self) -> nn.Sequential:
-        """The actor's perceptron."""
         return self.actor.body
 
     @torch.no_grad()
     def act(self, observation: Tensor) -> Tensor:
-        """Actions drawn from the policy."""
         return torch.tanh(self.draw(self.normalizer(observation))[0])
 
     @torch.no_grad()

@@ -10,13 +10,12 @@ Unlike in the paper, policy and value share no layers, and gradients are clipped
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import torch
 from torch import Tensor
 
-from mjgym.policies.run_errors import ConfigError
-from mjgym_train.config import OnPolicyConfig, at_least
+from mjgym_train.config import Bounds, Count, OnPolicyConfig, Positive
 from mjgym_train.learn.algorithms.agent import Metrics
 from mjgym_train.learn.algorithms.on_policy_agent import OnPolicyAgent
 from mjgym_train.learn.collector import Size
@@ -27,16 +26,9 @@ from mjgym_train.learn.rollout import Rollout, advantages
 class PPOConfig(OnPolicyConfig):
     """Settings of PPO."""
 
-    epochs: int = 10  # over each rollout
-    minibatch_size: int = 256
-    clip: float = 0.2  # epsilon
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        at_least(self, 1, "epochs")
-        at_least(self, 2, "minibatch_size")  # so that advantages have a deviation
-        if self.clip <= 0:
-            raise ConfigError(f"clip: must be positive, got {self.clip}")
+    epochs: Count = 10  # over each rollout
+    minibatch_size: Annotated[int, Bounds(2)] = 256  # so that advantages have a deviation
+    clip: Positive = 0.2  # epsilon
 
 
 class PPO(OnPolicyAgent):
@@ -50,7 +42,6 @@ class PPO(OnPolicyAgent):
         self.optimizer = torch.optim.Adam(self.parameters(), config.learning_rate, eps=1e-5)
 
     def update(self, rollout: Rollout) -> Iterator[Metrics]:
-        """Several epochs over a rollout."""
         config = self.config
         with torch.no_grad():
             value = self.value(rollout.observation)

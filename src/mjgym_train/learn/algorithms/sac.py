@@ -17,7 +17,7 @@ from typing import ClassVar
 import torch
 from torch import Tensor, nn
 
-from mjgym_train.config import OffPolicyConfig, fixed, positive
+from mjgym_train.config import OffPolicyConfig, Positive, fixed
 from mjgym_train.learn.algorithms.agent import Metrics
 from mjgym_train.learn.algorithms.off_policy_agent import OffPolicyAgent
 from mjgym_train.learn.buffer import Batch
@@ -32,14 +32,10 @@ class SACConfig(OffPolicyConfig):
     critic: str = "mean"
     n_step: int = 1
     value_min: float | None = -20.0  # a categorical critic needs room below 0 for the entropy
-    temperature: float = fixed(0.01)  # alpha at the start
+    temperature: Positive = fixed(0.01)  # alpha at the start
     adapt_temperature: bool = True  # or keep it as it is at the start
-    temperature_learning_rate: float | None = None  # None: as the critics'
+    temperature_learning_rate: Positive | None = None  # None: as the critics'
     target_entropy_scale: float = -1.0  # nats per number of an action (within -1 and 1)
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        positive(self, "temperature", "temperature_learning_rate")
 
 
 class SAC(OffPolicyAgent):
@@ -69,11 +65,9 @@ class SAC(OffPolicyAgent):
 
     @torch.no_grad()
     def act(self, observation: Tensor) -> Tensor:
-        """Actions sampled from the policy."""
         return self.sample(self.encode(observation))[0]
 
     def update(self, batch: Batch) -> Metrics:
-        """One update of critics, actor, temperature and targets."""
         critic_loss = self.critic_loss(batch, self.target(batch))
         self.step(self.critic_optimizer, critic_loss)
 

@@ -17,7 +17,7 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
-from mjgym_train.config import OffPolicyConfig
+from mjgym_train.config import Count, OffPolicyConfig
 from mjgym_train.learn.algorithms.agent import Metrics
 from mjgym_train.learn.algorithms.deterministic import DeterministicAgent, DeterministicConfig
 from mjgym_train.learn.buffer import Batch
@@ -28,7 +28,7 @@ from mjgym_train.learn.collector import Size
 class TD3Config(DeterministicConfig):
     """Settings of TD3."""
 
-    policy_delay: int = 2  # updates of the critics for one of the actor and of the targets
+    policy_delay: Count = 2  # updates of the critics for one of the actor and of the targets
     target_rate: float = 0.04  # of the targets at each of theirs
     target_noise: float = 0.2  # of the target's action, which lies within -1 and 1
     target_noise_clip: float = 0.5
@@ -62,13 +62,7 @@ class TD3(DeterministicAgent):
         return metrics
 
     def actor_loss(self, batch: Batch, action: Tensor, value: Tensor) -> Tensor:
-        """The actor's loss.
-
-        Args:
-            batch: transitions.
-            action: of the actor, for their observations.
-            value: of these actions, (1, B).
-        """
+        """The loss of the actor, for its actions in a batch and their values, (1, B)."""
         return -value.mean()
 
     @torch.no_grad()

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from mjgym_train.config import OfflineReplaySettings, OffPolicyConfig, positive
+from mjgym_train.config import OfflineReplaySettings, OffPolicyConfig, Positive
 from mjgym_train.learn.algorithms.td3 import TD3, TD3Config
 from mjgym_train.learn.buffer import Batch
 
@@ -24,11 +24,7 @@ class TD3BCConfig(OfflineReplaySettings, TD3Config):
     n_step: int = 1
     learning_rate: float = 3e-4
     target_rate: float = 0.01  # at each of the targets' updates, one in policy_delay
-    alpha: float = 2.5
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        positive(self, "alpha")
+    alpha: Positive = 2.5
 
 
 class TD3BC(TD3):

@@ -1,23 +1,26 @@
 """Simulations stepped with a compiled law between physics steps."""
 
+import abc
 import concurrent.futures
 import copy
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import mujoco
 import numpy as np
 from numba import carray
 
+from mjgym.arrays import Array
 from mjgym.sim.batched_views import is_of_geoms
-from mjgym.sim.compiled import LAW_FIELDS, CompiledLaw
-from mjgym.sim.compiled.foreign import (
+from mjgym.sim.engine import DIVERGED, episode_field, quiet
+from mjgym.sim.views import View
+from mjgym_fast.foreign import (
     FORWARD_SKIP,
     GET_STATE,
     RESET,
     SET_STATE,
     STEP1,
     STEP2,
-    blas,
     call,
     compiled,
     copy_bytes,
@@ -26,13 +29,12 @@ from mjgym.sim.compiled.foreign import (
     inlined,
     succeeds,
 )
-from mjgym.sim.engine import DIVERGED, episode_field, quiet
 
 _INTEGRATION = int(mujoco.mjtState.mjSTATE_INTEGRATION)
 _VELOCITIES = int(mujoco.mjtStage.mjSTAGE_VEL)
 _FIRST_WARNING, _LAST_WARNING = DIVERGED.start, DIVERGED.stop
 _BAD_CONTROL = int(mujoco.mjtWarning.mjWARN_BADCTRL)
-_CTRL = LAW_FIELDS.index("ctrl")
+_CTRL = 0  # among the fields of a law
 _ONE = np.zeros(1, dtype=np.int64)
 _NONE, _NO_ROWS = np.zeros(0, dtype=np.int64), np.zeros((0, 0), dtype=np.int64)
 _NO_FLAGS, _NO_NUMBERS = np.zeros(0, dtype=np.bool_), np.zeros((0, 0))
@@ -89,7 +91,7 @@ def _step(rows, model, datas, law, memory, controls, n, forces, functions, kept)
         rows: their numbers.
         model: address of the model.
         datas: addresses of each MjData, of the fields that the law reads, and of warnings.
-        law: addresses of the law and of its arguments besides fields and memory.
+        law: addresses of the law and of its scratch space.
         memory: the law's memory, (n, k).
         controls: (n, nu).
         n: physics steps.
@@ -100,7 +102,7 @@ def _step(rows, model, datas, law, memory, controls, n, forces, functions, kept)
             fields, their targets in the model, and their sizes.
     """
     addresses, fields, warnings = datas
-    function, numbers, integers, work, blas_functions = law
+    function, work = law
     state, known, begun, outputs, diverged, varied, settings, widths = kept
     for i in rows:
         data = addresses[i]
@@ -112,14 +114,14 @@ def _step(rows, model, datas, law, memory, controls, n, forces, functions, kept)
         copy_bytes(fields[i, _CTRL], controls[i].ctypes.data, 8 * controls.shape[1])
         fine = True
         for step in range(n):
-            if not succeeds(function, (0, table, numbers, integers, entries, work, blas_functions)):
+            if not succeeds(function, (0, table, entries, work)):
                 fine = False
                 break
             call(functions[STEP2], (model, data))
             call(functions[STEP1], (model, data))
             if forces and step == n - 1:
                 call(functions[FORWARD_SKIP], (model, data, np.int32(_VELOCITIES), np.int32(0)))
-            if not succeeds(function, (1, table, numbers, integers, entries, work, blas_functions)):
+            if not succeeds(function, (1, table, entries, work)):
                 fine = False
                 break
         if not fine:  # a divergence, as with controls that are not finite
@@ -136,48 +138,79 @@ def _addresses(rows: list[list[int]]) -> np.ndarray:
     return np.array(rows, dtype=np.int64)
 
 
-def law_fields(data: mujoco.MjData) -> list[int]:
-    """Addresses of `LAW_FIELDS`."""
-    return [_address(getattr(data, name)) for name in LAW_FIELDS]
+def law_fields(data: mujoco.MjData, names: Sequence[str]) -> list[int]:
+    """Addresses of fields of MjData."""
+    return [_address(getattr(data, name)) for name in names]
 
 
-def _places(datas: Sequence[mujoco.MjData]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _places(
+    datas: Sequence[mujoco.MjData], names: Sequence[str]
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Addresses of simulations, of the fields that a law reads, and of warnings."""
     return (
         np.array([data._address for data in datas]),
-        _addresses([law_fields(data) for data in datas]),
+        _addresses([law_fields(data, names) for data in datas]),
         np.array([_address(data.warning.number) for data in datas]),
     )
 
 
-def _law_addresses(law: CompiledLaw, work: np.ndarray) -> tuple[int, ...]:
-    """Addresses of a law and of its arguments besides fields and memory."""
-    arrays = law.numbers, law.integers, work, blas()
-    return (law.address, *(_address(x) for x in arrays if x is not None))
-
-
 # Compile now, or read numba's cache, where a failure can be handled, and not within a step.
 _step(
-    _NONE, 0, (_NONE, _NO_ROWS, _NONE), (0, 0, 0, 0, 0), _NO_NUMBERS, _NO_NUMBERS, 0, False, _NONE,
+    _NONE, 0, (_NONE, _NO_ROWS, _NONE), (0, 0), _NO_NUMBERS, _NO_NUMBERS, 0, False, _NONE,
     _IN_PLACE,
 )  # fmt: skip
+
+
+class Law(abc.ABC):
+    """A law as the address of a compiled function, see `mjgym.sim.compiled.CompiledLaw`.
+
+    The function takes four integers and returns 1; a 0 ends the episode as a divergence. The
+    integers are the phase (0 before a physics step, when it writes `ctrl`; 1 after it, when it
+    updates its memory), then addresses: of a table of the addresses of `fields`, of the
+    simulation's memory, and of `work` scratch numbers.
+
+    Attributes:
+        fields: names of the fields of MjData that it reads, "ctrl" first.
+        address: address of the function.
+        work: size of its scratch space, in numbers.
+    """
+
+    fields: tuple[str, ...]
+    address: int
+    work: int
+
+    @abc.abstractmethod
+    def begin(self, view: View) -> tuple[Array, np.ndarray]:
+        """Controls (*lead, nu), of which the law overwrites its part, and memory (n, k) float64."""
+
+    @abc.abstractmethod
+    def end(self, view: View, memory: np.ndarray) -> dict[str, Array]:
+        """Entries of the task's memory that the law has changed."""
+
+    def single(self, model: mujoco.MjModel, data: mujoco.MjData) -> "CompiledSingle":
+        """The law in one simulation."""
+        return CompiledSingle(self, model, data)
+
+    def batch(self, *arguments: Any) -> "CompiledBatch":
+        """The law in the simulations of a batch, see `mjgym.sim.compiled.CompiledLaw.batch`."""
+        return CompiledBatch(self, *arguments)
 
 
 class CompiledSingle:
     """One simulation, stepped in place.
 
     Args:
+        law: the law.
         model: the compiled model.
         data: the simulation's MjData.
-        law: the law.
     """
 
-    def __init__(self, model: mujoco.MjModel, data: mujoco.MjData, law: CompiledLaw) -> None:
+    def __init__(self, law: Law, model: mujoco.MjModel, data: mujoco.MjData) -> None:
         self._kept = model, data, law  # keeps the addresses valid
         self._model = model._address
-        self._data = _places([data])
+        self._data = _places([data], law.fields)
         self._work = np.zeros(law.work)
-        self._law = _law_addresses(law, self._work)
+        self._law = law.address, _address(self._work)
 
     def advance(self, control: np.ndarray, memory: np.ndarray, n: int, *, forces: bool) -> None:
         """Make n physics steps from computed positions and velocities, as `Simulation.step`.
@@ -194,29 +227,18 @@ class CompiledSingle:
 class CompiledBatch:
     """The simulations of a batch, stepped on one MjData each.
 
-    Args:
-        model: model that is stepped; may lack geoms that only rendering needs.
-        kept: ids in the batch of the geoms that it has.
-        state: states of the batch, (n, ...), current between two calls.
-        outputs: output arrays of the batch by field of MjData; `note` adds later ones.
-        fields: per-simulation model fields, (n, ...) each.
-        threads: number of threads.
-        law: the law.
-
-    Attributes:
-        noted: number of outputs.
-        diverged: mask of the simulations that the engine has reset, (n,) bool.
+    Arguments are the law, and those of `mjgym.sim.compiled.CompiledLaw.batch`.
     """
 
     def __init__(
         self,
+        law: Law,
         model: mujoco.MjModel,
         kept: np.ndarray,
         state: np.ndarray,
         outputs: Mapping[str, np.ndarray],
         fields: Mapping[str, np.ndarray],
         threads: int,
-        law: CompiledLaw,
     ) -> None:
         n = len(state)
         count = max(1, min(threads, n))
@@ -234,7 +256,7 @@ class CompiledBatch:
         self._varied = _addresses([[_address(x) for x in self._own.values()]])[0]
         self._widths = np.array([x[0].nbytes for x in self._own.values()], dtype=np.int64)
         self._datas = [mujoco.MjData(model) for _ in range(n)]
-        self._data = _places(self._datas)
+        self._data = _places(self._datas, law.fields)
         self._work = np.zeros((count, law.work))
         self._others = (
             concurrent.futures.ThreadPoolExecutor(count - 1, "mjgym-law") if count > 1 else None
@@ -275,7 +297,7 @@ class CompiledBatch:
 
         def work(k: int) -> None:
             outputs = self._sources, self._targets, self._sizes
-            law = _law_addresses(self._law, self._work[k])
+            law = self._law.address, _address(self._work[k])
             kept = (
                 self._state, self._known, self._begun, outputs, self.diverged, self._varied,
                 self._settings[k], self._widths,

@@ -1,4 +1,4 @@
-"""Compiled functions of the engine and of NumPy, called by address from numba code.
+"""Compiled functions of the engine and of NumPy, called by address.
 
 Addresses are passed as arguments, so compiled code can be cached on disk.
 """
@@ -12,7 +12,7 @@ from typing import Any
 import mujoco
 import numpy as np
 from llvmlite import ir
-from numba import cfunc, njit, types
+from numba import njit, types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
@@ -24,66 +24,38 @@ GEMV, GEMM, SOLVE = range(3)
 # Names in NumPy's wheels, with 64-bit integers.
 _BLAS = ("scipy_cblas_dgemv64_", "scipy_cblas_dgemm64_", "scipy_dgesv_64_")
 
-# Division by zero gives inf or NaN, as in NumPy, which is reported as a divergence; a callback
-# cannot raise.
 compiled = functools.partial(njit, error_model="numpy")
 inlined = functools.partial(compiled, inline="always")
-law_function = cfunc(
-    "int64(int64, int64, int64, int64, int64, int64, int64)", cache=True, error_model="numpy"
-)
-"""Compiles a law's function, see `mjgym.sim.compiled.CompiledLaw`."""
 
 
-@intrinsic
-def call(typing: Any, address: Any, arguments: Any) -> Any:
-    """Call a C function without a result, by address and a tuple of numbers."""
+def _caller(result: Any, value: ir.Type) -> Any:
+    """A function that calls a C function by address and a tuple of numbers."""
 
-    def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
-        _call(builder, ir.VoidType(), signature, values)
-        return context.get_dummy_value()
+    @intrinsic
+    def call(typing: Any, address: Any, arguments: Any) -> Any:
+        def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+            numbers = cgutils.unpack_tuple(builder, values[1], len(signature.args[1].types))
+            function = ir.FunctionType(value, [x.type for x in numbers]).as_pointer()
+            called = builder.call(builder.inttoptr(values[0], function), numbers)
+            return context.get_dummy_value() if result is types.void else called
 
-    return types.void(types.int64, arguments), generate
+        return result(types.int64, arguments), generate
 
-
-@intrinsic
-def succeeds(typing: Any, address: Any, arguments: Any) -> Any:
-    """Call a law by address and a tuple of numbers; the result is 0 if it raised."""
-
-    def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
-        return _call(builder, ir.IntType(64), signature, values)
-
-    return types.int64(types.int64, arguments), generate
+    return call
 
 
-def _call(builder: Any, result: Any, signature: Any, values: Any) -> Any:
-    arguments = cgutils.unpack_tuple(builder, values[1], len(signature.args[1].types))
-    function = ir.FunctionType(result, [x.type for x in arguments])
-    return builder.call(builder.inttoptr(values[0], function.as_pointer()), arguments)
-
-
-@intrinsic
-def floats_at(typing: Any, address: Any) -> Any:
-    """A pointer to float64 at an address, for `numba.carray`."""
-    return _pointer(types.float64)
-
-
-@intrinsic
-def integers_at(typing: Any, address: Any) -> Any:
-    """A pointer to int64 at an address, for `numba.carray`."""
-    return _pointer(types.int64)
+call = _caller(types.void, ir.VoidType())
+succeeds = _caller(types.int64, ir.IntType(64))  # of a law, which returns 0 if it fails
 
 
 @intrinsic
 def counts_at(typing: Any, address: Any) -> Any:
     """A pointer to int32 at an address, for `numba.carray`."""
-    return _pointer(types.int32)
 
-
-def _pointer(kind: Any) -> Any:
     def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
         return builder.inttoptr(values[0], context.get_value_type(signature.return_type))
 
-    return types.CPointer(kind)(types.int64), generate
+    return types.CPointer(types.int32)(types.int64), generate
 
 
 @intrinsic

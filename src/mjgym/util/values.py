@@ -1,0 +1,68 @@
+"""Values of the command line and of settings files, converted to annotated types."""
+
+import ast
+import contextlib
+import types
+import typing
+from collections.abc import Mapping
+from typing import Any
+
+_TRUE, _FALSE = ("true", "yes", "on", "1"), ("false", "no", "off", "0")
+_WORDS: dict[Any, dict[str, Any]] = {
+    bool: dict.fromkeys(_TRUE, True) | dict.fromkeys(_FALSE, False),
+    types.NoneType: {"none": None},
+}
+
+
+def convert(value: Any, hint: Any) -> Any:
+    """A value as one of an annotated type; a text may be a literal of that type.
+
+    Integers may be written 1e6, booleans yes and no, and tuples as lists.
+
+    Args:
+        value: text, or as parsed from YAML.
+        hint: a type, `Literal`, union, tuple or mapping; for `Any` the value is returned as it is.
+
+    Raises:
+        ValueError: the value is not of this type.
+    """
+    try:
+        return _converted(value, hint)
+    except (KeyError, OverflowError, SyntaxError, TypeError) as error:
+        raise ValueError(value) from error
+
+
+def _converted(value: Any, hint: Any) -> Any:
+    kind, inner = typing.get_origin(hint) or hint, typing.get_args(hint)
+    if kind is Any:
+        return value
+    if kind in (typing.Union, types.UnionType):
+        for each in inner:
+            with contextlib.suppress(ValueError):
+                return convert(value, each)
+        raise ValueError(value)
+    if kind is typing.Literal:
+        return value if value in inner else {str(word): word for word in inner}[value]
+    if kind in (int, float):
+        return _number(value, kind)
+    if isinstance(value, str) and kind is not str:
+        words = _WORDS.get(kind)
+        value = words[value.strip().lower()] if words else ast.literal_eval(value)
+    if kind is tuple and isinstance(value, list | tuple):
+        kinds = inner[:1] * len(value) if Ellipsis in inner else inner or (Any,) * len(value)
+        value = tuple(_converted(item, each) for item, each in zip(value, kinds, strict=True))
+    elif kind is dict and isinstance(value, Mapping):
+        value = {str(name): item for name, item in value.items()}
+    if isinstance(kind, type) and not isinstance(value, kind):
+        raise ValueError(value)
+    return value
+
+
+def _number(value: Any, kind: type) -> Any:
+    if kind is int and isinstance(value, str):
+        with contextlib.suppress(ValueError):
+            return int(value)
+    number = value if isinstance(value, int) else float(value)
+    if isinstance(value, bool) or (kind is int and number != int(number)):
+        raise ValueError(value)
+    return kind(number)

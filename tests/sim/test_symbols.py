@@ -1,0 +1,141 @@
+"""Functions of arrays, recorded on symbols and compiled, beside the same functions in NumPy."""
+
+import ctypes
+
+import numpy as np
+import pytest
+
+pytest.importorskip("numba", reason='needs numba: pip install -e ".[fast]"')
+
+from mjgym.muscles.splines import Splines, cubic_spline
+from mjgym_fast.machine_code import Function, law_code
+from mjgym_fast.symbols import Symbols, Trace, UntraceableError
+from mjgym_fast.traced_law import inputs
+
+pytestmark = pytest.mark.numba
+
+RNG = np.random.default_rng(0)
+A, B, SQUARE = RNG.normal(size=(6, 7)), RNG.normal(size=(7, 4)), RNG.normal(size=(5, 5))
+LONG, ROW, ODD = (
+    RNG.normal(size=40),
+    RNG.normal(size=7),
+    np.array([0.0, -0.0, np.nan, np.inf, -1.5]),
+)
+SPLINES = Splines.of([cubic_spline([0, 1, 2, 3], [0, 1, 4, 9]), cubic_spline([0, 2], [1, 0])])
+
+
+def recorded(function, *arrays):
+    """Its results on symbols, and the trace."""
+    trace = Trace()
+    return function(*(inputs(trace, "memory", str(i), x) for i, x in enumerate(arrays))), trace
+
+
+def compiled(function, *arrays):
+    """Its results by machine code, and whether that succeeds and sums in NumPy's order."""
+    result, trace = recorded(function, *arrays)
+    assert isinstance(result, Symbols)
+    starts = np.cumsum([0, *(x.size for x in arrays)])
+    memory = np.concatenate([*(x.reshape(-1) for x in arrays), np.zeros(result.size)])
+
+    def place(kind, name, index):
+        return "%memory", int(starts[int(name)]) + index
+
+    numbers = result.view(np.ndarray).reshape(-1).tolist()
+    outputs = [(("%memory", int(starts[-1]) + i), x) for i, x in enumerate(numbers)]
+    code = Function("control", outputs, place)
+    address, _kept = law_code(code.text, Function("substep", [], place).text)
+    work = np.zeros(code.work)
+    call = ctypes.CFUNCTYPE(*[ctypes.c_int64] * 5)(address)
+    fine = call(0, 0, memory.ctypes.data, work.ctypes.data)
+    return memory[starts[-1] :].reshape(result.shape), bool(fine), trace.exact
+
+
+EXACT = {
+    "arithmetic": (lambda x: (x + 1.0) * x - 2 / x + -x, LONG),
+    "powers": (lambda x: x**2 + x**1 + np.square(x), LONG),
+    "roots": (lambda x: np.sqrt(abs(x)) + np.floor(x) - np.ceil(x), LONG),
+    "functions of NumPy": (lambda x: np.sin(x) * np.exp(x) + np.tanh(x) - np.expm1(x), LONG),
+    "functions of two": (lambda x: np.arctan2(x, 2 - x) + abs(x) ** 0.3 + np.hypot(0.1, x), LONG),
+    "numbers that are not finite": (lambda x: x / 0.0 + x, ODD),
+    "the larger": (lambda x: np.maximum(x, x[..., ::-1]) - np.minimum(x, 0.5), ODD),
+    "clipped": (lambda x: np.clip(x, -0.5, None) + np.clip(x, 0.1, 0.2), LONG),
+    "comparisons": (lambda x: np.where((x > 0) & ~(x >= 1) | (x == x), x, -x), ODD),
+    "masks as numbers": (lambda x: np.astype(x > 0, np.float64) * 2 + (x < 0), LONG),
+    "any and all": (lambda x: np.any(x > 2) * x + np.all(x < 3), LONG),
+    "short sums": (lambda x: np.sum(x, axis=0) + np.add.reduce(x, 0) + x.sum(0), A),
+    "the largest": (lambda x: np.max(x, axis=-1) - np.min(x, axis=-1), A),
+    "a norm": (lambda x: np.linalg.vector_norm(x, axis=-1, keepdims=True), A),
+    "a product": (lambda x, y: x @ y, A, B),
+    "a product of transposed matrices": (lambda x, y: y.mT @ x.mT, A, B),
+    "a product of parts": (lambda x, y: x[..., 1:, 2:5] @ y[..., 1:4, :], A, B),
+    "a product with a constant": (lambda x: x @ B + np.matmul(A, x.mT[..., :, :4]), A),
+    "a stack of products": (lambda x: np.stack([x, 2 * x]) @ B, A),
+    "matrix and vector": (lambda x, y: x @ y + (x @ y[..., None])[..., 0], A, ROW),
+    "transposed matrix and vector": (lambda x, y: (B.T @ y[..., None])[..., 0] + x[0, :4], A, ROW),
+    "vector and matrix": (lambda x, y: x @ y, ROW, B),
+    "an outer product": (lambda x: x[..., :, None] @ x[..., None, :], ROW),
+    "a system": (np.linalg.solve, SQUARE, A[:5]),
+    "a system with a vector": (lambda x: np.linalg.solve(x.mT, x[..., 0]), SQUARE),
+    "systems with a constant": (
+        lambda x: np.linalg.solve(np.stack([SQUARE, 3 * SQUARE]), x),
+        SQUARE,
+    ),
+    "arrays put together": (lambda x: np.concat([x, np.zeros_like(x), x[..., :2]], axis=-1), A),
+    "places": (lambda x: x.take([1, 0], axis=-1) + np.take(x, np.array([2, 3]), axis=-1), A),
+    "axes": (lambda x: np.moveaxis(np.broadcast_to(x, (2, 6, 7)), 0, -1).reshape(-1, 2), A),
+    "a trace": (lambda x: x.trace(0, -2, -1)[..., None, None] * x, SQUARE),
+    "splines": (lambda x: np.concat(SPLINES(x), axis=-1), 2 * LONG),
+}
+
+
+@pytest.mark.parametrize(("function", "arrays"), [(f, x) for f, *x in EXACT.values()], ids=EXACT)
+def test_the_same_bits(function, arrays):
+    with np.errstate(all="ignore"):
+        expected = function(*arrays)
+    result, fine, exact = compiled(function, *arrays)
+    assert fine
+    assert exact
+    np.testing.assert_array_equal(result, expected)
+
+
+@pytest.mark.parametrize(
+    ("function", "arrays"),
+    [
+        (lambda x: np.sum(x, axis=-1), [LONG]),
+        (lambda x: x[..., None, :] @ x[..., :, None], [LONG]),
+        (lambda x: np.arctan2(x, x[..., ::-1]), [LONG]),
+    ],
+)
+def test_what_rounds_by_its_layout_is_not_called_exact(function, arrays):
+    result, _, exact = compiled(function, *arrays)
+    assert not exact
+    np.testing.assert_allclose(result, function(*arrays), rtol=1e-14)
+
+
+def test_a_singular_system_fails():
+    """As it is an error in NumPy."""
+    singular = np.ones((3, 3))
+    assert compiled(lambda x: np.linalg.solve(x, x), np.eye(3))[1]
+    assert not compiled(lambda x: np.linalg.solve(x, x), singular)[1]
+
+
+def test_equal_operations_are_recorded_once():
+    result, trace = recorded(lambda x: (x + 1.0) * (x + 1.0), ROW)
+    assert trace.count == 3 * result.size
+
+
+@pytest.mark.parametrize(
+    ("function", "reason"),
+    [
+        (bool, "depends on an array's numbers"),
+        (lambda x: x.tolist()[int(x[..., 0])], "depends on an array's numbers"),
+        (lambda x: x.__setitem__(0, 1.0), "writes into an array"),
+        (lambda x: np.astype(x, np.int64), "converts an array to int64"),
+        (lambda x: np.multiply.outer(x, x), "calls multiply with outer"),
+        (np.frexp, "calls frexp"),
+        (np.logical_not, "calls logical_not of numbers"),
+    ],
+)
+def test_what_cannot_be_recorded(function, reason):
+    with pytest.raises(UntraceableError, match=reason):
+        recorded(function, ROW)
