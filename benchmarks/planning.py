@@ -19,7 +19,6 @@ A row has the command, commit, versions and machine. A row that is there is not 
 """
 
 import argparse
-import csv
 import dataclasses
 import itertools
 import os
@@ -42,7 +41,7 @@ from comparison.command import described
 
 from mjgym import planning, registry
 from mjgym.describe.fingerprint import versions
-from mjgym.util import atomic
+from mjgym.util import atomic, tables
 from mjgym.util.packaged import assets
 
 FILE = assets() / "baselines" / "planning.csv"
@@ -173,21 +172,12 @@ def commit() -> str:
 
 def read(file: Path = FILE) -> list[Row]:
     """Read the rows so far."""
-    if not file.exists():
-        return []
-    kinds = {field.name: field.type for field in dataclasses.fields(Row)}
-    with file.open(newline="") as lines:
-        records = list(csv.DictReader(lines))
-    return [Row(**{name: kinds[name](value) for name, value in row.items()}) for row in records]
+    return tables.read(file, Row) if file.exists() else []
 
 
 def append(row: Row, file: Path = FILE) -> None:
     """Add a row."""
-    rows = [*read(file), row]
-    with atomic.replacing(file) as part, part.open("w", newline="") as lines:
-        writer = csv.writer(lines, lineterminator="\n")
-        writer.writerow(field.name for field in dataclasses.fields(Row))
-        writer.writerows(map(dataclasses.astuple, rows))
+    atomic.write_text(file, tables.text([*read(file), row], Row))
 
 
 def table(rows: Sequence[Row]) -> str:
@@ -222,7 +212,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         print(table(read()))
         return
     for job in jobs(options):
-        names = [field.name for field in dataclasses.fields(Job)]
+        names = tables.columns(Job)
         done = {tuple(getattr(row, name) for name in names) for row in read()}
         if dataclasses.astuple(job) in done:
             continue
