@@ -488,7 +488,7 @@ def play(id: str, how: Shot) -> Iterator[tuple[float, Any]]:
     env: Any = gymnasium.make(id, **how.arguments).unwrapped
     observation, _ = env.reset(seed=how.seed)
     if how.trained:
-        yield from act(env, trained.of(id).policy, observation)
+        yield from act(env, trained.bundled(id).policy, observation)
     if how.scripted:
         yield from perform(env, observation)
     model, data = env.model, env.data

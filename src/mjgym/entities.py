@@ -1,6 +1,6 @@
 """Entities: objects with their own model, observables and hooks, which any task can add."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -173,18 +173,17 @@ class Entity(Written):
 class _Prefixed(observe.Quantity):
     """An entity's quantity, under the scene's names."""
 
-    of: observe.Quantity
+    quantity: observe.Quantity
     prefix: str
 
     def __call__(self, v: View) -> Array:
-        return self.of(EntityView(v, self.prefix))  # type: ignore[arg-type]
+        return self.quantity(EntityView(v, self.prefix))  # type: ignore[arg-type]
 
     def __repr__(self) -> str:
-        return f"{self.prefix}{self.of!r}"
+        return f"{self.prefix}{self.quantity!r}"
 
 
 def _of_scene(observable: Observable, prefix: str) -> Observable:
-    """An entity's observable, under the scene's names."""
     source = observable.source
     if source is None:
         return observable
@@ -317,9 +316,8 @@ class WithEntities(_Mixin):
         return joined
 
     def _of_each(self, hook: str, v: View) -> Arrays:
-        return dict(self._entries(hook, v))
-
-    def _entries(self, hook: str, v: View) -> Iterator[tuple[str, Array]]:
-        for entity in self.entities:
-            for name, value in getattr(entity, hook)(entity.view(v)).items():
-                yield entity.prefix + name, value
+        return {
+            entity.prefix + name: value
+            for entity in self.entities
+            for name, value in getattr(entity, hook)(entity.view(v)).items()
+        }

@@ -279,7 +279,6 @@ def _register_with_gymnasium(registration: Registration) -> None:
 
 
 def _import_tasks() -> None:
-    """Import every module below mjgym.tasks, which registers its ids."""
     import mjgym.tasks
 
     for module in pkgutil.walk_packages(mjgym.tasks.__path__, "mjgym.tasks."):

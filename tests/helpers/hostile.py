@@ -67,7 +67,7 @@ def run_folder(folder: Path, changed: dict[str, Any]) -> Path:
     folder.mkdir()
     settings = {"algorithm": "td3", "id": ID, "module": "", "env": {}, "seed": 0, **changed}
     (folder / "config.yaml").write_text(yaml.safe_dump(settings, allow_unicode=True))
-    trained.of(ID).policy.save(folder / "policy.npz")
+    trained.bundled(ID).policy.save(folder / "policy.npz")
     return folder
 
 

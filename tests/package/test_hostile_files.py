@@ -274,7 +274,7 @@ BAD = {
 
 @pytest.mark.parametrize("case", BAD)
 def test_a_policy_is_damaged(case):
-    arrays = dict(trained.of(ID).policy.arrays())
+    arrays = dict(trained.bundled(ID).policy.arrays())
     for name, value in BAD[case].items():
         shaped = not isinstance(value, np.ndarray)
         arrays[name] = np.full(np.shape(arrays[name]), value) if shaped else value
@@ -285,14 +285,14 @@ def test_a_policy_is_damaged(case):
 
 
 def test_an_entry_that_nothing_needs_is_not_read():
-    trained.of(ID).policy.save("p.npz")
+    trained.bundled(ID).policy.save("p.npz")
     with zipfile.ZipFile("p.npz", "a") as archive:
         archive.writestr("unused.npy", b"nonsense that no reader may look at")
     assert policy.load("p.npz").mean.shape == (5,)
 
 
 def test_an_entry_that_promises_too_much():
-    trained.of(ID).policy.save("p.npz")
+    trained.bundled(ID).policy.save("p.npz")
     header = b"\x93NUMPY\x01\x00v\x00"
     text = b"{'descr': '<f8', 'fortran_order': False, 'shape': (1000000000, 1000), }"
     with zipfile.ZipFile("p.npz", "a") as archive:

@@ -112,7 +112,7 @@ def test_a_bundled_policy_as_a_graph(tmp_path: Path) -> None:
     mjgym_("export", ID, "--onnx", tmp_path / "walk.onnx")
     runtime = pytest.importorskip("onnxruntime")
     session = runtime.InferenceSession(str(tmp_path / "walk.onnx"))
-    policy = trained.of(ID).policy
+    policy = trained.bundled(ID).policy
     rows = np.random.default_rng(0).normal(size=(3, policy.mean.size)).astype(np.float32)
     (found,) = session.run(None, {onnx_graph.INPUT: rows})
     assert found == pytest.approx(policy(rows), abs=1e-5)
@@ -133,7 +133,7 @@ def metadata(folder: Path) -> dict:
 
 def test_a_bundled_policy_as_a_folder_of_the_hub(tmp_path: Path) -> None:
     mjgym_("export", ID, "--hub", tmp_path / "hub")
-    about = trained.of(ID).about
+    about = trained.bundled(ID).about
     (result,) = metadata(tmp_path / "hub")["model-index"][0]["results"]
     assert result["metrics"][0]["value"] == f"{about.mean:.2f} +/- {about.std:.2f}"
     kept = json.loads((tmp_path / "hub" / model_card.RESULTS).read_text())
@@ -141,7 +141,7 @@ def test_a_bundled_policy_as_a_folder_of_the_hub(tmp_path: Path) -> None:
     assert len(kept["seeds"]) == len(kept["returns"])
     policy = policies.load(tmp_path / "hub" / model_card.POLICY)
     rows = np.zeros((2, policy.mean.size), np.float32)
-    assert np.array_equal(policy(rows), trained.of(ID).policy(rows))
+    assert np.array_equal(policy(rows), trained.bundled(ID).policy(rows))
     done = mjgym_("export", ID, "--hub", tmp_path / "hub", code=1)
     assert "is there already" in done.output
     assert "--onnx FILE or --hub FOLDER" in mjgym_("export", ID, code=2).output

@@ -107,7 +107,7 @@ def test_scores_without_pytorch_in_a_fresh_interpreter():
             *(f"import {name_of(path)}" for path in WITHOUT_TORCH),
             "from mjgym.policies import trained",
             "from mjgym_train import evaluation",
-            "policy = trained.of('dmc/cartpole-swingup-v0').policy",
+            "policy = trained.bundled('dmc/cartpole-swingup-v0').policy",
             "envs = evaluation.make('dmc/cartpole-swingup-v0', 2, 1, max_episode_steps=3)",
             "assert evaluation.evaluate(policy, envs, (1, 2)).lengths.tolist() == [3, 3]",
             "assert 'torch' not in sys.modules",

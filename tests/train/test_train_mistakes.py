@@ -328,7 +328,7 @@ def test_a_score_that_is_damaged(run, text):
 class TestPolicyFiles:
     def test_a_layer_that_is_far_away(self, tmp_path):
         """Its index must not be how many layers are made."""
-        arrays = trained.of("dmc/cartpole-swingup-v0").policy.arrays()
+        arrays = trained.bundled("dmc/cartpole-swingup-v0").policy.arrays()
         np.savez(tmp_path / "p.npz", **arrays, **{"99999999.weight": np.zeros((1, 1))})
         with pytest.raises(policy.PolicyError, match="99999999"):
             policy.load(tmp_path / "p.npz")
@@ -345,7 +345,7 @@ class TestPolicyFiles:
         ids=lambda change: next(iter(change)),
     )
     def test_parts_that_do_not_fit(self, tmp_path, change):
-        arrays = trained.of("dmc/cartpole-swingup-v0").policy.arrays()
+        arrays = trained.bundled("dmc/cartpole-swingup-v0").policy.arrays()
         np.savez(tmp_path / "p.npz", **(arrays | change))
         with pytest.raises(policy.PolicyError):
             policy.load(tmp_path / "p.npz")
@@ -366,7 +366,7 @@ class TestEvaluate:
         name = "dmc/cartpole-swingup-v0"
         bundled = json.loads(mjgym_("evaluate", name, *by_seeds).stdout)
         np.testing.assert_allclose(
-            bundled["returns"], trained.of(name).about.returns[:2], rtol=1e-4
+            bundled["returns"], trained.bundled(name).about.returns[:2], rtol=1e-4
         )
         of_file = json.loads(
             mjgym_("evaluate", trained.file(name), "--id", "cartpole-swingup", *by_seeds).stdout
@@ -413,7 +413,7 @@ def test_a_full_disk(tmp_path):
 def test_old_settings_are_read():
     """Those of the policies in the package, which were trained long ago."""
     for id in trained.ids():
-        about = trained.of(id).about
+        about = trained.bundled(id).about
         read = config.read(_config(about.settings["algorithm"]), **about.settings)
         for name, value in about.settings.items():
             assert getattr(read, name) == (tuple(value) if isinstance(value, list) else value)

@@ -33,7 +33,7 @@ SEEDS = 2  # of the short check
 
 def replayed(id: str, count: int) -> np.ndarray:
     """Returns of the first seeds that a policy of the package was scored with."""
-    bundled = trained.of(id)
+    bundled = trained.bundled(id)
     settings = bundled.about.settings
     arguments = {**settings["env"], **settings.get("evaluation_env", {})}
     envs = evaluation.make(id, count, 1, **arguments)
@@ -44,7 +44,7 @@ def replayed(id: str, count: int) -> np.ndarray:
 
 def assert_scores(id: str, count: int) -> None:
     """It earns what its file says, within the spread of its own episodes."""
-    about = trained.of(id).about
+    about = trained.bundled(id).about
     found, stated = replayed(id, count).mean(), np.mean(about.returns[:count])
     # Another processor rounds otherwise, and an episode may take another way from there.
     assert abs(found - stated) <= 3 * about.std / np.sqrt(count) + 1e-3 * stated
@@ -53,7 +53,7 @@ def assert_scores(id: str, count: int) -> None:
 @pytest.mark.parametrize("id", IDS)
 class TestOfThePackage:
     def test_says_what_it_is(self, id):
-        found = trained.of(id)
+        found = trained.bundled(id)
         assert id in packaged_ids()
         assert (found.about.id, found.about.fingerprint["id"]) == (id, id)
         assert len(found.about.returns) == len(evaluation.SEEDS)

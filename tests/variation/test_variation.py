@@ -295,7 +295,6 @@ EVERY = [
     Sequence([1, 2, 3]),
     rotations.Uniform(),
     rotations.About((0, 0, 1), Uniform()),
-    rotations.Uniform().then(rotations.About((0, 0, 1), 1.0)),
     colours.RGB(Uniform(), 0.5, 1),
     colours.HSV(Uniform(), 0.5, 1),
     colours.Grey(Uniform(), 0.5),
@@ -453,21 +452,15 @@ class TestRotations:
             rotations.Uniform(),
             rotations.About((1, 2, 3), Uniform(-7, 7)),
             rotations.About(axes, Normal()),
-            rotations.Uniform().then(rotations.Uniform()),
         ):
             drawn = rotation.draws(generator(), 100, (3, 4))
             assert drawn.shape == (100, 3, 4)
             assert np.abs((drawn**2).sum(axis=-1) - 1).max() < 1e-14
             assert rotation.support == (-1, 1)
 
-    @pytest.mark.parametrize(
-        "rotation",
-        [rotations.Uniform(), rotations.Uniform().then(rotations.About((1, 0, 0), Uniform()))],
-        ids=["uniform", "and another"],
-    )
-    def test_uniform_ones_are_uniform(self, rotation):
+    def test_uniform_ones_are_uniform(self):
         n = 10_000
-        quaternions = rotation.draws(generator(), n, (4,))
+        quaternions = rotations.Uniform().draws(generator(), n, (4,))
         for vector in ([1, 0, 0], [0, 0.6, 0.8]):
             # A point on the sphere: mean 0, and each coordinate uniform on -1 .. 1 (Archimedes).
             points = turned(quaternions, vector)
@@ -493,16 +486,6 @@ class TestRotations:
         axes = drawn[:, 1:] / np.linalg.norm(drawn[:, 1:], axis=1, keepdims=True)
         assert np.abs(axes - axes[0]).max() < 1e-12
         assert np.ptp(drawn[:, 0]) > 0.1
-
-    def test_then_turns_first_by_the_first(self):
-        quarter = np.pi / 2
-        about_x, about_z = (
-            rotations.About(axis, quarter) for axis in ((1, 0, 0), (0, 0, 1))
-        )  # y goes to z, and x to y
-        (point,) = turned([about_x.then(about_z)(generator())], [0, 1, 0])
-        assert np.abs(point - [0, 0, 1]).max() < 1e-15
-        (point,) = turned([about_z.then(about_x)(generator())], [0, 1, 0])
-        assert np.abs(point - [-1, 0, 0]).max() < 1e-15
 
     def test_product_equals_the_engines(self):
         a, b = rotations.Uniform().draws(generator(), 2, (20, 4))
@@ -577,12 +560,14 @@ class TestRelative:
     def test_plain_numbers_become_constants(self):
         assert variation.factor(2.0).distribution(generator()) == 2.0
         assert variation.offset([1, 2]).distribution(generator()).tolist() == [1, 2]
-        assert variation.shared(3).of(generator()) == 3
+        assert variation.shared(3).distribution(generator()) == 3
 
     def test_what_is_a_distribution_stays_it(self):
         uniform = Uniform()
         assert variation.factor(uniform).distribution is uniform
         assert variation.offset(uniform).distribution is uniform
-        assert variation.shared(uniform).of is uniform
-        relative = variation.factor(uniform)
-        assert variation.shared(relative).of is relative
+        assert variation.shared(uniform).distribution is uniform
+
+    def test_shared_and_redrawn_keep_the_rest(self):
+        how = variation.redrawn(variation.shared(variation.offset(Uniform())), 0.5)
+        assert (how.relative, how.shared, how.every(generator())) == ("offset", True, 0.5)

@@ -697,7 +697,7 @@ class TestTenIds:
         single, batch = (e.unwrapped._episodes.simulation for e in (env, envs))
         assert list(within(info, "variation")) == list(keys)
         taken = env.unwrapped.task.varies  # where the task has had the last word
-        for target in single.varying._targets:
+        for target in single.varying.targets.values():
             part = target.part
             if part.field in taken:
                 continue

@@ -43,14 +43,14 @@ def failures(
             yield from _compared(f"{name}()", wanted, result, close)
 
 
-def _compared(what: str, wanted: Any, found: Any, close: float) -> Iterator[tuple[str, str]]:
-    if isinstance(found, np.ndarray | np.generic):
+def _compared(what: str, wanted: Any, result: Any, close: float) -> Iterator[tuple[str, str]]:
+    if isinstance(result, np.ndarray | np.generic):
         yield what, "is an array of NumPy"
         return
     try:
-        plain = found if isinstance(found, bool | int | float) else np.from_dlpack(found)
+        plain = result if isinstance(result, bool | int | float) else np.from_dlpack(result)
     except (AttributeError, TypeError):  # a result of an unexpected type
-        yield what, f"is a {type(found).__name__}, no array"
+        yield what, f"is a {type(result).__name__}, no array"
         return
     if np.shape(plain) != np.shape(wanted):
         yield what, f"has shape {np.shape(plain)}, in NumPy {np.shape(wanted)}"

@@ -235,7 +235,6 @@ class _Recording(Single):
     runs_laws = False  # so that every physics step passes through `step`
 
     def step(self, control: Any, n: int, where: Any | None = None, *, forces: bool = False) -> None:
-        """Record the controls, and advance."""
         self.controls.extend([np.array(control)] * n)
         super().step(control, n, where, forces=forces)
 

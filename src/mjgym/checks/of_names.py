@@ -75,7 +75,6 @@ def _resembles(name: str, hook: str) -> bool:
 
 
 def _methods(cls: type[Task]) -> Iterator[str]:
-    """Names that the task's classes add to those of the package's bases."""
     bases = [base for base in cls.__mro__ if base is not object]
     strange = [base for base in bases if not _is_ours(base)]
     known = {name for base in bases if _is_ours(base) for name in vars(base)}

@@ -34,6 +34,7 @@ from mjgym.task.models import compile_anew, compile_model
 from mjgym.util.docstrings import announced
 from mjgym.util.suggestions import or_else
 
+_NUMBERS = (bool, int, float)
 _ELEMENTS = {"joint": "njnt", "actuator": "nu", "sensor": "nsensor", "tendon": "ntendon"}
 
 
@@ -119,7 +120,7 @@ def check_batch_shapes(subject: Subject) -> Results:
             wrong.append(f"{hook}() has other entries than for one simulation")
         for name in batch.keys() & single.keys():
             shape, wanted = np.shape(batch[name]), (n, *np.shape(single[name]))
-            if shape != wanted and not (hook == "terms" and _constant(batch[name])):
+            if shape != wanted and not (hook == "terms" and type(batch[name]) in _NUMBERS):
                 wrong.append(f"{hook}()[{name!r}] has shape {shape}, expected {wanted}")
     if wrong:
         yield (
@@ -154,10 +155,6 @@ def check_array_libraries(subject: Subject) -> Results:
         )
     else:
         yield "pass", "the hooks use nothing that the array API standard lacks"
-
-
-def _constant(value: Any) -> bool:
-    return type(value) in (bool, int, float)
 
 
 def _run_hooks_on_batch(subject: Subject, n: int) -> dict[str, Any]:

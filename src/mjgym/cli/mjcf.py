@@ -29,7 +29,7 @@ def check(
     ],
     json: options.Json = False,
 ) -> None:
-    """Report all problems of models, with file, line and the nearest valid keyword.
+    """Report problems of models, with file, line and the nearest valid keyword.
 
     Includes are followed. Exits with 1 if there is a problem; exit status 0 means that every model
     compiles.

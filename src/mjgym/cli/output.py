@@ -14,6 +14,7 @@ from typing import IO, TYPE_CHECKING, Any, NoReturn, cast
 import typer
 
 from mjgym.util.packaged import install
+from mjgym.util.plain import plain
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -175,20 +176,16 @@ def print_json(data: Any) -> None:
 
 def to_json(data: Any) -> str:
     """Strict JSON; non-finite numbers become null."""
-    return json.dumps(_finite(data), indent=2, allow_nan=False, default=_plain)
-
-
-def _plain(value: Any) -> Any:
-    return _finite(value.tolist()) if hasattr(value, "tolist") else str(value)
+    return json.dumps(_finite(plain(data)), indent=2, allow_nan=False)
 
 
 def _finite(data: Any) -> Any:
     if isinstance(data, float) and not math.isfinite(data):
         return None
     if isinstance(data, dict):
-        return {str(k): _finite(v) for k, v in data.items()}
-    if isinstance(data, list | tuple):
-        return [_finite(v) for v in data]
+        return {name: _finite(item) for name, item in data.items()}
+    if isinstance(data, list):
+        return [_finite(item) for item in data]
     return data
 
 

@@ -97,7 +97,7 @@ def _named(text: str, env: Any) -> Callable[[Any], Any]:
         from mjgym.policies import trained
 
         with refusing(trained.TrainedError, hint=HINT):
-            bundled = trained.of(env.spec.id)
+            bundled = trained.bundled(env.spec.id)
             bundled.about.check(env)
         name, policy = f"the trained policy of {env.spec.id}", bundled.policy
     elif os.path.isdir(text):  # False for what can be no path

@@ -111,7 +111,6 @@ def _row(values: Any, i: int) -> Any:
 
 
 def _within(space: Any, actions: np.ndarray) -> np.ndarray:
-    """Actions clipped to a space, in its dtype."""
     clipped: np.ndarray = np.clip(actions, space.low, space.high).astype(space.dtype)
     return clipped
 

@@ -1,5 +1,6 @@
 """Reading and writing datasets: the protocol, and the formats chosen by a dataset's name."""
 
+import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from types import NoneType
@@ -65,7 +66,8 @@ def about_recorded(spec: Any, **facts: Any) -> About:
     names = [str(w.get("name", w)) if isinstance(w, Mapping) else str(w) for w in wrappers]
     kwargs = dict(spec["kwargs"])
     code = [spec.get("entry_point"), spec.get("vector_entry_point"), kwargs.pop("task_class", "")]
-    outside = [str(x) for x in code if x and not code_references.is_packaged(_module_of(x))]
+    modules = {str(x): str(x).partition(":")[0] for x in code if x}
+    outside = [x for x, module in modules.items() if not code_references.is_packaged(module)]
     limit = spec["max_episode_steps"]
     return About(
         spec["id"],
@@ -75,12 +77,27 @@ def about_recorded(spec: Any, **facts: Any) -> About:
     )
 
 
+def facts_to_write(env: gymnasium.Env[Any, Any], name: str, about: About) -> dict[str, Any]:
+    """Facts for a file of this package, as data for JSON; `written_facts` reads them.
+
+    Raises:
+        DemonstrationError: see `specification`.
+    """
+    space = env.observation_space
+    return {
+        "spec": json.loads(specification(env, name)),
+        "entries": list(space) if isinstance(space, gymnasium.spaces.Dict) else None,
+        "version": about.version,
+        "algorithm": about.algorithm,
+        "description": about.description,
+    }
+
+
 def written_facts(facts: Any) -> tuple[About, list[str] | None]:
     """Facts in this package's dataset files, and names of the observations.
 
     Args:
-        facts: "spec", "entries" (None if the observation is one vector), "version", "algorithm" and
-            "description", from JSON.
+        facts: from JSON; the entries are None if the observation is one vector.
 
     Raises:
         KeyError, TypeError, ValueError: they are malformed.
@@ -92,10 +109,6 @@ def written_facts(facts: Any) -> tuple[About, list[str] | None]:
         raise ValueError(f"entries are {entries!r}")
     words = {name: str(facts[name]) for name in ("version", "algorithm", "description")}
     return about_recorded(facts["spec"], **words), entries
-
-
-def _module_of(entry_point: Any) -> str:
-    return str(entry_point).partition(":")[0]
 
 
 class Demonstrations(Protocol):
@@ -122,7 +135,7 @@ class Demonstrations(Protocol):
         Raises:
             DemonstrationError: it has no environment, or none that still exists.
         """
-        ...
+        return remake(self.about, kwargs)
 
     def episode(self, number: int) -> Episode:
         """An episode by its number from 0; every call reads it from disk."""
@@ -169,12 +182,12 @@ def specification(env: gymnasium.Env[Any, Any], name: str) -> str:
         ) from None
 
 
-def remake(about: About, given: Mapping[str, Any]) -> gymnasium.Env[Any, Any]:
+def remake(about: About, overrides: Mapping[str, Any]) -> gymnasium.Env[Any, Any]:
     """Make the environment of a dataset from the registry and plain arguments.
 
     Args:
         about: facts about the dataset.
-        given: arguments of `gymnasium.make` that override the recorded ones.
+        overrides: arguments of `gymnasium.make` that replace the recorded ones.
 
     Raises:
         DemonstrationError: the id is missing or has another version, it takes other arguments, or
@@ -186,25 +199,21 @@ def remake(about: About, given: Mapping[str, Any]) -> gymnasium.Env[Any, Any]:
     versions = [known for known in registrations if name and known.rpartition("-v")[0] == name]
     if versions and id not in versions:
         raise DemonstrationError(f"the dataset is of {id!r}; there is {', '.join(versions)} now")
-    require_plain({n: x for n, x in about.kwargs.items() if n not in given}, _code(about))
-    if id not in registrations:
+    registered = registrations.get(id)
+    cls = None if registered is None else registered.task_class
+    registered_class = "" if cls is None else f"{cls.__module__}:{cls.__qualname__}"
+    code = [text for text in about.code if text != registered_class]
+    require_plain({n: x for n, x in about.kwargs.items() if n not in overrides}, code)
+    if registered is None:
         raise DemonstrationError(
             f"the dataset is of {id!r}, which is not registered{or_else(id, registrations)}"
         )
     try:
-        return gymnasium.make(id, **{**about.kwargs, **given})
+        return gymnasium.make(id, **{**about.kwargs, **overrides})
     except Exception as error:  # from any part of a task
         raise DemonstrationError(
             f"the dataset's environment {id!r} cannot be made: {error}"
         ) from None
-
-
-def _code(about: About) -> list[str]:
-    """References to code outside the package, except the class of a registered id."""
-    registered = registrations.get(about.id)
-    cls = None if registered is None else registered.task_class
-    registered_class = "" if cls is None else f"{cls.__module__}:{cls.__qualname__}"
-    return [text for text in about.code if text != registered_class]
 
 
 def require_plain(kwargs: Mapping[str, Any], code: Iterable[str] = ()) -> None:

@@ -5,9 +5,11 @@ import importlib
 import importlib.util
 import io
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from mjgym.datasets.formats import SUFFIXES
 from mjgym.datasets.recording import DAMAGE, MOST_BYTES, DemonstrationError
@@ -31,23 +33,41 @@ def h5py() -> Any:
     return importlib.import_module("h5py")
 
 
-class _Padded(io.RawIOBase):
-    """A truncated file, padded with zeros."""
+class Seekable(io.RawIOBase):
+    """A file on the disk that a subclass reads, or writes, in its own way.
 
-    def __init__(self, path: Path) -> None:
+    Args:
+        path: of the file.
+        end: its size for a reader; None for the true one.
+    """
+
+    def __init__(self, path: Path, end: int | None = None) -> None:
         self._file = path.open("rb")
         self._size = path.stat().st_size
+        self._end = self._size if end is None else end
         self._at = 0
 
     def readable(self) -> bool:
+        """Always."""
         return True
 
     def seekable(self) -> bool:
+        """Always."""
         return True
 
     def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
-        self._at = offset + {io.SEEK_SET: 0, io.SEEK_CUR: self._at, io.SEEK_END: END}[whence]
+        """Move the position of the next read or write."""
+        self._at = offset + {io.SEEK_SET: 0, io.SEEK_CUR: self._at, io.SEEK_END: self._end}[whence]
         return self._at
+
+    def close(self) -> None:
+        """Close the file on the disk too."""
+        self._file.close()
+        super().close()
+
+
+class _Padded(Seekable):
+    """A truncated file, padded with zeros."""
 
     def readinto(self, buffer: Any) -> int:
         view = memoryview(buffer).cast("B")
@@ -57,10 +77,6 @@ class _Padded(io.RawIOBase):
         view[len(content) :] = bytes(len(view) - len(content))
         self._at += len(view)
         return len(view)
-
-    def close(self) -> None:
-        self._file.close()
-        super().close()
 
 
 class File:
@@ -121,7 +137,7 @@ class File:
             with self._h5py.File(self._path, "r") as file:
                 yield file
         else:
-            with _Padded(self._path) as padded, self._h5py.File(padded, "r") as file:
+            with _Padded(self._path, END) as padded, self._h5py.File(padded, "r") as file:
                 yield file
 
     def _names(self, file: Any) -> list[str]:
@@ -196,6 +212,15 @@ def _datasets(root: Any) -> Iterator[Any]:
                 yield item
 
 
+def flattened(group: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, np.ndarray]]:
+    """Arrays below a group, or nested dicts of them, by their paths: "state/qpos"."""
+    for name, item in group.items():
+        if hasattr(item, "values"):
+            yield from flattened(item, f"{before}{name}/")
+        else:
+            yield f"{before}{name}", item[()]
+
+
 def require_bounded(group: Any) -> None:
     """Check that the datasets below a group are small enough to read.
 
@@ -208,7 +233,6 @@ def require_bounded(group: Any) -> None:
 
 
 def _end(dataset: Any) -> int:
-    """File offset after a dataset's values."""
     low = dataset.id
     if dataset.chunks is None:
         return int(low.get_offset() or 0) + int(low.get_storage_size())

@@ -6,7 +6,6 @@ journal beside the file. Whoever opens the file next finishes what the journal h
 """
 
 import contextlib
-import io
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,14 +13,14 @@ from typing import Any
 
 import numpy as np
 
-from mjgym.datasets.hdf5_files import h5py
+from mjgym.datasets.hdf5_files import Seekable, h5py
 from mjgym.util import atomic
 
 PAGE = 4096  # bytes
 _RECORD = np.dtype([("page", "<i8"), ("content", "u1", (PAGE,))])
 
 
-class _Pages(io.RawIOBase):
+class _Pages(Seekable):
     """A file whose changes stay in memory, in whole pages.
 
     Attributes:
@@ -29,31 +28,19 @@ class _Pages(io.RawIOBase):
     """
 
     def __init__(self, path: Path) -> None:
-        self._file = path.open("rb")
-        self._size = path.stat().st_size
-        self._at = 0
+        super().__init__(path)
         self.changed: dict[int, bytearray] = {}
-
-    def readable(self) -> bool:
-        return True
 
     def writable(self) -> bool:
         return True
 
-    def seekable(self) -> bool:
-        return True
-
-    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
-        self._at = offset + {io.SEEK_SET: 0, io.SEEK_CUR: self._at, io.SEEK_END: self._size}[whence]
-        return self._at
-
     def truncate(self, size: int | None = None) -> int:
-        self._size = self._at if size is None else size
-        return self._size
+        self._end = self._at if size is None else size
+        return self._end
 
     def readinto(self, buffer: Any) -> int:
         view = memoryview(buffer).cast("B")
-        count = max(0, min(len(view), self._size - self._at))
+        count = max(0, min(len(view), self._end - self._at))
         for page, begin, end, done in self._parts(count):
             content = self.changed.get(page) or self._read(page)
             view[done : done + end - begin] = content[begin:end]
@@ -67,7 +54,7 @@ class _Pages(io.RawIOBase):
                 self.changed[page] = self._read(page)
             self.changed[page][begin:end] = view[done : done + end - begin]
         self._at += len(view)
-        self._size = max(self._size, self._at)
+        self._end = max(self._end, self._at)
         return len(view)
 
     def _parts(self, count: int) -> Iterator[tuple[int, int, int, int]]:
@@ -82,10 +69,6 @@ class _Pages(io.RawIOBase):
     def _read(self, page: int) -> bytearray:
         self._file.seek(page * PAGE)
         return bytearray(self._file.read(PAGE).ljust(PAGE, b"\0"))
-
-    def close(self) -> None:
-        self._file.close()
-        super().close()
 
 
 @contextlib.contextmanager

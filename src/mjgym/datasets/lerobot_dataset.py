@@ -24,7 +24,14 @@ from typing import Any
 import gymnasium
 import numpy as np
 
-from mjgym.datasets.formats import LEROBOT, About, remake, specification, written_facts
+from mjgym.datasets.formats import (
+    LEROBOT,
+    About,
+    Demonstrations,
+    Writer,
+    facts_to_write,
+    written_facts,
+)
 from mjgym.datasets.recording import DAMAGE, MOST_BYTES, DemonstrationError, Episode
 from mjgym.envs.pixels import KEY
 from mjgym.task import registrations
@@ -139,22 +146,13 @@ def place_of(name: str) -> tuple[str, Path | None]:
     return rest, None
 
 
-def create(name: str, env: gymnasium.Env[Any, Any], facts: About) -> "LeRobotWriter":
-    """Begin a new dataset; see `LeRobotWriter`."""
-    return LeRobotWriter(name, env, facts)
-
-
-class LeRobotWriter:
+class LeRobotWriter(Writer):
     """Writes a LeRobotDataset to a temporary folder, which is moved into place on close.
 
     Args:
         name: see `place_of`.
         env: like the one of the episodes.
         facts: about them.
-
-    Attributes:
-        name: the argument.
-        kept: number of episodes in it.
 
     Raises:
         DemonstrationError: lerobot is not installed, there is such a dataset, or the name is
@@ -169,7 +167,8 @@ class LeRobotWriter:
         self._repo = repo
         self._folder = folder or Path(self._lerobot.HF_LEROBOT_HOME) / repo
         self.name, self.kept = name, 0
-        self._check_free()
+        if self._folder.exists():
+            raise DemonstrationError(f"there is a folder {str(self._folder)!r}: take another name")
         plain: Any = env.unwrapped
         space = env.observation_space
         self._task = described(facts.id)
@@ -180,21 +179,10 @@ class LeRobotWriter:
         flat = space.spaces.get(FLAT) if isinstance(space, gymnasium.spaces.Dict) else space
         row = flat is not None and flat.shape == (size,) and flat.dtype != np.uint8
         self._layout = dict(plain.entry_shapes) if row else {}
-        self._about = {
-            "layout": self._layout,
-            "spec": json.loads(specification(env, name)),
-            "entries": list(space) if isinstance(space, gymnasium.spaces.Dict) else None,
-            "version": facts.version,
-            "algorithm": facts.algorithm,
-            "description": facts.description,
-        }
+        self._about = {"layout": self._layout, **facts_to_write(env, name, facts)}
         self._dataset: Any = None
         self._saving = False
         self._stage: Path | None = None
-
-    def _check_free(self) -> None:
-        if self._folder.exists():
-            raise DemonstrationError(f"there is a folder {str(self._folder)!r}: take another name")
 
     def _begin(self, episode: Episode) -> None:
         entries = spread(episode.observation(0), self._layout)
@@ -302,8 +290,9 @@ def _is_exact(name: str) -> bool:
 def _exact(episode: Episode) -> dict[str, Any]:
     """The parts of an episode that LeRobot's frames lack."""
     arrays: dict[str, Any] = {name: getattr(episode, name) for name in EXACT}
-    seen = episode.observations if isinstance(episode.observations, Mapping) else None
-    for name, rows in ({FLAT: episode.observations} if seen is None else seen).items():
+    observed = episode.observations
+    by_name = observed if isinstance(observed, Mapping) else {FLAT: observed}
+    for name, rows in by_name.items():
         wide = rows.dtype not in (np.uint8, np.float32)  # not exact in float32
         arrays[f"{'whole' if wide else 'last'}/{name}"] = rows if wide else rows[-1]
     if episode.actions.dtype != np.float32:
@@ -314,12 +303,7 @@ def _exact(episode: Episode) -> dict[str, Any]:
     return arrays
 
 
-def load(name: str) -> "LeRobotDemonstrations":
-    """Open a dataset; see `LeRobotDemonstrations`."""
-    return LeRobotDemonstrations(name)
-
-
-class LeRobotDemonstrations:
+class LeRobotDemonstrations(Demonstrations):
     """A LeRobotDataset.
 
     In datasets of other software the last observation of an episode is repeated, as LeRobot stores
@@ -329,12 +313,6 @@ class LeRobotDemonstrations:
     Args:
         name: see `place_of`; datasets missing from LeRobot's cache are downloaded from the Hugging
             Face Hub.
-
-    Attributes:
-        name: the argument.
-        count: number of episodes.
-        about: their origin.
-        note: always empty.
 
     Raises:
         DemonstrationError: lerobot is not installed, or the dataset is missing or damaged.
@@ -353,7 +331,8 @@ class LeRobotDemonstrations:
                 self._dataset = lerobot.LeRobotDataset(repo, root=folder)
                 self._frames = self._dataset.hf_dataset.with_format(None)
         except Exception as error:  # from any package that reads it
-            raise DemonstrationError(f"{name!r} cannot be read: {_first_line(error)}") from None
+            reason = (str(error).strip() or type(error).__name__).splitlines()[0]
+            raise DemonstrationError(f"{name!r} cannot be read: {reason}") from None
         self.count = int(self._dataset.num_episodes)
         self._own = Path(self._dataset.root) / OWN
         self._entries: list[str] | None = None
@@ -372,10 +351,6 @@ class LeRobotDemonstrations:
             raise DemonstrationError(
                 f"{self.name!r}: {OWN / ABOUT} is none of this version's: {error!r}"
             ) from None
-
-    def environment(self, **kwargs: Any) -> gymnasium.Env[Any, Any]:
-        """Recreate the environment that the dataset was recorded in."""
-        return remake(self.about, kwargs)
 
     def episode(self, number: int) -> Episode:
         """An episode, by its number from 0."""
@@ -458,5 +433,5 @@ def _observed(columns: Mapping[str, np.ndarray]) -> Iterator[tuple[str, np.ndarr
             yield key, rows.astype(np.float32)
 
 
-def _first_line(error: BaseException) -> str:
-    return (str(error).strip() or type(error).__name__).splitlines()[0]
+create = LeRobotWriter
+load = LeRobotDemonstrations

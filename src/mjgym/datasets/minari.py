@@ -12,7 +12,7 @@ import os
 import re
 import shutil
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -20,8 +20,8 @@ import gymnasium
 import numpy as np
 
 from mjgym.datasets import journaled
-from mjgym.datasets.formats import About, about_recorded, remake, specification
-from mjgym.datasets.hdf5_files import h5py, require_bounded
+from mjgym.datasets.formats import About, Demonstrations, Writer, about_recorded, specification
+from mjgym.datasets.hdf5_files import flattened, h5py, require_bounded
 from mjgym.datasets.recording import DemonstrationError, Episode
 from mjgym.util import atomic
 from mjgym.util.packaged import install
@@ -46,27 +46,13 @@ def versioned(name: str) -> str:
     return name if re.search(r"-v\d+$", name) else f"{name}-v0"
 
 
-def create(name: str, env: gymnasium.Env[Any, Any], facts: About) -> "MinariWriter":
-    """Begin a new dataset; see `MinariWriter`."""
-    return MinariWriter(name, env, facts)
-
-
-def load(name: str) -> "MinariDemonstrations":
-    """Open a dataset; see `MinariDemonstrations`."""
-    return MinariDemonstrations(name)
-
-
-class MinariWriter:
+class MinariWriter(Writer):
     """Writes a Minari dataset.
 
     Args:
         name: of the dataset: "demos", "lift/demos-v0"; see `versioned`.
         env: like the one of the episodes.
         facts: about them.
-
-    Attributes:
-        name: of the dataset, with its version.
-        kept: number of episodes in it.
 
     Raises:
         DemonstrationError: Minari is not installed, there is such a dataset, the name is invalid,
@@ -134,7 +120,9 @@ class MinariWriter:
                 _write(file, 0, episode)
             _note(folder, len(episode))
             shutil.copyfile(folder / METADATA, folder / FIRST_METADATA)
-            self._enter_namespace()
+            namespace = self.name.rpartition("/")[0]
+            if namespace and namespace not in _minari().list_local_namespaces():
+                _minari().create_namespace(namespace)
             try:
                 folder.parent.rename(target)
             except OSError:
@@ -145,7 +133,6 @@ class MinariWriter:
                 ) from None
 
     def _metadata(self) -> dict[str, Any]:
-        """Minari's metadata of a dataset, besides those of its storage."""
         facts = self._facts
         return {
             "dataset_id": self.name,
@@ -160,12 +147,6 @@ class MinariWriter:
             ENTRIES: _entries(self._env.observation_space),  # in order, which spaces do not keep
         }
 
-    def _enter_namespace(self) -> None:
-        minari = _minari()
-        namespace = self.name.rpartition("/")[0]
-        if namespace and namespace not in minari.list_local_namespaces():
-            minari.create_namespace(namespace)
-
     def close(self) -> None:
         """Do nothing: every episode is complete on disk."""
 
@@ -177,7 +158,6 @@ def _folder(name: str) -> Path:
 
 
 def _write(file: Any, number: int, episode: Episode) -> None:
-    """Write an episode as Minari lays it out."""
     infos: dict[str, Any] = {SUCCESS: np.array([False, *episode.successes])}
     if episode.states:
         infos[STATE] = dict(episode.states)
@@ -241,17 +221,11 @@ def _entries(space: gymnasium.Space[Any]) -> list[str]:
     return list(space.spaces) if isinstance(space, gymnasium.spaces.Dict) else []
 
 
-class MinariDemonstrations:
+class MinariDemonstrations(Demonstrations):
     """A Minari dataset.
 
     Args:
         name: of the dataset; see `versioned`.
-
-    Attributes:
-        name: of the dataset, with its version.
-        count: number of episodes.
-        about: their origin.
-        note: always empty.
 
     Raises:
         DemonstrationError: Minari is not installed, or there is no such dataset.
@@ -298,10 +272,6 @@ class MinariDemonstrations:
                 f"{self.name!r}: its environment is damaged: {error}"
             ) from None
 
-    def environment(self, **kwargs: Any) -> gymnasium.Env[Any, Any]:
-        """Recreate the environment that the dataset was recorded in."""
-        return remake(self.about, kwargs)
-
     def episode(self, number: int) -> Episode:
         """An episode, by its number from 0."""
         try:
@@ -311,15 +281,11 @@ class MinariDemonstrations:
                 f"{self.name!r}: episode {number} is damaged: {error}"
             ) from None
 
-    def _require_bounded(self, number: int) -> None:
-        """See that an episode of an HDF5 file may be read into memory."""
+    def _read(self, number: int) -> Episode:
         file = self._dataset.storage.data_path / DATA
         if file.is_file():
             with h5py().File(file, "r") as opened:
                 require_bounded(opened[f"episode_{number}"])
-
-    def _read(self, number: int) -> Episode:
-        self._require_bounded(number)
         (episode,) = self._dataset.iterate_episodes([number])
         (metadata,) = self._dataset.storage.get_episode_metadata([number])
         infos, observations = episode.infos or {}, episode.observations
@@ -334,7 +300,7 @@ class MinariDemonstrations:
             terminations=episode.terminations,
             truncations=episode.truncations,
             successes=np.asarray(successes, dtype=bool)[1:],
-            states=dict(_flat(infos.get(STATE, {}))),
+            states=dict(flattened(infos.get(STATE, {}))),
             seed=metadata.get("seed"),
         )
 
@@ -355,10 +321,5 @@ def _require_spaces(name: str) -> None:
         raise DemonstrationError(f"{name!r} does not state its spaces in its metadata")
 
 
-def _flat(states: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, np.ndarray]]:
-    """Entries of a state by name: HDF5 makes groups of names with a "/"."""
-    for name, value in states.items():
-        if isinstance(value, Mapping):
-            yield from _flat(value, f"{before}{name}/")
-        else:
-            yield f"{before}{name}", np.asarray(value)
+create = MinariWriter
+load = MinariDemonstrations

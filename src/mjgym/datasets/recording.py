@@ -79,8 +79,9 @@ class Episode:
 
     def observation(self, t: int) -> Any:
         """The observation before the action at time `t`, or the last one."""
-        seen = self.observations
-        return {name: rows[t] for name, rows in seen.items()} if isinstance(seen, dict) else seen[t]
+        if isinstance(self.observations, dict):
+            return {name: rows[t] for name, rows in self.observations.items()}
+        return self.observations[t]
 
     def state(self, t: int) -> State:
         """The state just before the action at time `t`, or after the last one; empty if unknown."""
@@ -91,8 +92,7 @@ class Episode:
 
         Raises:
             DemonstrationError: a number is not finite, or an array does not match the number of
-                steps;
-                the message names it.
+                steps; the message names it.
         """
         actions, steps = np.asarray(self.actions), len(np.atleast_1d(self.actions))
         if actions.ndim != 2 or not steps:

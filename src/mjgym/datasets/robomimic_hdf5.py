@@ -14,15 +14,15 @@ the demonstrations at the beginning of the file, finds the remaining ones in a t
 import contextlib
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import gymnasium
 import numpy as np
 
-from mjgym.datasets.formats import About, Demonstrations, remake, specification, written_facts
-from mjgym.datasets.hdf5_files import REFERENCES, File, h5py
+from mjgym.datasets.formats import About, Demonstrations, Writer, facts_to_write, written_facts
+from mjgym.datasets.hdf5_files import REFERENCES, File, flattened, h5py
 from mjgym.datasets.recording import DAMAGE, DemonstrationError, Episode
 from mjgym.envs.pixels import KEY
 from mjgym.mjcf.written_fields import with_fields
@@ -65,22 +65,13 @@ def keyed(observation: Any, lead: int = 0) -> dict[str, np.ndarray]:
     return entries
 
 
-def create(name: str, env: gymnasium.Env[Any, Any], facts: About) -> "RobomimicWriter":
-    """Begin a new file; see `RobomimicWriter`."""
-    return RobomimicWriter(name, env, facts)
-
-
-class RobomimicWriter:
+class RobomimicWriter(Writer):
     """Writes demonstrations in robomimic's layout.
 
     Args:
         name: the file's path, which ends with ".hdf5".
         env: like the one of the episodes.
         facts: about them.
-
-    Attributes:
-        name: the file's path.
-        kept: number of episodes in it.
 
     Raises:
         DemonstrationError: h5py is not installed, there is such a file, or no such folder.
@@ -94,9 +85,8 @@ class RobomimicWriter:
             raise DemonstrationError(f"there is no folder {str(self._path.parent)!r}")
         self.name = name
         self.kept = 0
-        space, plain = env.observation_space, env.unwrapped
-        self._task: Any = getattr(plain, "task", None)
-        spec = specification(env, name)
+        self._task: Any = getattr(env.unwrapped, "task", None)
+        written = facts_to_write(env, name, facts)
         self._attributes = {
             "env_args": json.dumps(
                 {
@@ -106,15 +96,7 @@ class RobomimicWriter:
                     "env_kwargs": dict(facts.kwargs),
                 }
             ),
-            OWN: json.dumps(
-                {
-                    "spec": json.loads(spec),
-                    "entries": list(space) if isinstance(space, gymnasium.spaces.Dict) else None,
-                    "version": facts.version,
-                    "algorithm": facts.algorithm,
-                    "description": facts.description,
-                }
-            ),
+            OWN: json.dumps(written),
         }
         self._steps = 0
 
@@ -176,7 +158,7 @@ class RobomimicWriter:
         for name, rows in episode.states.items():
             demo[f"state/{name}"] = rows
         if {"time", "qpos", "qvel"} <= episode.states.keys():
-            demo["states"] = flattened(episode)
+            demo["states"] = state_rows(episode)
         if self._task is not None and episode.states:
             varies = [name for name in self._task.varies if name in episode.states]
             fields = {name: episode.states[name][0] for name in varies}
@@ -197,7 +179,7 @@ class RobomimicWriter:
                     file[f"mask/{part}"] = np.array([f"demo_{k}" for k in numbers], dtype="S")
 
 
-def flattened(episode: Episode) -> np.ndarray:
+def state_rows(episode: Episode) -> np.ndarray:
     """Time, qpos and qvel before each action, (steps, 1 + nq + nv), as robosuite flattens them."""
     rows = [
         np.concatenate([np.ravel(state[name]) for name in ("time", "qpos", "qvel")])
@@ -215,17 +197,11 @@ def load(name: str) -> Demonstrations:
     return recorded
 
 
-class RobomimicDemonstrations:
+class RobomimicDemonstrations(Demonstrations):
     """Demonstrations written by this package in robomimic's layout.
 
     Args:
         file: the file.
-
-    Attributes:
-        name: the file's path.
-        count: number of episodes.
-        about: their origin.
-        note: count of missing or damaged episodes, and why; empty if complete.
 
     Raises:
         DemonstrationError: another version has written it in an unknown form.
@@ -241,10 +217,6 @@ class RobomimicDemonstrations:
             raise DemonstrationError(
                 f"{self.name!r}: the attribute {OWN!r} is none of this version's: {error!r}"
             ) from None
-
-    def environment(self, **kwargs: Any) -> gymnasium.Env[Any, Any]:
-        """Recreate the environment that the dataset was recorded in."""
-        return remake(self.about, kwargs)
 
     def episode(self, number: int) -> Episode:
         """An episode, by its number from 0."""
@@ -267,14 +239,9 @@ class RobomimicDemonstrations:
                 terminations=demo["terminations"][:],
                 truncations=demo["truncations"][:],
                 successes=demo["successes"][:],
-                states=dict(_flat(states)),
+                states=dict(flattened(states)),
                 seed=None if seed is None else int(seed),
             ).validated()
 
 
-def _flat(group: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, np.ndarray]]:
-    for name, item in group.items():
-        if hasattr(item, "values"):
-            yield from _flat(item, f"{before}{name}/")
-        else:
-            yield f"{before}{name}", item[()]
+create = RobomimicWriter

@@ -183,7 +183,6 @@ def arguments(task: Task) -> list[dict[str, Any]]:
 
 
 def _plain(value: Any) -> Any:
-    """A value that JSON can hold: infinity as text."""
     return str(value) if isinstance(value, float) and not math.isfinite(value) else value
 
 
@@ -198,7 +197,6 @@ def _comments(cls: type[Task]) -> dict[str, str]:
 
 @_once
 def _own_comments(cls: type) -> dict[str, str]:
-    """Comments beside the fields declared in a class itself, by field."""
     try:
         source = textwrap.dedent(inspect.getsource(cls))
     except (OSError, TypeError):  # defined at a prompt

@@ -19,6 +19,7 @@ import numpy as np
 from mjgym.task import Task
 from mjgym.task.models import compile_model, numbers
 from mjgym.util.cores import allowed_cores
+from mjgym.util.plain import plain
 from mjgym.version import __version__
 
 FAULTY_ENGINE = "4.0.0"
@@ -65,10 +66,10 @@ def fingerprint(
     task = getattr(bare, "task", None)
     if not isinstance(task, Task):
         raise TypeError(f"{type(bare).__name__} is not an environment of mjgym: it has no task")
-    fields = {f.name: _plain(getattr(task, f.name)) for f in dataclasses.fields(task)}
+    fields = {f.name: plain(getattr(task, f.name)) for f in dataclasses.fields(task)}
     spec = env.spec  # a wrapper's spec has the time limit
     kwargs = {} if spec is None else spec.kwargs
-    options = {k: _plain(v) for k, v in kwargs.items() if k not in fields and k not in _GYMNASIUM}
+    options = {k: plain(v) for k, v in kwargs.items() if k not in fields and k not in _GYMNASIUM}
     return {
         "id": None if spec is None else spec.id,
         "version": None if spec is None else spec.version,
@@ -80,16 +81,6 @@ def fingerprint(
         "law": {"runs": "arrays" if bare.uncompiled else "compiled", "reason": bare.uncompiled},
         **about,
     }
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, np.ndarray | np.generic):
-        return value.tolist()
-    if isinstance(value, list | tuple):
-        return [_plain(v) for v in value]
-    if isinstance(value, dict):
-        return {str(k): _plain(v) for k, v in value.items()}
-    return value if isinstance(value, str | bool | int | float | None) else str(value)
 
 
 def model_sha256(model: mujoco.MjModel, without: Collection[str] = ()) -> str:

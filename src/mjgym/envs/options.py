@@ -12,7 +12,7 @@ from mjgym.envs import pixels
 from mjgym.envs.overlays import Overlay
 from mjgym.envs.spaces import DTYPES, MODES
 from mjgym.observables import Image
-from mjgym.observables.sensing import Given
+from mjgym.observables.sensing import ObservableLike
 from mjgym.task import Task
 from mjgym.util.numbers import whole_number
 from mjgym.util.suggestions import or_else
@@ -78,7 +78,7 @@ class Options:
     show: Sequence[str] = ()
     groups: Mapping[str, Any] | None = None
     visualize_reward: bool = False
-    observables: Mapping[str, Given] | None = None
+    observables: Mapping[str, ObservableLike] | None = None
     vary: Mapping[str, Any] | Literal["published"] | None = None
     vary_every: str = "episode"
 

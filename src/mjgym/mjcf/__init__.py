@@ -8,7 +8,7 @@ from mjgym.mjcf.debugging import CompileError, compile, debug
 from mjgym.mjcf.elements import Spec
 from mjgym.mjcf.exporting import export
 from mjgym.mjcf.finding import find, find_all, name_unnamed
-from mjgym.mjcf.lint.checking import check, explain
+from mjgym.mjcf.lint.checking import check
 from mjgym.mjcf.lint.comparing import Difference, diff
 from mjgym.mjcf.lint.editing import edit
 from mjgym.mjcf.lint.reading import Problem
@@ -30,7 +30,6 @@ __all__ = [
     "debug",
     "diff",
     "edit",
-    "explain",
     "export",
     "find",
     "find_all",

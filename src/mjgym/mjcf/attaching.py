@@ -75,7 +75,8 @@ def attach(
     if prefix is None:
         _check_entity(parts.get("joint", []))
     _check_names(parent, name_all(parts), before, entity=prefix is None, free=free)
-    if any(_pending(key) for key in parts.get("key", [])):
+    pending = (not any(len(getattr(k, v)) for v in _KEY_VECTORS) for k in parts.get("key", []))
+    if any(pending):  # a keyframe that is empty or not yet put together by the engine
         _assemble_keyframes(child)
     guest = child.copy() if copy else child
     stores = [_named_files(guest), _named_files(parent)]
@@ -167,11 +168,6 @@ def _check_names(
             raise ValueError(
                 f"attach: model {parent.modelname!r} has a {kind} {min(clashes)!r} already"
             )
-
-
-def _pending(key: Element) -> bool:
-    """Whether a keyframe is empty or not yet assembled by the engine."""
-    return not any(len(getattr(key, vector)) for vector in _KEY_VECTORS)
 
 
 def _assemble_keyframes(child: Spec) -> None:

@@ -1,5 +1,6 @@
 """Attributes of new elements in the engine's terms: enumerations, names, complete rows."""
 
+import copy
 import functools
 from collections.abc import Iterable
 from typing import Any
@@ -55,9 +56,10 @@ def split_shortcut(kind: str, attributes: dict[str, Any]) -> tuple[Shortcut | No
     """The engine's method for an actuator type with its arguments, and the other attributes."""
     if kind != "actuator" or attributes.get("type") is None:
         return None, attributes
-    of = enumeration(kind, "type")
+    enum = enumeration(kind, "type")
     value = attributes["type"]
-    name = to_word(from_word(kind, "type", value, of) if isinstance(value, str) else of(int(value)))
+    is_word = isinstance(value, str)
+    name = to_word(from_word(kind, "type", value, enum) if is_word else enum(int(value)))
     method = f"set_to_{name}"
     if not hasattr(mujoco.MjsActuator, method):
         return None, attributes
@@ -84,9 +86,11 @@ def apply_shortcut(actuator: Element, shortcut: Shortcut) -> None:
         ) from None
 
 
-def tried_with(kind: str, method: str, given: dict[str, Any], shortcut: Shortcut | None) -> Element:
+def tried_with(
+    kind: str, method: str, attributes: dict[str, Any], shortcut: Shortcut | None
+) -> Element:
     """An element with these attributes in a scratch spec."""
-    element = tried(kind, method, given)
+    element = tried(kind, method, attributes)
     if shortcut is not None:
         apply_shortcut(element, shortcut)
     return element
@@ -158,9 +162,9 @@ def resolved(
 
 
 def _value(kind: str, attribute: str, value: Any, spec: Spec | None, base: Element | None) -> Any:
-    of = enumeration(kind, attribute)
-    if of is not None:
-        return members(kind, attribute, value, of)
+    enum = enumeration(kind, attribute)
+    if enum is not None:
+        return members(kind, attribute, value, enum)
     if attribute in ("default", "plugin"):
         wanted = "Mjs" + attribute.capitalize()
         if value is not None and type(value).__name__ != wanted:
@@ -179,7 +183,6 @@ def _value(kind: str, attribute: str, value: Any, spec: Spec | None, base: Eleme
 
 
 def _completed(value: Any, row: Any) -> Any:
-    """A row with its first numbers replaced by `value`."""
     numbers = np.atleast_1d(np.asarray(value))
     if numbers.ndim > 1 or numbers.dtype.kind not in "iufb" or len(numbers) > len(row):
         return value  # refused by the engine
@@ -195,18 +198,18 @@ def _roles(textures: Any) -> Any:
     return textures
 
 
-def members(kind: str, attribute: str, value: Any, of: Any) -> Any:
+def members(kind: str, attribute: str, value: Any, enum: Any) -> Any:
     """MJCF words as members of an enumeration."""
     if isinstance(value, str):
-        return from_word(kind, attribute, value, of)
+        return from_word(kind, attribute, value, enum)
     if attribute == "objtype" and kind == "tuple":
-        return [int(members(kind, "objtype", v, of)) for v in value]
+        return [int(members(kind, "objtype", v, enum)) for v in value]
     return value
 
 
 def _said(kind: str, attribute: str, by: str, handle: Element) -> Any:
     """Value of the attribute that names the kind of a referenced element."""
-    of = enumeration(kind, by)
+    enum = enumeration(kind, by)
     what = kind_of(handle)
     if what == "body" and kind == "sensor":
         raise TypeError(
@@ -214,7 +217,7 @@ def _said(kind: str, attribute: str, by: str, handle: Element) -> Any:
             f" or {by}='xbody' (its own frame)"
         )
     try:
-        return from_word(kind, by, what, of)
+        return from_word(kind, by, what, enum)
     except ValueError:
         raise TypeError(f"{kind} {attribute}: cannot be {described(handle)}") from None
 
@@ -248,9 +251,9 @@ def name_of(kind: str, attribute: str, handle: Element, spec: Spec | None) -> st
     return str(handle.name)
 
 
-def _check_target(kind: str, attribute: str, value: Any, given: dict[str, Any]) -> None:
+def _check_target(kind: str, attribute: str, value: Any, attributes: dict[str, Any]) -> None:
     """Raise if an attribute cannot refer to an element of the handle's kind."""
-    said = given.get(REFERENCES[kind][attribute], 0)
+    said = attributes.get(REFERENCES[kind][attribute], 0)
     handles = [value] if is_element(value) else value if isinstance(value, list | tuple) else []
     says = said if kind == "tuple" and isinstance(said, list) else [said] * len(handles)
     for handle, what in zip(handles, says, strict=False):
@@ -260,3 +263,37 @@ def _check_target(kind: str, attribute: str, value: Any, given: dict[str, Any]) 
                 raise TypeError(
                     f"{kind} {attribute}: expected a {' or '.join(wanted)}, got {described(handle)}"
                 )
+
+
+def setting_kind(part: Any) -> str:
+    """The name of a part of a spec, "option" for example."""
+    return type(part).__name__.removeprefix("Mj").removeprefix("s").lower()
+
+
+def assign_setting(part: Any, attributes: dict[str, Any]) -> None:
+    """Change settings of a part of a spec, all or nothing.
+
+    Raises:
+        TypeError: there is no such setting, or a value has a wrong type.
+        ValueError: an enumeration has no such word.
+    """
+    kind = setting_kind(part)
+    is_part = type(part).__name__.startswith("Mj")
+    if not is_part or isinstance(part, mujoco.MjModel | mujoco.MjData):
+        raise TypeError(f"expected an element or a part of a MjSpec, got {type(part).__name__}")
+    values = {}
+    for attribute, value in attributes.items():
+        if attribute.startswith("_") or not hasattr(part, attribute):
+            known = [name for name in dir(part) if not name.startswith("_")]
+            raise TypeError(f"{kind}: no attribute {attribute!r}{or_else(attribute, known)}")
+        enum = enumeration(kind, attribute, part)
+        values[attribute] = members(kind, attribute, value, enum) if enum is not None else value
+    before = {attribute: copy.copy(getattr(part, attribute)) for attribute in values}
+    try:
+        for attribute, value in values.items():
+            setattr(part, attribute, value)
+    except (TypeError, ValueError):
+        for attribute, value in before.items():
+            setattr(part, attribute, value)
+        shown = ", ".join(f"{name}={value!r}" for name, value in attributes.items())
+        raise TypeError(f"{kind}: the engine does not take the types in {shown}") from None

@@ -6,7 +6,14 @@ from typing import Any
 import mujoco
 
 from mjgym.mjcf.assets import asset_path
-from mjgym.mjcf.attributes import apply_shortcut, resolved, split_shortcut, tried_with
+from mjgym.mjcf.attributes import (
+    apply_shortcut,
+    assign_setting,
+    resolved,
+    setting_kind,
+    split_shortcut,
+    tried_with,
+)
 from mjgym.mjcf.debugging import debugging, remember_file, watch
 from mjgym.mjcf.elements import (
     KINDS,
@@ -22,12 +29,10 @@ from mjgym.mjcf.elements import (
     to_word,
     try_form,
 )
-from mjgym.mjcf.finding import free_names
+from mjgym.mjcf.finding import check_name, free_names
 from mjgym.mjcf.lint.checking import explain
-from mjgym.mjcf.settings import assign_setting, setting_kind
 from mjgym.mjcf.size_limits import require_bounded
 from mjgym.mjcf.tendon_paths import wrap
-from mjgym.mjcf.unique_names import check_name
 from mjgym.util.suggestions import or_else
 
 _ORIENTATIONS = ("quat", "euler", "axisangle", "xyaxes", "zaxis")
@@ -175,15 +180,15 @@ def word(element: Any, attribute: str) -> str:
         TypeError: there is no such attribute, or it is not an enumeration.
     """
     kind = kind_of(element) if is_element(element) else setting_kind(element)
-    of = enumeration(kind, attribute, element)
-    if of is None:
+    enum = enumeration(kind, attribute, element)
+    if enum is None:
         known = [
             name
             for name in dir(element)
             if not name.startswith("_") and enumeration(kind, name, element) is not None
         ]
         raise TypeError(f"{kind}: {attribute!r} is no enumeration{or_else(attribute, known)}")
-    return to_word(of(int(getattr(element, attribute))))
+    return to_word(enum(int(getattr(element, attribute))))
 
 
 def remove(spec: Spec, kind: str, *names: str) -> None:
@@ -232,25 +237,21 @@ def _add_default(spec: Spec, attributes: dict[str, Any]) -> Any:
     return default
 
 
-def _copy_attribute(element: Element, attribute: str, made: Element, value: Any) -> None:
+def _copy_attribute(element: Element, attribute: str, sample: Element, value: Any) -> None:
     """Copy an attribute, as the engine has set it on `element`, to `made`."""
     inertial = attribute.startswith("i") and attribute[1:] in _ORIENTATIONS
     bare = attribute[1:] if inertial else attribute
     if bare in _ORIENTATIONS:
-        own, other = (element.ialt, made.ialt) if inertial else (element.alt, made.alt)
-        own.type = other.type
+        target, other = (element.ialt, sample.ialt) if inertial else (element.alt, sample.alt)
+        target.type = other.type
         if bare != "quat":
-            setattr(own, bare, getattr(other, bare))
+            setattr(target, bare, getattr(other, bare))
             return
     if attribute == "default":
         element.classname = value
     elif attribute == "plugin":
         element.plugin = value
     else:
-        new = getattr(made, attribute)
-        setattr(element, attribute, new if isinstance(new, str | bytes) else _plain(new))
-
-
-def _plain(value: Any) -> Any:
-    """A vector of the engine as a list; other values unchanged."""
-    return list(value) if type(value).__name__.endswith("Vec") else value
+        new = getattr(sample, attribute)
+        vector = type(new).__name__.endswith("Vec")
+        setattr(element, attribute, list(new) if vector else new)

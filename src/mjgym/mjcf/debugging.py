@@ -38,9 +38,9 @@ class CompileError(ValueError):
     def __init__(self, reason: str, model: str, path: str = "", line: str = "") -> None:
         self.reason, self.model, self.path, self.line = reason, model, path, line
         where = f", {path}" if path else ""
-        made = f" ({line})" if line else ""
+        recorded = f" ({line})" if line else ""
         hint = "" if line or not path else f". {ENVIRONMENT}=1 shows the line that made the element"
-        super().__init__(f"model {model!r}{where}{made}: {reason}{hint}")
+        super().__init__(f"model {model!r}{where}{recorded}: {reason}{hint}")
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self.reason, self.model, self.path, self.line)
@@ -72,7 +72,8 @@ def _located(spec: Spec, error: ValueError) -> CompileError:
     The engine repeats the element's `info` but not its kind or place: compiled again with a number
     in `info`, the error identifies the element.
     """
-    parts = [(element, element.info) for element in _with_wraps(spec)]
+    wraps = [wrap for tendon in spec.tendons for wrap in _wraps(tendon)]
+    parts = [(part, part.info) for part in (*(element for _, element in every(spec)), *wraps)]
     for number, (element, _) in enumerate(parts):
         _write(element, f"<element {number}>")
     message = str(error)
@@ -93,13 +94,6 @@ def _located(spec: Spec, error: ValueError) -> CompileError:
         return CompileError(reason, spec.modelname, path(element), info)
     tendon = next(t for t in spec.tendons if any(w is element for w in _wraps(t)))
     return CompileError(reason, spec.modelname, path(tendon), info or tendon.info)
-
-
-def _with_wraps(spec: Spec) -> Iterator[Element]:
-    for kind, element in every(spec):
-        yield element
-        if kind == "tendon":
-            yield from _wraps(element)
 
 
 def _wraps(tendon: Element) -> list[Element]:

@@ -186,8 +186,8 @@ def enumeration(kind: str, attribute: str, part: Any = None) -> Any:
     enum = _enumeration(kind, attribute)
     if enum is not None or part is None:
         return enum
-    of = type(getattr(part, attribute, None))
-    return of if hasattr(of, "__members__") else None
+    enum = type(getattr(part, attribute, None))
+    return enum if hasattr(enum, "__members__") else None
 
 
 @functools.cache
@@ -196,13 +196,13 @@ def _enumeration(kind: str, attribute: str) -> Any:
     return type(value) if hasattr(type(value), "__members__") else _LISTED.get((kind, attribute))
 
 
-def from_word(kind: str, attribute: str, word: str, of: Any) -> Any:
+def from_word(kind: str, attribute: str, word: str, enum: Any) -> Any:
     """The member of an enumeration for an MJCF word, in either case.
 
     Raises:
         ValueError: there is no such word; the message names the nearest.
     """
-    words = _words(of)
+    words = _words(enum)
     if word in words:
         return words[word]
     for known, member in words.items():
@@ -213,8 +213,8 @@ def from_word(kind: str, attribute: str, word: str, of: Any) -> Any:
 
 def to_word(member: Any) -> str:
     """The MJCF word for a member of an enumeration."""
-    of: Any = type(member)
-    return next(word for word, known in _words(of).items() if known == member)
+    enum: Any = type(member)
+    return next(word for word, known in _words(enum).items() if known == member)
 
 
 def target_kinds(kind: str, attribute: str, said: Any) -> tuple[str, ...]:
@@ -251,17 +251,17 @@ class _Scratch:
     """A scratch spec, replaced now and then because deleting from it costs more."""
 
     enough = 256
-    made = enough
+    count = enough  # of elements in the spec
     spec: Spec
     body: Element
 
     @classmethod
     def parent(cls, kind: str) -> Any:
         """The parent that takes elements of a kind."""
-        if cls.made >= cls.enough:
-            cls.spec, cls.made = mujoco.MjSpec(), 0
+        if cls.count >= cls.enough:
+            cls.spec, cls.count = mujoco.MjSpec(), 0
             cls.body = cls.spec.worldbody.add_body()
-        cls.made += 1
+        cls.count += 1
         return cls.body if kind in (*IN_TREE, "freejoint") else cls.spec
 
 
@@ -278,15 +278,15 @@ def parameters(owner: type, method: str) -> tuple[str, ...]:
     return _signature(owner, method)
 
 
-def try_form(kind: str, method: str, given: dict[str, Any]) -> None:
+def try_form(kind: str, method: str, attributes: dict[str, Any]) -> None:
     """Check that the engine takes attributes, as `tried` does, once for each form of them.
 
     Raises:
         TypeError, ValueError: it does not.
     """
-    form = kind, tuple((name, _form(value)) for name, value in given.items())
+    form = kind, tuple((name, _form(value)) for name, value in attributes.items())
     if form not in _taken:
-        tried(kind, method, given)
+        tried(kind, method, attributes)
         if all(known is not None for _, known in form[1]):
             _taken.add(form)
 
@@ -296,20 +296,20 @@ _taken: set[Hashable] = set()
 
 def _form(value: Any) -> Hashable:
     """Type and length of a value, which the engine's checks depend on; None if unsure."""
-    of: Any = type(value)
-    if of is list or of is tuple:
+    cls: Any = type(value)
+    if cls is list or cls is tuple:
         whole = all(isinstance(number, int) for number in value)
         return (len(value), whole) if all(map(_is_number, value)) else None
-    if of is int:
+    if cls is int:
         return int if _is_number(value) else None
-    return of if of in (float, str, bool) or hasattr(of, "__members__") else None
+    return cls if cls in (float, str, bool) or hasattr(cls, "__members__") else None
 
 
 def _is_number(value: Any) -> bool:
     return isinstance(value, float) or (isinstance(value, int) and abs(value) < 2**31)
 
 
-def tried(kind: str, method: str, given: dict[str, Any]) -> Element:
+def tried(kind: str, method: str, attributes: dict[str, Any]) -> Element:
     """An element in a scratch spec with these attributes.
 
     The engine checks sizes and types only after it has made an element; this keeps refused values
@@ -318,7 +318,7 @@ def tried(kind: str, method: str, given: dict[str, Any]) -> Element:
     Raises:
         TypeError, ValueError: the engine refuses a value.
     """
-    here = {k: v for k, v in given.items() if k not in ("name", "default", "plugin")}
+    here = {k: v for k, v in attributes.items() if k not in ("name", "default", "plugin")}
     try:
         return getattr(_Scratch.parent(kind), method)(**here)
     except (TypeError, ValueError) as error:

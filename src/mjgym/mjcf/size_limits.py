@@ -4,6 +4,7 @@ A few bytes of MJCF can ask for any number of elements and bytes (nested `<repli
 fields, textures), and the engine does not check.
 """
 
+import contextlib
 import math
 import os
 from pathlib import Path
@@ -120,12 +121,8 @@ def _count_file(node: Node, outer: frozenset[str]) -> float:
 def _product(node: Node, names: tuple[str, ...]) -> float:
     """Product of all numbers in some attributes; anything else counts as 1."""
     numbers = [word for name in names for word in node.attributes.get(name, "").split()]
-    return math.prod(abs(_number(word)) for word in numbers)
-
-
-def _number(word: str) -> float:
-    try:
-        value = float(word)
-    except ValueError:
-        return 1.0
-    return 1.0 if math.isnan(value) else value
+    product = 1.0
+    for word in numbers:
+        with contextlib.suppress(ValueError):
+            product *= 1.0 if math.isnan(value := float(word)) else abs(value)
+    return product

@@ -118,92 +118,67 @@ def read_amc(path: str | Path, rate: float = 120.0) -> Clip:
         beside = [p.name for p in path.parent.glob("*.amc")] if path.parent.is_dir() else []
         hint = did_you_mean(path.name, sorted(beside))
         raise FileNotFoundError(f"no AMC file {str(path)!r}{hint}")
+    frames: list[dict[str, list[float]]] = []
+    began = 1  # line of the current frame
+
+    def fail(line: int, message: str) -> NoReturn:
+        raise ValueError(f"{path}:{line}: {message}")
+
+    def check_frame() -> None:
+        if not frames:
+            return
+        if "root" not in frames[-1]:
+            fail(began, f"frame {len(frames)} has no root")
+        for bone in frames[0]:
+            if bone not in frames[-1]:
+                fail(began, f"frame {len(frames)} has no bone {bone!r}, which frame 1 has")
+
     # Comments may hold any bytes, and every byte is valid Latin-1.
-    frames = _Frames(path)
-    for number, line in enumerate(path.read_text(encoding="latin-1").split("\n"), start=1):
-        words = line.split()
-        if words and not words[0].startswith("#"):
-            frames.read(number, words)
-    return Clip(frames.finish(), rate)
-
-
-class _Frames:
-    """Line-by-line reader of a file's frames."""
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
-        self._rows: dict[str, list[list[float]]] = {}
-        self._frame = 0  # number of the current frame
-        self._line = 1  # its first line
-        self._seen: set[str] = set()  # its bones so far
-
-    def read(self, line: int, words: list[str]) -> None:
-        """Read a line that is neither empty nor a comment."""
-        if words[0].startswith(":"):
-            self._keyword(line, words[0])
-        elif len(words) == 1 and words[0].isdecimal():
-            self._begin(line, int(words[0]))
-        else:
-            self._bone(line, words[0], words[1:])
-
-    def finish(self) -> dict[str, np.ndarray]:
-        """Check the last frame and return all frames by bone."""
-        if not self._frame:
-            self._fail(self._line, "the file has no frame: a line with the number 1 alone")
-        self._end()
-        return {bone: np.array(rows) for bone, rows in self._rows.items()}
-
-    def _keyword(self, line: int, word: str) -> None:
-        if self._frame:
-            self._fail(line, f"keyword {word!r} after the first frame")
-        if word.upper() not in _KEYWORDS:
-            self._fail(line, f"unknown keyword {word!r}{or_else(word.upper(), _KEYWORDS)}")
-
-    def _begin(self, line: int, number: int) -> None:
-        if number != self._frame + 1:
-            self._fail(line, f"frame {number} stands where frame {self._frame + 1} should")
-        if self._frame:
-            self._end()
-        self._frame, self._line, self._seen = number, line, set()
-
-    def _end(self) -> None:
-        if "root" not in self._seen:
-            self._fail(self._line, f"frame {self._frame} has no root")
-        for bone in self._rows:
-            if bone not in self._seen:
-                message = f"frame {self._frame} has no bone {bone!r}, which frame 1 has"
-                self._fail(self._line, message)
-
-    def _bone(self, line: int, bone: str, words: list[str]) -> None:
-        if bone not in CHANNELS:
-            self._fail(line, _unknown_bone(bone))
-        if not self._frame:
-            self._fail(line, f"bone {bone!r} before the first frame's number")
-        if bone in self._seen:
-            self._fail(line, f"frame {self._frame} has a second line for bone {bone!r}")
-        if self._frame > 1 and bone not in self._rows:
-            self._fail(line, f"frame {self._frame} has a bone {bone!r}, which frame 1 lacks")
-        channels = CHANNELS[bone]
-        if len(words) != len(channels):
-            self._fail(
-                line,
-                f"bone {bone!r} has {len(channels)} numbers ({' '.join(channels)}),"
-                f" got {len(words)}",
-            )
-        values = []
-        for channel, word in zip(channels, words, strict=True):
+    for line, text in enumerate(path.read_text(encoding="latin-1").split("\n"), start=1):
+        word, *words = text.split() or ["#"]
+        if word.startswith(":"):
+            if frames:
+                fail(line, f"keyword {word!r} after the first frame")
+            if word.upper() not in _KEYWORDS:
+                fail(line, f"unknown keyword {word!r}{or_else(word.upper(), _KEYWORDS)}")
+        elif word.isdecimal() and not words:
+            if int(word) != len(frames) + 1:
+                fail(line, f"frame {int(word)} stands where frame {len(frames) + 1} should")
+            check_frame()
+            began = line
+            frames.append({})
+        elif not word.startswith("#"):
             try:
-                value = float(word)
-            except ValueError:
-                value = math.nan
-            if not math.isfinite(value):
-                self._fail(line, f"{channel} of bone {bone!r} is not a finite number: {word!r}")
-            values.append(value)
-        self._rows.setdefault(bone, []).append(values)
-        self._seen.add(bone)
+                _read_bone(frames, word, words)
+            except ValueError as error:
+                fail(line, str(error))
+    if not frames:
+        fail(1, "the file has no frame: a line with the number 1 alone")
+    check_frame()
+    return Clip({bone: np.array([frame[bone] for frame in frames]) for bone in frames[0]}, rate)
 
-    def _fail(self, line: int, message: str) -> NoReturn:
-        raise ValueError(f"{self._path}:{line}: {message}")
+
+def _read_bone(frames: list[dict[str, list[float]]], bone: str, words: list[str]) -> None:
+    if bone not in CHANNELS:
+        raise ValueError(_unknown_bone(bone))
+    if not frames:
+        raise ValueError(f"bone {bone!r} before the first frame's number")
+    if bone in frames[-1]:
+        raise ValueError(f"frame {len(frames)} has a second line for bone {bone!r}")
+    if bone not in frames[0] and len(frames) > 1:
+        raise ValueError(f"frame {len(frames)} has a bone {bone!r}, which frame 1 lacks")
+    channels = CHANNELS[bone]
+    if len(words) != len(channels):
+        listed = " ".join(channels)
+        raise ValueError(f"bone {bone!r} has {len(channels)} numbers ({listed}), got {len(words)}")
+    values = frames[-1][bone] = []
+    for channel, word in zip(channels, words, strict=True):
+        try:
+            values.append(float(word))
+        except ValueError:
+            values.append(math.nan)
+        if not math.isfinite(values[-1]):
+            raise ValueError(f"{channel} of bone {bone!r} is not a finite number: {word!r}")
 
 
 def _unknown_bone(name: str) -> str:

@@ -19,10 +19,10 @@ def find_clips(clips: str) -> tuple[Path, ...]:
         ValueError: there is no such file, folder or name, or no clip in it; the message names the
             nearest ones.
     """
-    own = _inside(assets() / "locomotion" / "clips")
+    bundled = _inside(assets() / "locomotion" / "clips")
     path = Path(clips).expanduser()
     if not clips:
-        return own
+        return bundled
     if path.is_dir():
         paths = _inside(path)
         if not paths:
@@ -32,7 +32,7 @@ def find_clips(clips: str) -> tuple[Path, ...]:
         if not _is_clip(path):
             raise ValueError(f"clips: {clips!r} is no {' or '.join(SUFFIXES)} file")
         return (path,)
-    named = {clip.stem: clip for clip in own}
+    named = {clip.stem: clip for clip in bundled}
     if clips in named:
         return (named[clips],)
     beside = sorted(path.parent.iterdir()) if path.parent.is_dir() else []

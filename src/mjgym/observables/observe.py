@@ -10,8 +10,6 @@ Each is an expression over the arrays of a simulation; on a batch, it gives the 
 simulations.
 """
 
-import operator
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,14 +17,12 @@ import numpy as np
 
 from mjgym.arrays import Array
 from mjgym.sim.views import View
+from mjgym.util.operators import OPERATORS, methods
 from mjgym.util.suggestions import or_else
 
-_OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
-    "+": operator.add,
-    "-": operator.sub,
-    "*": operator.mul,
-    "/": operator.truediv,
-}
+
+def _join(symbol: str, left: Any, right: Any) -> "Quantity":
+    return _Operation(symbol, left, right)
 
 
 class Quantity:
@@ -46,35 +42,14 @@ class Quantity:
     def __getitem__(self, key: Any) -> "Quantity":
         return _Item(self, key)
 
-    def __add__(self, other: Any) -> "Quantity":
-        return _Operation("+", self, other)
-
-    def __radd__(self, other: Any) -> "Quantity":
-        return _Operation("+", other, self)
-
-    def __sub__(self, other: Any) -> "Quantity":
-        return _Operation("-", self, other)
-
-    def __rsub__(self, other: Any) -> "Quantity":
-        return _Operation("-", other, self)
-
-    def __mul__(self, other: Any) -> "Quantity":
-        return _Operation("*", self, other)
-
-    def __rmul__(self, other: Any) -> "Quantity":
-        return _Operation("*", other, self)
-
-    def __truediv__(self, other: Any) -> "Quantity":
-        return _Operation("/", self, other)
-
-    def __rtruediv__(self, other: Any) -> "Quantity":
-        return _Operation("/", other, self)
+    __add__, __radd__ = methods("+", _join)
+    __sub__, __rsub__ = methods("-", _join)
+    __mul__, __rmul__ = methods("*", _join)
+    __truediv__, __rtruediv__ = methods("/", _join)
 
 
 @dataclass(frozen=True, eq=False)
 class _Attribute(Quantity):
-    """An array of a named element."""
-
     kind: str
     name: str
     attribute: str
@@ -95,8 +70,6 @@ class _Attribute(Quantity):
 
 @dataclass(frozen=True, eq=False)
 class _Field(Quantity):
-    """A whole field of MjData or MjModel."""
-
     name: str
 
     def __call__(self, v: View) -> Array:
@@ -111,18 +84,16 @@ class _Field(Quantity):
 
 @dataclass(frozen=True, eq=False)
 class _Item(Quantity):
-    """A part of a quantity."""
-
-    of: Quantity
+    quantity: Quantity
     key: Any
 
     def __call__(self, v: View) -> Array:
         key = self.key if isinstance(self.key, tuple) else (self.key,)
-        return self.of(v)[(*[slice(None)] * len(v.lead), *key)]
+        return self.quantity(v)[(*[slice(None)] * len(v.lead), *key)]
 
     def __repr__(self) -> str:
         keys = self.key if isinstance(self.key, tuple) else (self.key,)
-        return f"{self.of!r}[{', '.join(map(_index_text, keys))}]"
+        return f"{self.quantity!r}[{', '.join(map(_index_text, keys))}]"
 
 
 def _index_text(key: Any) -> str:
@@ -136,26 +107,22 @@ def _index_text(key: Any) -> str:
 
 @dataclass(frozen=True, eq=False)
 class _Operation(Quantity):
-    """Two quantities joined by an operator."""
-
     symbol: str
     left: Any
     right: Any
 
     def __call__(self, v: View) -> Array:
         # Broadcast dimensions as in one simulation, not against the batch dimension.
-        sides = [side(v) if isinstance(side, Quantity) else side for side in self._sides]
-        leads = [len(v.lead) if isinstance(side, Quantity) else 0 for side in self._sides]
-        ranks = [np.ndim(value) - lead for value, lead in zip(sides, leads, strict=True)]
+        sides = [
+            (x(v), len(v.lead)) if isinstance(x, Quantity) else (x, 0)
+            for x in (self.left, self.right)
+        ]
+        rank = max(np.ndim(value) - lead for value, lead in sides)
         left, right = (
-            _widened(value, lead, max(ranks) - dimensions) if lead else value
-            for value, lead, dimensions in zip(sides, leads, ranks, strict=True)
+            _widened(value, lead, rank + lead - np.ndim(value)) if lead else value
+            for value, lead in sides
         )
-        return _OPERATORS[self.symbol](left, right)
-
-    @property
-    def _sides(self) -> tuple[Any, Any]:
-        return self.left, self.right
+        return OPERATORS[self.symbol](left, right)
 
     def __repr__(self) -> str:
         return f"({self.left!r} {self.symbol} {self.right!r})"

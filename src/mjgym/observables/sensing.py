@@ -15,7 +15,7 @@ from mjgym.observables.streams import Stream
 from mjgym.sim.views import View
 from mjgym.util.suggestions import did_you_mean
 
-Given: TypeAlias = Observable | Quantity | Image
+ObservableLike: TypeAlias = Observable | Quantity | Image
 """A user's description of an entry: an observable, or only its source."""
 
 Evaluate: TypeAlias = Callable[[], dict[str, Array]]
@@ -26,31 +26,33 @@ Draw: TypeAlias = Callable[[Image, np.ndarray], np.ndarray]
 
 
 def merge(
-    entries: Mapping[str, Any], own: Mapping[str, Given], given: Mapping[str, Given] | None
+    entries: Mapping[str, Any],
+    by_task: Mapping[str, ObservableLike],
+    by_user: Mapping[str, ObservableLike] | None,
 ) -> dict[str, Observable]:
     """Merge the observables of a task with those of its user.
 
     Args:
         entries: the task's, by name.
-        own: the task's observables for them, and further entries.
-        given: the user's observables; they replace the task's, except for the source.
+        by_task: for them, and further entries.
+        by_user: these replace the task's, except for the source.
 
     Raises:
         TypeError: a value is not an observable.
         ValueError: a name is not an entry of the task and has no source; the message names the
             nearest ones.
     """
-    if given is not None and not isinstance(given, Mapping):
-        raise TypeError(f"observables: expected a dict by entry, got {type(given).__name__}")
-    merged = {name: _observable(name, value) for name, value in own.items()}
-    for name, value in (given or {}).items():
+    if by_user is not None and not isinstance(by_user, Mapping):
+        raise TypeError(f"observables: expected a dict by entry, got {type(by_user).__name__}")
+    merged = {name: _observable(name, value) for name, value in by_task.items()}
+    for name, value in (by_user or {}).items():
         observable = _observable(name, value)
         if observable.source is None and name in merged:
             observable = dataclasses.replace(observable, source=merged[name].source)
         merged[name] = observable
     for name, observable in merged.items():
         if observable.source is None and name not in entries:
-            known = [*entries, *own]
+            known = [*entries, *by_task]
             hint = did_you_mean(name, known) or f"; there are {', '.join(known)}"
             raise ValueError(
                 f"observables: the observation has no entry {name!r}{hint}; an entry of your own"
@@ -262,17 +264,17 @@ class Sensing:
             evaluate: returns the task's entries.
             draw: returns images.
         """
-        own: dict[str, Array] = {}
+        task_entries: dict[str, Array] = {}
         for entry in self._entries.values():
             entry.schedule.restart(rows, time)
-            values, own = self._values(entry, rows, own, view, evaluate, draw)
+            values, task_entries = self._values(entry, rows, task_entries, view, evaluate, draw)
             entry.readings[rows] = entry.corrupt(values, rows)[:, None]
 
     def _values(
         self,
         entry: _Entry,
         rows: np.ndarray,
-        own: dict[str, Array],
+        task_entries: dict[str, Array],
         view: View,
         evaluate: Evaluate,
         draw: Draw,
@@ -280,14 +282,14 @@ class Sensing:
         """An entry's values in some simulations, and the task's entries once evaluated."""
         source = entry.observable.source
         if isinstance(source, Image):
-            return draw(source, rows), own
+            return draw(source, rows), task_entries
         if source is None:
-            own = own or evaluate()
-            value = own[entry.name]
+            task_entries = task_entries or evaluate()
+            value = task_entries[entry.name]
         else:
             value = source(view)
         whole = view.to_numpy(value).reshape(self._n, *entry.readings.shape[2:])
-        return whole[rows], own
+        return whole[rows], task_entries
 
     def stops(self, time: np.ndarray, active: np.ndarray | None) -> list[int]:
         """Physics steps of the next control step after which a reading is due.
@@ -310,13 +312,13 @@ class Sensing:
 
     def read(self, step: int, view: View, evaluate: Evaluate, draw: Draw) -> None:
         """Take the readings that are due after `step` physics steps of a control step."""
-        own: dict[str, Array] = {}
+        task_entries: dict[str, Array] = {}
         for entry in self._entries.values():
             due = entry.needed[:, step - 1]
             if not due.any():
                 continue
             rows = self._everyone if due.all() else np.flatnonzero(due)
-            values, own = self._values(entry, rows, own, view, evaluate, draw)
+            values, task_entries = self._values(entry, rows, task_entries, view, evaluate, draw)
             time = self._begin if rows is self._everyone else self._begin[rows]
             place = entry.schedule.place(rows, time + step)
             entry.readings[rows, place] = entry.corrupt(values, rows)

@@ -2,9 +2,9 @@
 
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
@@ -26,10 +26,9 @@ GREY, WHITE = 127.5, 255.0
 _ENCODER = "encoder/"  # prefix of its arrays
 _MEMORY = "memory/"  # the same
 
+T = TypeVar("T")
 Arrays = dict[str, np.ndarray]
-
-
-Layers = list[dict[str, np.ndarray]]
+Layers = list[Arrays]
 
 
 class PolicyError(ValueError):
@@ -63,7 +62,20 @@ def joined(observation: Any) -> Any:
     return np.concatenate([observation[name] for name in names], -1)
 
 
-class Acting(ABC):
+class Saved(ABC):
+    """Arrays in an .npz file."""
+
+    @abstractmethod
+    def arrays(self) -> dict[str, Any]:
+        """Its arrays by name."""
+
+    def save(self, path: str | Path) -> None:
+        """Write it to an .npz file."""
+        with atomic.replacing(path) as part:
+            np.savez(part, **self.arrays())
+
+
+class Acting(Saved):
     """A policy that decides for one control step or several.
 
     Args:
@@ -96,15 +108,6 @@ class Acting(ABC):
         return self._held.copy()
 
     @abstractmethod
-    def arrays(self) -> dict[str, Any]:
-        """Its arrays by name."""
-
-    def save(self, path: str | Path) -> None:
-        """Write it to an .npz file."""
-        with atomic.replacing(path) as part:
-            np.savez(part, **self.arrays())
-
-    @abstractmethod
     def decided(self, observation: np.ndarray) -> np.ndarray:
         """The decision, (..., action size), for observations (..., size)."""
 
@@ -132,8 +135,7 @@ class Policy(Acting):
             Without it, they get the whole history.
         chunk: actions per output of the layers, for this step and the next ones.
         ensembling: m of temporal ensembling (Zhao et al., 2023): the action of a step is the mean
-            of
-            all actions proposed for it, weighted by exp(-m i); i = 0 is the oldest.
+            of all actions proposed for it, weighted by exp(-m i); i = 0 is the oldest.
         modes: of a Gaussian mixture: the layers output the means of each mode, then the logits of
             the modes; the most probable mode acts.
         repeat: control steps per action.
@@ -142,13 +144,13 @@ class Policy(Acting):
 
     def __init__(
         self,
-        layers: list[dict[str, np.ndarray]],
+        layers: Layers,
         mean: np.ndarray,
         deviation: np.ndarray,
         low: np.ndarray,
         high: np.ndarray,
         history: int = 1,
-        encoder: list[dict[str, np.ndarray]] | None = None,
+        encoder: Layers | None = None,
         limit: float | None = None,
         memory: Arrays | None = None,
         chunk: int = 1,
@@ -272,7 +274,7 @@ class Policy(Acting):
         return _policy({name: np.asarray(value) for name, value in arrays.items()})
 
 
-def _normalised(x: np.ndarray, layer: dict[str, np.ndarray]) -> np.ndarray:
+def _normalised(x: np.ndarray, layer: Arrays) -> np.ndarray:
     x = x - x.mean(-1, keepdims=True)
     x = x / np.sqrt(np.square(x).mean(-1, keepdims=True) + LAYER_NORM)
     return np.asarray(x * layer["weight"] + layer["bias"])
@@ -292,7 +294,7 @@ def _recalled(memory: Arrays, x: np.ndarray) -> np.ndarray:
     return np.asarray(state[:, 0])
 
 
-class Valuation:
+class Valuation(Saved):
     """Mean value of actions over an agent's critics.
 
     Args:
@@ -304,7 +306,7 @@ class Valuation:
 
     def __init__(
         self,
-        bodies: list[list[dict[str, np.ndarray]]],
+        bodies: list[Layers],
         weights: np.ndarray,
         distribution: bool,
         activation: str = "relu",
@@ -323,11 +325,6 @@ class Valuation:
                 outputs = outputs / outputs.sum(-1, keepdims=True)
             values += (outputs * self.weights).sum((-2, -1))
         return values / len(self.bodies)
-
-    def save(self, path: str | Path) -> None:
-        """Write it to an .npz file."""
-        with atomic.replacing(path) as part:
-            np.savez(part, **self.arrays())
 
     def arrays(self) -> dict[str, Any]:
         """Its arrays by name."""
@@ -413,23 +410,7 @@ def load(path: str | Path) -> AnyPolicy:
         OSError: it cannot be read.
         PolicyError: it holds no policy, or a damaged one.
     """
-    try:
-        arrays = npz.read(path, _is_known, _MOST_BYTES)
-        agents = _parts(arrays, "agent")
-        if not agents:
-            return _policy(arrays)
-        valued = [agent for agent in agents if "distribution" in agent]
-        temperature = _number(arrays, "temperature") if "temperature" in arrays else None
-        if valued and len(valued) < len(agents):
-            raise PolicyError("some of its agents have critics, others have none")
-        if temperature is not None and not (valued and temperature > 0):
-            raise PolicyError(f"its temperature is {temperature}, with critics of {len(valued)}")
-        policies = list(map(_policy, agents))
-        _require_alike(policies)
-        return EnsemblePolicy(policies, list(map(_valuation, valued)), temperature)
-    except _DAMAGE as error:
-        reason = f"no {error} is in it" if isinstance(error, KeyError) else str(error)
-        raise PolicyError(f"{path} holds no policy, or a damaged one: {reason}") from None
+    return _loaded(path, "policy, or a damaged one", _any_policy)
 
 
 def load_valuation(path: str | Path) -> Valuation:
@@ -439,14 +420,32 @@ def load_valuation(path: str | Path) -> Valuation:
         OSError: it cannot be read.
         PolicyError: it holds no critics, or damaged ones.
     """
+    return _loaded(path, "critics, or damaged ones", _valuation)
+
+
+def _loaded(path: str | Path, kind: str, make: Callable[[Arrays], T]) -> T:
     try:
-        return _valuation(npz.read(path, _is_known, _MOST_BYTES))
-    except _DAMAGE as error:
+        return make(npz.read(path, lambda name: _KNOWN.fullmatch(name) is not None, _MOST_BYTES))
+    except (IndexError, KeyError, MemoryError, TypeError, ValueError) as error:
         reason = f"no {error} is in it" if isinstance(error, KeyError) else str(error)
-        raise PolicyError(f"{path} holds no critics, or damaged ones: {reason}") from None
+        raise PolicyError(f"{path} holds no {kind}: {reason}") from None
 
 
-_DAMAGE = (IndexError, KeyError, MemoryError, TypeError, ValueError)
+def _any_policy(arrays: Arrays) -> AnyPolicy:
+    agents = _parts(arrays, "agent")
+    if not agents:
+        return _policy(arrays)
+    valued = [agent for agent in agents if "distribution" in agent]
+    temperature = _number(arrays, "temperature") if "temperature" in arrays else None
+    if valued and len(valued) < len(agents):
+        raise PolicyError("some of its agents have critics, others have none")
+    if temperature is not None and not (valued and temperature > 0):
+        raise PolicyError(f"its temperature is {temperature}, with critics of {len(valued)}")
+    policies = list(map(_policy, agents))
+    if len({(p.mean.shape, p.low.shape, p.repeat) for p in policies}) > 1:
+        raise PolicyError("its agents differ in their observations or actions")
+    return EnsemblePolicy(policies, list(map(_valuation, valued)), temperature)
+
 
 _MOST_BYTES = 2**28  # of the arrays in a file: networks of 67 million numbers
 
@@ -459,10 +458,6 @@ _KNOWN = re.compile(
     rf"|temperature|weights|distribution|(encoder/|critic\d{{1,4}}/)?{_LAYER}"
     r"|memory/(weight|bias)_(ih|hh)_l0)"
 )
-
-
-def _is_known(name: str) -> bool:
-    return _KNOWN.fullmatch(name) is not None
 
 
 def _finite(name: str, array: np.ndarray) -> np.ndarray:
@@ -491,7 +486,7 @@ def _whole(arrays: Arrays, name: str, usual: int | None = None) -> int:
     return int(value)
 
 
-def _policy(arrays: dict[str, np.ndarray]) -> Policy:
+def _policy(arrays: Arrays) -> Policy:
     about = {name: _finite(name, arrays[name]) for name in ("mean", "deviation", "low", "high")}
     mean, low, high = about["mean"], about["low"], about["high"]
     if not mean.size or mean.shape != about["deviation"].shape:
@@ -500,17 +495,10 @@ def _policy(arrays: dict[str, np.ndarray]) -> Policy:
         raise PolicyError("deviation must be positive")
     if low.ndim != 1 or not low.size or low.shape != high.shape or not (low <= high).all():
         raise PolicyError("its bounds of actions do not fit")
-    history, chunk, modes, repeat = (
-        _whole(arrays, "history"),
-        *(_whole(arrays, name, 1) for name in ("chunk", "modes", "repeat")),
-    )
-    seeing = {k.removeprefix(_ENCODER): v for k, v in arrays.items() if k.startswith(_ENCODER)}
-    encoder, layers = _layers(seeing), _layers(arrays)
-    memory = {
-        name.removeprefix(_MEMORY): _finite(name, array)
-        for name, array in arrays.items()
-        if name.startswith(_MEMORY)
-    }
+    history = _whole(arrays, "history")
+    chunk, modes, repeat = (_whole(arrays, name, 1) for name in ("chunk", "modes", "repeat"))
+    encoder, layers = _layers(_below(arrays, _ENCODER)), _layers(arrays)
+    memory = {name: _finite(name, array) for name, array in _below(arrays, _MEMORY).items()}
     inputs = history * mean.size
     if encoder:
         _require_seeing(encoder, mean.shape, history)
@@ -522,7 +510,6 @@ def _policy(arrays: dict[str, np.ndarray]) -> Policy:
     limit = _number(arrays, "limit") if "limit" in arrays else None
     if limit is not None and not limit > 0:
         raise PolicyError(f"limit must be positive, not {limit:g}")
-    ensembling = _number(arrays, "ensembling", 0.0)
     return Policy(
         layers,
         history=history,
@@ -530,7 +517,7 @@ def _policy(arrays: dict[str, np.ndarray]) -> Policy:
         limit=limit,
         memory=memory,
         chunk=chunk,
-        ensembling=ensembling,
+        ensembling=_number(arrays, "ensembling", 0.0),
         modes=modes,
         repeat=repeat,
         activation=_activation(arrays),
@@ -539,7 +526,6 @@ def _policy(arrays: dict[str, np.ndarray]) -> Policy:
 
 
 def _require_seeing(encoder: Layers, shape: tuple[int, ...], history: int) -> None:
-    """Raise PolicyError unless an encoder's layers fit each other and the images."""
     *convolutions, linear, norm = encoder
     if len(shape) != 3 or len(convolutions) != len(STRIDES):
         raise PolicyError(f"its encoder of {len(convolutions)} convolutions sees no {shape}")
@@ -556,14 +542,7 @@ def _require_seeing(encoder: Layers, shape: tuple[int, ...], history: int) -> No
         raise PolicyError(f"its encoder's normalisation does not take {features} numbers")
 
 
-def _require_alike(policies: list[Policy]) -> None:
-    """Raise PolicyError unless the agents of an ensemble have equal observations and actions."""
-    if len({(p.mean.shape, p.low.shape, p.repeat) for p in policies}) > 1:
-        raise PolicyError("its agents see or do not the same")
-
-
 def _activation(arrays: Arrays) -> str:
-    """The activation of the layers; PolicyError if it is unknown."""
     name = str(arrays.get("activation", "relu"))
     if name not in ACTIVATIONS:
         raise PolicyError(f"there is no activation {name!r}{or_else(name, ACTIVATIONS)}")
@@ -584,7 +563,7 @@ def _width(memory: Arrays, size: int) -> int:
     return int(width)
 
 
-def _valuation(arrays: dict[str, np.ndarray]) -> Valuation:
+def _valuation(arrays: Arrays) -> Valuation:
     bodies = [_layers(critic) for critic in _parts(arrays, "critic")]
     distribution = bool(_number(arrays, "distribution"))
     weights = _finite("weights", arrays["weights"])
@@ -596,25 +575,25 @@ def _valuation(arrays: dict[str, np.ndarray]) -> Valuation:
     return Valuation(bodies, weights, distribution, _activation(arrays))
 
 
-def _parts(arrays: dict[str, np.ndarray], kind: str) -> list[dict[str, np.ndarray]]:
+def _parts(arrays: Arrays, kind: str) -> Layers:
     """The arrays of "kind0/", "kind1/" and so on."""
-    parts: list[dict[str, np.ndarray]] = []
-    while part := {
-        key.partition("/")[2]: array
-        for key, array in arrays.items()
-        if key.startswith(f"{kind}{len(parts)}/")
-    }:
+    parts: list[Arrays] = []
+    while part := _below(arrays, f"{kind}{len(parts)}/"):
         parts.append(part)
     return parts
 
 
-def _named(layers: list[dict[str, np.ndarray]]) -> dict[str, np.ndarray]:
+def _below(arrays: Arrays, prefix: str) -> Arrays:
+    return {n.removeprefix(prefix): array for n, array in arrays.items() if n.startswith(prefix)}
+
+
+def _named(layers: Layers) -> Arrays:
     return {f"{i}.{name}": array for i, layer in enumerate(layers) for name, array in layer.items()}
 
 
-def _layers(arrays: dict[str, np.ndarray]) -> list[dict[str, np.ndarray]]:
+def _layers(arrays: Arrays) -> Layers:
     """The layers "0.weight", "0.bias", "1.weight" and so on; PolicyError if they do not fit."""
-    numbered: dict[int, dict[str, np.ndarray]] = {}
+    numbered: dict[int, Arrays] = {}
     for key, array in arrays.items():
         index, dot, name = key.partition(".")
         if dot and index.isdigit():
@@ -631,8 +610,7 @@ def _layers(arrays: dict[str, np.ndarray]) -> list[dict[str, np.ndarray]]:
     return layers
 
 
-def _require_fitting(layers: list[dict[str, np.ndarray]], inputs: int, outputs: int) -> None:
-    """Raise PolicyError unless the layers of a perceptron fit each other."""
+def _require_fitting(layers: Layers, inputs: int, outputs: int) -> None:
     size = inputs
     for k, layer in enumerate(layers):
         if layer["weight"].shape[1:] not in ((), (size,)) or layer["bias"].ndim != 1:
@@ -642,7 +620,7 @@ def _require_fitting(layers: list[dict[str, np.ndarray]], inputs: int, outputs: 
         raise PolicyError(f"its layers give {size} numbers, not {outputs}")
 
 
-def _perceptron(layers: list[dict[str, np.ndarray]], x: np.ndarray, activation: str) -> np.ndarray:
+def _perceptron(layers: Layers, x: np.ndarray, activation: str) -> np.ndarray:
     activate = ACTIVATIONS[activation]
     normalised = any(layer["weight"].ndim == 1 for layer in layers)
     for layer in layers[:-1]:

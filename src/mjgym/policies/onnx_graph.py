@@ -83,34 +83,28 @@ class _Graph:
         self.nodes.append(onnx.helper.make_node(kind, inputs, [output], **attributes))
         return output
 
-    def constant(self, value: Any) -> str:
-        """Add a constant; returns its name."""
+    def constant(self, value: Any, dtype: Any = np.float32) -> str:
         import onnx
 
         name = f"constant{len(self.constants)}"
-        array = np.asarray(value, np.float32)
-        self.constants.append(onnx.numpy_helper.from_array(array, name))
+        self.constants.append(onnx.numpy_helper.from_array(np.asarray(value, dtype), name))
         return name
 
-    def linear(self, x: str, layer: dict[str, np.ndarray]) -> str:
-        """x W^T + b."""
-        weight, bias = self.constant(layer["weight"]), self.constant(layer["bias"])
-        return self.add("Gemm", x, weight, bias, transB=1)
-
-    def normalised(self, x: str, layer: dict[str, np.ndarray]) -> str:
-        """Add a layer normalisation."""
-        weight, bias = self.constant(layer["weight"]), self.constant(layer["bias"])
-        return self.add("LayerNormalization", x, weight, bias, epsilon=LAYER_NORM)
+    def layer(self, x: str, layer: dict[str, np.ndarray]) -> str:
+        """Add a layer normalisation, or a linear layer x W^T + b."""
+        parameters = self.constant(layer["weight"]), self.constant(layer["bias"])
+        if layer["weight"].ndim == 1:
+            return self.add("LayerNormalization", x, *parameters, epsilon=LAYER_NORM)
+        return self.add("Gemm", x, *parameters, transB=1)
 
     def perceptron(self, x: str, layers: Layers, activation: str) -> str:
         """Add layers; the activation follows the norms or, without any, all layers but the last."""
         norms = any(layer["weight"].ndim == 1 for layer in layers)
         for layer in layers[:-1]:
-            is_norm = layer["weight"].ndim == 1
-            x = self.normalised(x, layer) if is_norm else self.linear(x, layer)
-            if is_norm or not norms:
+            x = self.layer(x, layer)
+            if layer["weight"].ndim == 1 or not norms:
                 x = self.activated(x, activation)
-        return self.linear(x, layers[-1])
+        return self.layer(x, layers[-1])
 
     def activated(self, x: str, activation: str) -> str:
         """Add an activation of `activations`; opset 17 has neither SiLU nor GELU."""
@@ -127,25 +121,15 @@ class _Graph:
         return self.add({"relu": "Relu", "elu": "Elu", "tanh": "Tanh"}[activation], x)
 
     def convolutions(self, x: str, policy: Policy) -> str:
-        """Add the encoder of scaled images."""
         *convolutions, linear, norm = policy.encoder
         height, width, channels = policy.mean.shape
         # The channels of a history are concatenated, oldest first.
-        axes = (0, 1, 4, 2, 3) if policy.history > 1 else (0, 3, 1, 2)
-        x = self.add("Transpose", x, perm=axes)
+        x = self.add("Transpose", x, perm=(0, 1, 4, 2, 3) if policy.history > 1 else (0, 3, 1, 2))
         if policy.history > 1:
-            shape = self.shape(0, policy.history * channels, height, width)
-            x = self.add("Reshape", x, shape)
+            sizes = 0, policy.history * channels, height, width  # 0 keeps the input's
+            x = self.add("Reshape", x, self.constant(sizes, np.int64))
         for layer, stride in zip(convolutions, STRIDES, strict=True):
-            weight, bias = self.constant(layer["weight"]), self.constant(layer["bias"])
-            x = self.add("Relu", self.add("Conv", x, weight, bias, strides=(stride, stride)))
-        x = self.linear(self.add("Flatten", x, axis=1), linear)
-        return self.add("Tanh", self.normalised(x, norm))
-
-    def shape(self, *sizes: int) -> str:
-        """Add the sizes of a `Reshape`, in which 0 keeps the input's."""
-        import onnx
-
-        name = f"constant{len(self.constants)}"
-        self.constants.append(onnx.numpy_helper.from_array(np.array(sizes, np.int64), name))
-        return name
+            parameters = self.constant(layer["weight"]), self.constant(layer["bias"])
+            x = self.add("Relu", self.add("Conv", x, *parameters, strides=(stride, stride)))
+        x = self.layer(self.add("Flatten", x, axis=1), linear)
+        return self.add("Tanh", self.layer(x, norm))

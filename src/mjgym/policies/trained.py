@@ -1,6 +1,6 @@
 """Trained policies that come with the package.
 
-    policy = trained.of("dmc/walker-walk-v0").policy  # from observations to actions
+    policy = trained.bundled("dmc/walker-walk-v0").policy  # from observations to actions
 
 Each is an .npz file of weights, observation statistics and a JSON description; acting needs NumPy
 alone. `scripts/bundle_policy.py` writes them from runs of `mjgym train`.
@@ -184,7 +184,7 @@ def about_of(path: Path) -> About:
     return About(**{**facts, **rows})
 
 
-def of(id: str) -> Trained:
+def bundled(id: str) -> Trained:
     """The trained policy of an id.
 
     Raises:

@@ -68,11 +68,11 @@ class Catalogue(Generic[Thing]):
         hint = or_else(name, self.names())
         raise ValueError(f'{asked}: no {name!r}{hint} (or "module:Class" of your own)')
 
-    def _fits(self, found: Any) -> bool:
+    def _fits(self, value: Any) -> bool:
         """Whether an attribute of a module is such an object, or a class of them."""
-        if isinstance(found, type):
-            return issubclass(found, self._base)
-        return isinstance(found, self._base)
+        if isinstance(value, type):
+            return issubclass(value, self._base)
+        return isinstance(value, self._base)
 
     def _hint(self, module: str, attribute: str) -> str:
         """The names of such objects in an imported module, the nearest first."""

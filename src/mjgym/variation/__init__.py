@@ -16,16 +16,7 @@ from mjgym.variation.distributions import (
     Sequence,
     Uniform,
 )
-from mjgym.variation.relative import (
-    Factor,
-    Offset,
-    Redrawn,
-    Shared,
-    factor,
-    offset,
-    redrawn,
-    shared,
-)
+from mjgym.variation.relative import Variation, factor, offset, redrawn, shared
 
 __all__ = [
     "Bernoulli",
@@ -34,16 +25,13 @@ __all__ = [
     "Custom",
     "Distribution",
     "Exponential",
-    "Factor",
     "Integers",
     "LogNormal",
     "Normal",
-    "Offset",
     "Poisson",
-    "Redrawn",
     "Sequence",
-    "Shared",
     "Uniform",
+    "Variation",
     "colours",
     "factor",
     "noises",

@@ -4,19 +4,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mjgym.variation.distributions import Distribution, Shape, Support, Value, check_parameters
+from mjgym.variation.distributions import Distribution, Shape, Value, check_parameters, draws_of
 
 
 class Colour(Distribution):
     """A random colour: a draw's last axis has red, green, blue and opacity."""
 
-    @property
-    def shape(self) -> Shape:
-        return (4,)
-
-    @property
-    def support(self) -> Support:
-        return 0.0, 1.0
+    _shape = (4,)
+    _support = (0.0, 1.0)
 
     def __post_init__(self) -> None:
         check_parameters(self)
@@ -28,14 +23,7 @@ def _channels(
     """The `values` in each channel, (n, ...) each, clipped to 0 .. 1."""
     if shape[-1:] != (4,):
         raise ValueError(f"colours end in an axis of 4 numbers, not {shape}")
-    lead = shape[:-1]
-    drawn = [
-        v.draws(rng, n, lead, first)
-        if isinstance(v, Distribution)
-        else np.broadcast_to(np.asarray(v, dtype=float), (n, *lead))
-        for v in values
-    ]
-    return [np.clip(channel, 0.0, 1.0) for channel in drawn]
+    return [np.clip(draws_of(v, rng, n, shape[:-1], first), 0.0, 1.0) for v in values]
 
 
 @dataclass(frozen=True, eq=False)

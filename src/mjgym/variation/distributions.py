@@ -1,12 +1,12 @@
 """Distributions that combine by arithmetic and may have distributions as parameters."""
 
-import operator
 from collections.abc import Callable
 from dataclasses import dataclass, fields
-from typing import Any, TypeAlias
+from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 
+from mjgym.util.operators import OPERATORS, methods
 from mjgym.variation.written import Written
 
 Value: TypeAlias = Any
@@ -15,8 +15,14 @@ Value: TypeAlias = Any
 Shape: TypeAlias = tuple[int, ...]
 Support: TypeAlias = tuple[float, float]
 
+
 _EVERYWHERE: Support = (-np.inf, np.inf)
+_POSITIVE: Support = (0.0, np.inf)
 _ROUNDING = 1e-8  # of a sum of probabilities; NumPy's bound
+
+
+def _join(symbol: str, left: Value, right: Value) -> "Distribution":
+    return _Combined(symbol, left, right)
 
 
 class Distribution(Written):
@@ -28,16 +34,18 @@ class Distribution(Written):
     """
 
     __array_ufunc__ = None  # so that `array * distribution` calls the distribution
+    _shape: ClassVar[Shape] = ()
+    _support: ClassVar[Support] = _EVERYWHERE
 
     @property
     def shape(self) -> Shape:
         """The default shape of a draw; any longer shape must end in it."""
-        return ()
+        return self._shape
 
     @property
     def support(self) -> Support:
         """Bounds of the draws; infinite where unbounded or unknown."""
-        return _EVERYWHERE
+        return self._support
 
     def draws(self, rng: np.random.Generator, n: int, shape: Shape, first: int = 0) -> np.ndarray:
         """Draw several times independently, (n, *shape).
@@ -70,50 +78,16 @@ class Distribution(Written):
         """This distribution with values outside the range moved to its ends."""
         return _Clipped(self, low, high)
 
-    def __add__(self, other: Value) -> "Distribution":
-        return _Combined("+", self, other)
-
-    def __radd__(self, other: Value) -> "Distribution":
-        return _Combined("+", other, self)
-
-    def __sub__(self, other: Value) -> "Distribution":
-        return _Combined("-", self, other)
-
-    def __rsub__(self, other: Value) -> "Distribution":
-        return _Combined("-", other, self)
-
-    def __mul__(self, other: Value) -> "Distribution":
-        return _Combined("*", self, other)
-
-    def __rmul__(self, other: Value) -> "Distribution":
-        return _Combined("*", other, self)
-
-    def __truediv__(self, other: Value) -> "Distribution":
-        return _Combined("/", self, other)
-
-    def __rtruediv__(self, other: Value) -> "Distribution":
-        return _Combined("/", other, self)
-
-    def __floordiv__(self, other: Value) -> "Distribution":
-        return _Combined("//", self, other)
-
-    def __rfloordiv__(self, other: Value) -> "Distribution":
-        return _Combined("//", other, self)
-
-    def __mod__(self, other: Value) -> "Distribution":
-        return _Combined("%", self, other)
-
-    def __rmod__(self, other: Value) -> "Distribution":
-        return _Combined("%", other, self)
-
-    def __pow__(self, other: Value) -> "Distribution":
-        return _Combined("**", self, other)
-
-    def __rpow__(self, other: Value) -> "Distribution":
-        return _Combined("**", other, self)
+    __add__, __radd__ = methods("+", _join)
+    __sub__, __rsub__ = methods("-", _join)
+    __mul__, __rmul__ = methods("*", _join)
+    __truediv__, __rtruediv__ = methods("/", _join)
+    __floordiv__, __rfloordiv__ = methods("//", _join)
+    __mod__, __rmod__ = methods("%", _join)
+    __pow__, __rpow__ = methods("**", _join)
 
     def __neg__(self) -> "Distribution":
-        return _Combined("*", -1.0, self)
+        return -1.0 * self
 
     def __abs__(self) -> "Distribution":
         return _Absolute(self)
@@ -167,12 +141,20 @@ def check_parameters(owner: Any) -> None:
 
 
 def _refuse_where(wrong: Any, message: str, *values: Any) -> None:
-    """Raise a ValueError with the first wrong values, if any."""
     wrong = np.asarray(wrong)
     if wrong.any():
         place = np.unravel_index(int(np.argmax(wrong)), wrong.shape)
         first = (float(np.broadcast_to(value, wrong.shape)[place]) for value in values)
         raise ValueError(message.format(*(f"{value:g}" for value in first)))
+
+
+def draws_of(
+    value: Value, rng: np.random.Generator, n: int, shape: Shape, first: int
+) -> np.ndarray:
+    """A quantity n times, (n, *shape), be it a distribution or constant."""
+    if isinstance(value, Distribution):
+        return value.draws(rng, n, shape, first)
+    return np.broadcast_to(value, (n, *shape))
 
 
 def draw_parameter(
@@ -195,38 +177,43 @@ class _Parametric(Distribution):
             when they are drawn.
     """
 
+    _method: ClassVar[str]  # of NumPy's generator
+    _not_negative: ClassVar[str | None] = None  # a parameter
+
     def __post_init__(self) -> None:
-        name = type(self).__name__
         check_parameters(self)
         try:
             _ = self.shape
         except ValueError:
-            shapes = ", ".join(str(shape_of(p)) for p in self._parameters())
+            name, shapes = type(self).__name__, ", ".join(str(shape_of(p)) for p in self._values())
             raise ValueError(f"{name}: parameters of shapes {shapes} do not broadcast") from None
         if not self._is_random():
-            self._check(*(np.asarray(p, dtype=float) for p in self._parameters()))
+            self._check(*(np.asarray(p, dtype=float) for p in self._values()))
 
-    def _parameters(self) -> tuple[Value, ...]:
+    def _values(self) -> tuple[Value, ...]:
         return tuple(vars(self).values())
 
     def _is_random(self) -> bool:
-        return any(isinstance(p, Distribution) for p in self._parameters())
+        return any(isinstance(p, Distribution) for p in self._values())
 
     def _check(self, *parameters: np.ndarray) -> None:
-        """Raise a ValueError for invalid parameters."""
+        for name, values in zip(vars(self), parameters, strict=True):
+            if name == self._not_negative:
+                message = f"{type(self).__name__}: {name} {{}} is negative"
+                _refuse_where(values < 0, message, values)
 
     @property
     def shape(self) -> Shape:
-        return np.broadcast_shapes(*map(shape_of, self._parameters()))
+        return np.broadcast_shapes(*map(shape_of, self._values()))
 
     def draws(self, rng: np.random.Generator, n: int, shape: Shape, first: int = 0) -> np.ndarray:
-        parameters = [draw_parameter(p, rng, n, len(shape), first) for p in self._parameters()]
+        parameters = [draw_parameter(p, rng, n, len(shape), first) for p in self._values()]
         if self._is_random():
             self._check(*parameters)
         return np.asarray(self._draw(rng, (n, *shape), *parameters))
 
     def _draw(self, rng: np.random.Generator, shape: Shape, *parameters: Any) -> Any:
-        raise NotImplementedError
+        return getattr(rng, self._method)(*parameters, shape)
 
 
 @dataclass(frozen=True, eq=False)
@@ -237,7 +224,8 @@ class Constant(_Parametric):
 
     def __post_init__(self) -> None:
         """Values that are not finite are checked by the user of a draw."""
-        if self.value is None or _shape_of_numbers(self.value) is None:
+        text = isinstance(self.value, str | bytes)  # NumPy would convert it to numbers
+        if text or self.value is None or _shape_of_numbers(self.value) is None:
             check_numbers("Constant", "value", self.value)
 
     @property
@@ -285,30 +273,7 @@ class Custom(Distribution):
         return numbers.reshape(n, *shape)
 
 
-@dataclass(frozen=True, eq=False)
-class Uniform(_Parametric):
-    """Uniform between two bounds, the upper one excluded."""
-
-    low: Value = 0.0
-    high: Value = 1.0
-
-    @property
-    def support(self) -> Support:
-        return support_of(self.low)[0], support_of(self.high)[1]
-
-    def _check(self, *parameters: np.ndarray) -> None:
-        low, high = parameters
-        _refuse_where(low > high, "Uniform: low {} is above high {}", low, high)
-
-    def _draw(self, rng: np.random.Generator, shape: Shape, *parameters: Any) -> Any:
-        low, high = parameters
-        return rng.uniform(low, high, shape)
-
-
-@dataclass(frozen=True, eq=False)
-class Integers(_Parametric):
-    """Integers from `low` to `high`, both included, each equally likely."""
-
+class _Range(_Parametric):
     low: Value
     high: Value
 
@@ -318,10 +283,31 @@ class Integers(_Parametric):
 
     def _check(self, *parameters: np.ndarray) -> None:
         low, high = parameters
-        for bound, parameter in zip(parameters, self._parameters(), strict=True):
+        message = f"{type(self).__name__}: low {{}} is above high {{}}"
+        _refuse_where(low > high, message, low, high)
+
+
+@dataclass(frozen=True, eq=False)
+class Uniform(_Range):
+    """Uniform between two bounds, the upper one excluded."""
+
+    low: Value = 0.0
+    high: Value = 1.0
+    _method = "uniform"
+
+
+@dataclass(frozen=True, eq=False)
+class Integers(_Range):
+    """Integers from `low` to `high`, both included, each equally likely."""
+
+    low: Value
+    high: Value
+
+    def _check(self, *parameters: np.ndarray) -> None:
+        for bound, parameter in zip(parameters, self._values(), strict=True):
             if not isinstance(parameter, Distribution):  # draws are rounded
                 _refuse_where(bound % 1 != 0, "Integers: {} is no whole number", bound)
-        _refuse_where(np.rint(low) > np.rint(high), "Integers: low {} is above high {}", low, high)
+        super()._check(*map(np.rint, parameters))
 
     def _draw(self, rng: np.random.Generator, shape: Shape, *parameters: Any) -> Any:
         low, high = (np.rint(p).astype(np.int64) for p in parameters)
@@ -334,13 +320,7 @@ class Normal(_Parametric):
 
     mean: Value = 0.0
     std: Value = 1.0
-
-    def _check(self, *parameters: np.ndarray) -> None:
-        _refuse_where(parameters[1] < 0, "Normal: std {} is negative", parameters[1])
-
-    def _draw(self, rng: np.random.Generator, shape: Shape, *parameters: Any) -> Any:
-        mean, std = parameters
-        return rng.normal(mean, std, shape)
+    _method, _not_negative = "normal", "std"
 
 
 @dataclass(frozen=True, eq=False)
@@ -349,17 +329,7 @@ class LogNormal(_Parametric):
 
     mean: Value = 0.0
     std: Value = 1.0
-
-    @property
-    def support(self) -> Support:
-        return 0.0, np.inf
-
-    def _check(self, *parameters: np.ndarray) -> None:
-        _refuse_where(parameters[1] < 0, "LogNormal: std {} is negative", parameters[1])
-
-    def _draw(self, rng: np.random.Generator, shape: Shape, *parameters: Any) -> Any:
-        mean, std = parameters
-        return rng.lognormal(mean, std, shape)
+    _method, _not_negative, _support = "lognormal", "std", _POSITIVE
 
 
 @dataclass(frozen=True, eq=False)
@@ -367,16 +337,7 @@ class Exponential(_Parametric):
     """Exponential, with a mean."""
 
     mean: Value = 1.0
-
-    @property
-    def support(self) -> Support:
-        return 0.0, np.inf
-
-    def _check(self, *parameters: np.ndarray) -> None:
-        _refuse_where(parameters[0] < 0, "Exponential: mean {} is negative", parameters[0])
-
-    def _draw(self, rng: np.random.Generator, shape: Shape, *parameters: Any) -> Any:
-        return rng.exponential(parameters[0], shape)
+    _method, _not_negative, _support = "exponential", "mean", _POSITIVE
 
 
 @dataclass(frozen=True, eq=False)
@@ -384,16 +345,7 @@ class Poisson(_Parametric):
     """Counts of events that happen `rate` times on average (Poisson)."""
 
     rate: Value = 1.0
-
-    @property
-    def support(self) -> Support:
-        return 0.0, np.inf
-
-    def _check(self, *parameters: np.ndarray) -> None:
-        _refuse_where(parameters[0] < 0, "Poisson: rate {} is negative", parameters[0])
-
-    def _draw(self, rng: np.random.Generator, shape: Shape, *parameters: Any) -> Any:
-        return rng.poisson(parameters[0], shape)
+    _method, _not_negative, _support = "poisson", "rate", _POSITIVE
 
 
 @dataclass(frozen=True, eq=False)
@@ -401,10 +353,7 @@ class Bernoulli(_Parametric):
     """1 with a probability, else 0."""
 
     probability: Value = 0.5
-
-    @property
-    def support(self) -> Support:
-        return 0.0, 1.0
+    _support = (0.0, 1.0)
 
     def _check(self, *parameters: np.ndarray) -> None:
         (probability,) = parameters
@@ -412,8 +361,7 @@ class Bernoulli(_Parametric):
         _refuse_where(wrong, "Bernoulli: a probability lies from 0 to 1, got {}", probability)
 
     def _draw(self, rng: np.random.Generator, shape: Shape, *parameters: Any) -> Any:
-        (probability,) = parameters
-        return (rng.random(shape) < probability).astype(float)
+        return (rng.random(shape) < parameters[0]).astype(float)
 
 
 def _shape_of_numbers(value: Value) -> Shape | None:
@@ -456,12 +404,7 @@ class _Listed(Distribution):
         """The values at the indices `chosen`, (n, *shape); every distribution is drawn from."""
         if not any(isinstance(value, Distribution) for value in self.values):
             return np.asarray(np.asarray(self.values)[chosen])
-        drawn = [
-            value.draws(rng, n, shape, first)
-            if isinstance(value, Distribution)
-            else np.broadcast_to(value, (n, *shape))
-            for value in self.values
-        ]
+        drawn = [draws_of(value, rng, n, shape, first) for value in self.values]
         places = chosen.reshape(1, *chosen.shape, *[1] * len(self.shape))
         return np.asarray(np.take_along_axis(np.stack(drawn), places, axis=0)[0])
 
@@ -524,21 +467,8 @@ class Sequence(_Listed):
         return self._pick(rng, n, shape, first, chosen)
 
 
-_OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
-    "+": operator.add,
-    "-": operator.sub,
-    "*": operator.mul,
-    "/": operator.truediv,
-    "//": operator.floordiv,
-    "%": operator.mod,
-    "**": operator.pow,
-}
-
-
 @dataclass(frozen=True, eq=False)
 class _Combined(Distribution):
-    """Two quantities joined by an operator."""
-
     symbol: str
     left: Value
     right: Value
@@ -557,7 +487,7 @@ class _Combined(Distribution):
             return _EVERYWHERE
         (a, b), (c, d) = support_of(self.left), support_of(self.right)
         with np.errstate(invalid="ignore"):
-            ends = [_OPERATORS[self.symbol](x, y) for x in (a, b) for y in (c, d)]
+            ends = [OPERATORS[self.symbol](x, y) for x in (a, b) for y in (c, d)]
         ends = [0.0 if np.isnan(end) else end for end in ends]  # 0 times infinity
         return min(ends), max(ends)
 
@@ -568,38 +498,44 @@ class _Combined(Distribution):
             else np.asarray(value)
             for value in (self.left, self.right)
         )
-        return np.asarray(_OPERATORS[self.symbol](left, right))
+        return np.asarray(OPERATORS[self.symbol](left, right))
 
     def __repr__(self) -> str:
         return f"({self.left!r} {self.symbol} {self.right!r})"
 
 
-@dataclass(frozen=True, eq=False)
-class _Absolute(Distribution):
-    """The absolute value of a quantity."""
-
+class _Mapped(Distribution):
     of: Distribution
 
     @property
     def shape(self) -> Shape:
         return self.of.shape
 
+    def draws(self, rng: np.random.Generator, n: int, shape: Shape, first: int = 0) -> np.ndarray:
+        return np.asarray(self._map(self.of.draws(rng, n, shape, first)))
+
+    def _map(self, values: Any) -> Any:
+        raise NotImplementedError
+
+
+@dataclass(frozen=True, eq=False)
+class _Absolute(_Mapped):
+    of: Distribution
+
     @property
     def support(self) -> Support:
         low, high = self.of.support
         return max(0.0, low, -high), max(abs(low), abs(high))
 
-    def draws(self, rng: np.random.Generator, n: int, shape: Shape, first: int = 0) -> np.ndarray:
-        return np.asarray(np.abs(self.of.draws(rng, n, shape, first)))
+    def _map(self, values: Any) -> Any:
+        return np.abs(values)
 
     def __repr__(self) -> str:
         return f"abs({self.of!r})"
 
 
 @dataclass(frozen=True, eq=False)
-class _Clipped(Distribution):
-    """A quantity with values outside a range moved to its ends."""
-
+class _Clipped(_Mapped):
     of: Distribution
     low: float
     high: float
@@ -609,16 +545,12 @@ class _Clipped(Distribution):
             raise ValueError(f"clip: low {self.low} is above high {self.high}")
 
     @property
-    def shape(self) -> Shape:
-        return self.of.shape
-
-    @property
     def support(self) -> Support:
-        low, high = self.of.support
-        return float(np.clip(low, self.low, self.high)), float(np.clip(high, self.low, self.high))
+        low, high = self._map(self.of.support)
+        return float(low), float(high)
 
-    def draws(self, rng: np.random.Generator, n: int, shape: Shape, first: int = 0) -> np.ndarray:
-        return np.asarray(np.clip(self.of.draws(rng, n, shape, first), self.low, self.high))
+    def _map(self, values: Any) -> Any:
+        return np.clip(values, self.low, self.high)
 
     def __repr__(self) -> str:
         return f"{self.of!r}.clip({self.low}, {self.high})"

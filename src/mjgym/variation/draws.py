@@ -35,7 +35,8 @@ class Draws:
         self._every = every
         self._rngs = [np.random.default_rng(0) for _ in range(n)]
         self._count = np.zeros(n, dtype=np.int64)  # of draws so far
-        self.values = {key: np.zeros((n, *shape)) for key, shape in varying.shapes().items()}
+        shapes = {key: target.part.numbers.shape for key, target in varying.targets.items()}
+        self.values = {key: np.zeros((n, *shape)) for key, shape in shapes.items()}
         self._due = {key: np.full(n, np.inf) for key in varying.intervals}  # s of the episode
         self._drawn = {key: np.zeros(n, dtype=np.int64) for key in varying.intervals}  # draws
         self.redraws = bool(varying.intervals)
@@ -84,7 +85,7 @@ class Draws:
             for i in np.flatnonzero(due).tolist():
                 self._drawn[key][i] += 1  # not counted as an episode's draw
                 count = int(self._drawn[key][i])
-                self.values[key][i] = self.varying.draw(self._rngs[i], count, key)[key]
+                self.values[key][i] = self.varying.targets[key].draw(self._rngs[i], count)
                 # Late by less than a control step, which the next interval makes up for.
                 following = self._due[key][i] + float(every(self._rngs[i], index=count))
                 self._due[key][i] = max(following, time[i])

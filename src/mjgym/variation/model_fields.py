@@ -7,55 +7,23 @@ from typing import Any
 
 import mujoco
 import numpy as np
+from mujoco.batch import MODEL_FIELDS
 
 from mjgym.sim.bounds import RESIZABLE
 from mjgym.sim.engine import get_field
 from mjgym.sim.fields import KINDS, PREFIXES, QVEL, object_of, rows
 from mjgym.util.suggestions import did_you_mean
 
-# Fields writable at run time, by kind of their rows.
-_FIELDS: dict[str, tuple[str, ...]] = {
-    "body": ("mass", "inertia", "pos", "quat", "ipos", "iquat", "gravcomp"),
-    "jnt": (
-        "pos", "axis", "stiffness", "stiffnesspoly", "range", "solref", "solimp", "margin",
-        "actfrcrange",
-    ),
-    "dof": ("armature", "damping", "dampingpoly", "frictionloss", "solref", "solimp"),
-    "geom": (
-        "size", "pos", "quat", "friction", "solref", "solimp", "solmix", "margin", "gap", "rgba",
-        "fluid", "surfacevel", "adhesion",
-    ),
-    "site": ("size", "pos", "quat", "rgba"),
-    "cam": ("pos", "quat", "fovy"),
-    "light": (
-        "pos", "dir", "ambient", "diffuse", "specular", "attenuation", "cutoff", "exponent",
-        "intensity", "range", "bulbradius", "softness",
-    ),
-    "mat": (
-        "rgba", "emission", "specular", "shininess", "reflectance", "metallic", "roughness",
-        "texrepeat",
-    ),
-    "actuator": (
-        "gear", "gainprm", "biasprm", "dynprm", "forcerange", "actrange", "cranklength", "armature",
-        "damping", "dampingpoly",
-    ),
-    "tendon": (
-        "stiffness", "stiffnesspoly", "damping", "dampingpoly", "frictionloss", "armature",
-        "range", "actfrcrange", "margin", "lengthspring", "width", "rgba", "solref_lim",
-        "solimp_lim", "solref_fri", "solimp_fri",
-    ),
-    "eq": ("data", "solref", "solimp"),
-    "pair": ("friction", "solref", "solreffriction", "solimp", "margin", "gap", "adhesion"),
-    "sensor": ("cutoff",),
-    "hfield": ("data",),
-    "xfrc": ("applied",),
-    "qfrc": ("applied",),
-    "opt": ("timestep", "gravity", "wind", "density", "viscosity", "magnetic", "impratio"),
-}  # fmt: skip
+# Fields writable at run time besides the numbers of a model's elements.
+_MORE = (
+    *("opt.timestep", "opt.gravity", "opt.wind", "opt.density", "opt.viscosity", "opt.magnetic"),
+    *("opt.impratio", "hfield_data", "xfrc_applied", "qfrc_applied"),
+)
 
 _FORCES = {"xfrc": "body", "qfrc": "joint"}  # kinds by the beginning of a force's name
 
 # Reasons why other fields cannot vary, by a pattern of their names; the first match counts.
+_STRUCTURE = "it is part of the model's structure, which is compiled once"
 _REASONS = (
     (r"actuator_ctrl(range|limited)", "it makes the action space"),
     (r"qpos0|qpos_spring|key_\w+", "it belongs to the start, which initialize() writes"),
@@ -69,9 +37,9 @@ _REASONS = (
     (r"cam_(intrinsic|sensorsize|ipd)", "cam_fovy says how much a camera sees; vary that"),
     (r"opt\.\w+", "it chooses how the engine computes"),
     (r"wrap_\w+", "its rows have no names"),
+    (r"\w+_(delay|interval|springyield)", _STRUCTURE),
     (r"\w+_user|sensor_noise|(numeric|tuple|plugin)_\w+|vis\.\w+", "no simulation depends on it"),
 )
-_STRUCTURE = "it is part of the model's structure, which is compiled once"
 
 QUATERNIONS = frozenset({"body_quat", "body_iquat", "geom_quat", "site_quat", "cam_quat"})
 """Fields of orientations."""
@@ -117,13 +85,13 @@ class Part:
         key: that names it.
         field: its name.
         index: of the part in the field.
-        own: the model's numbers there.
+        numbers: the model's, there.
     """
 
     key: str
     field: str
     index: tuple[Any, ...]
-    own: np.ndarray
+    numbers: np.ndarray
 
 
 def find(key: str, model: mujoco.MjModel) -> Part:
@@ -138,7 +106,10 @@ def find(key: str, model: mujoco.MjModel) -> Part:
     field, inside = match["field"], match["inside"]
     _check_field(field, model)
     items = [] if inside is None else [item.strip() for item in inside.split(",")]
-    whole = _no_force(field, model) if field in FORCES else np.asarray(get_field(model, field))
+    if field in FORCES:
+        whole = np.zeros((model.nbody, 6) if field == "xfrc_applied" else model.nv)
+    else:
+        whole = np.asarray(get_field(model, field))
     if field.startswith("opt."):
         index: tuple[Any, ...] = _columns(key, field, items, whole.shape)
     else:
@@ -149,24 +120,27 @@ def find(key: str, model: mujoco.MjModel) -> Part:
     return Part(key, field, index, np.array(whole[index], dtype=float))
 
 
-def _no_force(field: str, model: mujoco.MjModel) -> np.ndarray:
-    return np.zeros((model.nbody, 6) if field == "xfrc_applied" else model.nv)
-
-
 def _check_field(field: str, model: mujoco.MjModel) -> None:
-    known = [
-        f"opt.{name}" if prefix == "opt" else f"{prefix}_{name}"
-        for prefix, names in _FIELDS.items()
-        for name in names
-    ]
-    if field in known:
+    if _can_vary(field, model):
         return
     head, _, leaf = field.rpartition(".")
     holder = {"": model, "opt": model.opt, "stat": model.stat, "vis": model.vis}.get(head)
     if holder is not None and hasattr(holder, leaf):
-        reasons = (reason for pattern, reason in _REASONS if re.fullmatch(pattern, field))
-        raise ValueError(f"vary: {field!r} cannot vary: {next(reasons, _STRUCTURE)}")
+        raise ValueError(f"vary: {field!r} cannot vary: {_reason(field) or _STRUCTURE}")
+    known = [name for name in (*MODEL_FIELDS, *_MORE) if _can_vary(name, model)]
     raise ValueError(f"vary: no field {field!r}{did_you_mean(field, known)}")
+
+
+def _can_vary(field: str, model: mujoco.MjModel) -> bool:
+    if field in _MORE:
+        return True
+    if field not in MODEL_FIELDS or field.partition("_")[0] not in PREFIXES or _reason(field):
+        return False
+    return bool(get_field(model, field).dtype.kind == "f")
+
+
+def _reason(field: str) -> str | None:
+    return next((reason for name, reason in _REASONS if re.fullmatch(name, field)), None)
 
 
 def _kind(field: str) -> str:
@@ -175,7 +149,6 @@ def _kind(field: str) -> str:
 
 
 def _matching(key: str, field: str, pattern: str, model: mujoco.MjModel) -> np.ndarray:
-    """Ids of the elements with names that match a pattern."""
     kind = _kind(field)
     count = getattr(model, KINDS[kind].count)
     names = [mujoco.mj_id2name(model, object_of(kind), i) or "" for i in range(count)]
@@ -194,7 +167,6 @@ def _matching(key: str, field: str, pattern: str, model: mujoco.MjModel) -> np.n
 def _usable(
     key: str, field: str, ids: np.ndarray, pattern: str, model: mujoco.MjModel
 ) -> np.ndarray:
-    """The ids of elements that can vary."""
     obstacles = {i: reason for i in ids.tolist() if (reason := _obstacle(field, i, model))}
     if obstacles and (pattern != "*" or len(obstacles) == len(ids)):
         first, reason = next(iter(obstacles.items()))

@@ -4,14 +4,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mjgym.rotations import about, product
+from mjgym.rotations import about
 from mjgym.variation.distributions import (
     Distribution,
     Shape,
-    Support,
     Value,
     check_parameters,
     draw_parameter,
+    draws_of,
     shape_of,
 )
 
@@ -19,17 +19,8 @@ from mjgym.variation.distributions import (
 class Rotation(Distribution):
     """A random rotation: a draw's last axis is a quaternion."""
 
-    @property
-    def shape(self) -> Shape:
-        return (4,)
-
-    @property
-    def support(self) -> Support:
-        return -1.0, 1.0
-
-    def then(self, second: "Rotation") -> "Rotation":
-        """This rotation followed by another one, both about world axes."""
-        return _Composed(self, second)
+    _shape = (4,)
+    _support = (-1.0, 1.0)
 
 
 def _lead(shape: Shape) -> Shape:
@@ -73,25 +64,4 @@ class About(Rotation):
         lead = _lead(shape)
         axis = draw_parameter(self.axis, rng, n, len(lead) + 1, first)
         axis = axis / np.sqrt((axis * axis).sum(axis=-1, keepdims=True))
-        if isinstance(self.angle, Distribution):
-            angle = self.angle.draws(rng, n, lead, first)
-        else:
-            angle = np.broadcast_to(np.asarray(self.angle, dtype=float), (n, *lead))
-        return np.asarray(about(axis, angle))
-
-
-@dataclass(frozen=True, eq=False)
-class _Composed(Rotation):
-    """One rotation after another."""
-
-    earlier: Rotation
-    later: Rotation
-
-    def draws(self, rng: np.random.Generator, n: int, shape: Shape, first: int = 0) -> np.ndarray:
-        _lead(shape)
-        b = self.earlier.draws(rng, n, shape, first)
-        a = self.later.draws(rng, n, shape, first)
-        return np.asarray(product(a, b))
-
-    def __repr__(self) -> str:
-        return f"{self.earlier!r}.then({self.later!r})"
+        return np.asarray(about(axis, draws_of(self.angle, rng, n, lead, first)))

@@ -1,64 +1,62 @@
 """Draws relative to the model's numbers, shared, or repeated, for the keyword `vary`."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from mjgym.variation.distributions import Constant, Distribution, Value
 from mjgym.variation.written import Written
 
 
 @dataclass(frozen=True, eq=False)
-class Factor(Written):
-    """The model's number times a draw; an orientation turned by it, about its local axes."""
+class Variation(Written):
+    """Variation of the numbers that a key names, made by `factor`, `offset`, `shared`, `redrawn`.
+
+    Attributes:
+        distribution: of the draws.
+        relative: "absolute", or "factor" or "offset" of the model's numbers.
+        shared: whether one draw is for all numbers.
+        every: s between two draws within an episode, or None.
+    """
 
     distribution: Distribution
+    relative: str = "absolute"
+    shared: bool = False
+    every: Distribution | None = None
 
 
-@dataclass(frozen=True, eq=False)
-class Offset(Written):
-    """The model's number plus a draw."""
+def variation(value: "Value | Variation") -> Variation:
+    """A number, an array, a distribution or a variation as a variation.
 
-    distribution: Distribution
-
-
-@dataclass(frozen=True, eq=False)
-class Shared(Written):
-    """One draw for all the numbers that a key names, instead of one for each."""
-
-    of: Distribution | Factor | Offset
+    Raises:
+        ValueError: it is something else.
+    """
+    if isinstance(value, Variation):
+        return value
+    return Variation(value if isinstance(value, Distribution) else Constant(value))
 
 
-@dataclass(frozen=True, eq=False)
-class Redrawn(Written):
-    """A force that is redrawn `every` so many seconds within the episode."""
-
-    of: Distribution | Shared
-    every: Distribution
-
-
-def factor(value: Value) -> Factor:
+def factor(value: Value) -> Variation:
     """Times the model's number: `vary={"body_mass": factor(Uniform(0.8, 1.2))}`.
 
     Orientations are turned by a rotation, about their local axes:
     `vary={"body_quat[tail]": factor(rotations.About((0, 0, 1), Normal(0, 0.2)))}`.
     """
-    return Factor(value if isinstance(value, Distribution) else Constant(value))
+    return replace(variation(value), relative="factor")
 
 
-def offset(value: Value) -> Offset:
+def offset(value: Value) -> Variation:
     """Plus the model's number: `vary={"geom_pos[target]": offset(Normal(0, 0.1))}`."""
-    return Offset(value if isinstance(value, Distribution) else Constant(value))
+    return replace(variation(value), relative="offset")
 
 
-def shared(value: Value) -> Shared:
+def shared(value: "Value | Variation") -> Variation:
     """One draw for all numbers of a key: `vary={"body_mass": shared(factor(Uniform(0.8, 1.2)))}`.
 
     All body masses are then scaled by the same factor, instead of one factor each.
     """
-    known = isinstance(value, Distribution | Factor | Offset)
-    return Shared(value if known else Constant(value))
+    return replace(variation(value), shared=True)
 
 
-def redrawn(value: Value | Shared, every: float | Distribution) -> Redrawn:
+def redrawn(value: "Value | Variation", every: float | Distribution) -> Variation:
     """A force that is redrawn within the episode: `redrawn(Normal(0, 5), every=0.5)`.
 
     It is constant between two draws. `redrawn(Bernoulli(0.1) * Normal(0, 50), every=0.1)` pushes
@@ -74,5 +72,4 @@ def redrawn(value: Value | Shared, every: float | Distribution) -> Redrawn:
     times = every if isinstance(every, Distribution) else Constant(every)
     if times.shape != () or not times.support[0] > 0:
         raise ValueError(f"redrawn: every: expected positive seconds, got {every!r}")
-    known = isinstance(value, Distribution | Shared)
-    return Redrawn(value if known else Constant(value), times)
+    return replace(variation(value), every=times)

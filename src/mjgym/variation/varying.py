@@ -11,9 +11,9 @@ from mujoco.batch import MODEL_FIELDS
 
 from mjgym.rotations import product
 from mjgym.sim.engine import get_field, set_constants, set_field
-from mjgym.variation.distributions import Constant, Distribution
+from mjgym.variation.distributions import Constant
 from mjgym.variation.model_fields import FORCES, QUATERNIONS, RANGES, UNIT, Part, find
-from mjgym.variation.relative import Factor, Offset, Redrawn, Shared
+from mjgym.variation.relative import Variation, variation
 
 # Fields that must be positive for the compiler, or are meaningless below zero.
 _POSITIVE = frozenset(
@@ -41,19 +41,16 @@ FRAMES = {
 
 
 @dataclass(frozen=True)
-class _Target:
-    """A part of a model or of the applied forces, and the value to write to it."""
+class Target:
+    """A part of a model or of the applied forces, and how it varies."""
 
     part: Part
-    relative: str  # "absolute", "factor" or "offset"
-    distribution: Distribution
-    shared: bool
-    every: Distribution | None = None  # s between two draws within an episode
+    how: Variation
 
     def draw(self, rng: np.random.Generator, number: int) -> np.ndarray:
         """Values to write; raises ValueError for those that the engine cannot take."""
-        key, field, numbers = self.part.key, self.part.field, self.part.own
-        drawn = self.distribution(rng, None if self.shared else numbers.shape, number)
+        key, field, numbers = self.part.key, self.part.field, self.part.numbers
+        drawn = self.how.distribution(rng, None if self.how.shared else numbers.shape, number)
         values = np.array(np.broadcast_to(self._absolute(drawn), numbers.shape), dtype=float)
         if not np.isfinite(values).all():
             raise ValueError(f"vary: {key!r} drew what is not finite")
@@ -77,26 +74,26 @@ class _Target:
         return values
 
     def check_support(self) -> None:
-        """Raise if the bounds of a distribution allow invalid numbers."""
-        ends = self.distribution.support
+        """Raise a ValueError if the bounds of a distribution allow invalid numbers."""
+        ends = self.how.distribution.support
         if self.part.field not in _NOT_NEGATIVE or not np.isfinite(ends).all():
             return
         low, high = (self._absolute(np.asarray(end)) for end in ends)
-        least = np.broadcast_to(np.minimum(low, high), self.part.own.shape)
+        least = np.broadcast_to(np.minimum(low, high), self.part.numbers.shape)
         # A bound itself may never be drawn, so zero is refused only when drawn.
         self._check_least(least, "can draw", zero=True)
 
     def _absolute(self, drawn: np.ndarray) -> np.ndarray:
-        numbers = self.part.own
-        if self.relative == "factor":
+        numbers = self.part.numbers
+        if self.how.relative == "factor":
             turned = self.part.field in QUATERNIONS
             return np.asarray(product(numbers, drawn)) if turned else numbers * drawn
-        return numbers + drawn if self.relative == "offset" else drawn
+        return numbers + drawn if self.how.relative == "offset" else drawn
 
     def _check_least(self, values: np.ndarray, verb: str, *, zero: bool = False) -> None:
         # Zeros in the model itself are unused numbers: the third size of a capsule, ...
         positive = self.part.field in _POSITIVE and not zero
-        wrong = values[(values < 0) | (positive & (values == 0) & (self.part.own != 0))]
+        wrong = values[(values < 0) | (positive & (values == 0) & (self.part.numbers != 0))]
         if wrong.size:
             bound = "must be positive" if positive else "cannot be negative"
             raise ValueError(
@@ -111,9 +108,8 @@ class Varying:
     A key names a field of MjModel, with rows in brackets, by a pattern of the elements' names, and
     columns: "body_mass[torso]", "geom_friction[*foot*, 0]", "dof_damping" (all joints),
     "opt.gravity[2]". Without a pattern, or with "*", elements that cannot vary (the size of a
-    plane,
-    the limits of an unlimited joint) are left out; naming them by a pattern is an error. If two
-    keys name the same number, the later one counts.
+    plane, the limits of an unlimited joint) are left out; naming them by a pattern is an error. If
+    two keys name the same number, the later one counts.
 
     A value is a distribution or a number to write; `factor` and `offset` of `mjgym.variation` make
     it relative to the model's value. Each number is drawn separately; `shared` draws one for all.
@@ -134,6 +130,7 @@ class Varying:
         model: the compiled model.
 
     Attributes:
+        targets: what varies, by key.
         fields: names of the model's fields that are written.
         forces: names of the fields of applied forces that are written.
         derived: names of the model's fields that follow from them.
@@ -148,15 +145,14 @@ class Varying:
     def __init__(self, vary: Mapping[str, Any], model: mujoco.MjModel) -> None:
         if not isinstance(vary, Mapping):
             raise TypeError(f"vary: expected a dict by field, got {type(vary).__name__}")
-        self._targets = [_target(key, value, model) for key, value in vary.items()]
-        fields = dict.fromkeys(t.part.field for t in self._targets)
-        self._forces = [t for t in self._targets if t.part.field in FORCES]
-        self._of_model = [t for t in self._targets if t.part.field not in FORCES]
+        self.targets = {key: _target(key, value, model) for key, value in vary.items()}
+        fields = dict.fromkeys(t.part.field for t in self.targets.values())
+        self._of_model = {k: t for k, t in self.targets.items() if t.part.field not in FORCES}
         self.fields = tuple(f for f in fields if f not in FORCES)
         self.forces = tuple(f for f in fields if f in FORCES)
-        self.intervals = {t.part.key: t.every for t in self._forces if t.every is not None}
+        self.intervals = {k: t.how.every for k, t in self.targets.items() if t.how.every}
         rng = np.random.default_rng(0)
-        for target in self._targets:
+        for target in self.targets.values():
             try:
                 target.check_support()
                 target.draw(rng, 0)
@@ -205,7 +201,7 @@ class Varying:
         changed: set[str] = set()
         for factor, offset in _PROBES:
             probe = copy.copy(model)
-            for target in self._of_model:
+            for target in self._of_model.values():
                 _write(probe, target.part, _probed(target.part, factor, offset))
             written = _numbers(probe)
             try:
@@ -224,36 +220,29 @@ class Varying:
         self._constant = bool(changed)
         return tuple(sorted(changed.difference(self.fields)))
 
-    def draw(
-        self, rng: np.random.Generator, number: int, only: str | None = None
-    ) -> dict[str, np.ndarray]:
+    def draw(self, rng: np.random.Generator, number: int) -> dict[str, np.ndarray]:
         """The values of an episode by key.
 
         Args:
             rng: the generator.
             number: of earlier episodes.
-            only: the one key to draw; None for all.
 
         Raises:
             ValueError: a draw is invalid for the engine.
         """
-        drawn = [target for target in self._targets if only in (None, target.part.key)]
-        return {target.part.key: target.draw(rng, number) for target in drawn}
-
-    def shapes(self) -> dict[str, tuple[int, ...]]:
-        """The shape of the values by key."""
-        return {target.part.key: target.part.own.shape for target in self._targets}
+        return {key: target.draw(rng, number) for key, target in self.targets.items()}
 
     def write(self, model: mujoco.MjModel, values: Mapping[str, np.ndarray]) -> None:
         """Write an episode's values, and the fields derived from them, to a model."""
-        for target in self._of_model:
-            _write(model, target.part, values[target.part.key])
+        for key, target in self._of_model.items():
+            _write(model, target.part, values[key])
         self.follow(model)
 
     def push(self, forces: Mapping[str, np.ndarray], values: Mapping[str, np.ndarray]) -> None:
         """Write an episode's forces to fields of MjData, arrays by name."""
-        for target in self._forces:
-            forces[target.part.field][target.part.index] = values[target.part.key]
+        for key, target in self.targets.items():
+            if target.part.field in self.forces:
+                forces[target.part.field][target.part.index] = values[key]
 
     def follow(self, model: mujoco.MjModel) -> None:
         """Recompute the fields derived from the varied ones, as the compiler does."""
@@ -267,60 +256,46 @@ class Varying:
             model.tendon_lengthspring[self._springs] = lengths[:, None]
 
 
-def _target(key: str, value: Any, model: mujoco.MjModel) -> _Target:
+def _target(key: str, value: Any, model: mujoco.MjModel) -> Target:
     part = find(key, model)
-    every = None
-    if isinstance(value, Redrawn):
-        every, value = value.every, value.of
-        if part.field not in FORCES:
-            raise ValueError(
-                f"vary: {key!r}: only {' and '.join(sorted(FORCES))} are redrawn within an episode"
-            )
-    shared = isinstance(value, Shared)
-    inner = value.of if isinstance(value, Shared) else value
-    relative = "absolute"
-    if isinstance(inner, Factor | Offset):
-        relative = "factor" if isinstance(inner, Factor) else "offset"
-        inner = inner.distribution
-    if not isinstance(inner, Distribution):
-        try:
-            if inner is None or isinstance(inner, str | bytes):
-                raise TypeError  # NumPy would convert them to numbers
-            np.asarray(inner, dtype=float)
-        except (TypeError, ValueError):
-            raise TypeError(
-                f"vary: {key!r}: expected a distribution, factor(...), offset(...) or a number,"
-                f" got {value!r}"
-            ) from None
-        inner = Constant(inner)
-    turns = relative == "factor" and inner.shape[-1:] == (4,)
-    if part.field in QUATERNIONS and relative != "absolute" and not turns:
+    try:
+        how = variation(value)
+    except ValueError:
+        raise TypeError(
+            f"vary: {key!r}: expected a distribution, factor(...), offset(...) or a number,"
+            f" got {value!r}"
+        ) from None
+    if how.every is not None and part.field not in FORCES:
+        raise ValueError(
+            f"vary: {key!r}: only {' and '.join(sorted(FORCES))} are redrawn within an episode"
+        )
+    turns = how.relative == "factor" and how.distribution.shape[-1:] == (4,)
+    if part.field in QUATERNIONS and how.relative != "absolute" and not turns:
         raise ValueError(
             f"vary: {key!r}: a rotation turns an orientation, about its own axes:"
             " factor(rotations.About((0, 0, 1), angle))"
         )
-    if part.field in FORCES and relative == "factor":
+    if part.field in FORCES and how.relative == "factor":
         raise ValueError(f"vary: {key!r}: a factor of a force that is 0; give the force itself")
-    return _Target(part, relative, inner, shared, every)
+    return Target(part, how)
 
 
-def _misfit(target: _Target, error: Exception) -> str:
-    """The error message for a distribution that does not fit its numbers."""
-    part, distribution = target.part, target.distribution
+def _misfit(target: Target, error: Exception) -> str:
+    part, distribution = target.part, target.how.distribution
     message = str(error)
     if isinstance(distribution, Constant):  # NumPy's error is about broadcasting
         message = f"{distribution.value!r} has shape {distribution.shape}"
         if distribution.shape == (2,):
             low, high = distribution.value
             message += f"; a range is a distribution: Uniform({low:g}, {high:g})"
-    return f"vary: {part.key!r}, of shape {part.own.shape}: {message}"
+    return f"vary: {part.key!r}, of shape {part.numbers.shape}: {message}"
 
 
 def _probed(part: Part, factor: float, offset: float) -> np.ndarray:
     """Probe values of a part, different from the model's and valid for the engine."""
     if not factor and part.field in _POSITIVE | UNIT:
-        return part.own
-    values = factor * part.own + offset
+        return part.numbers
+    values = factor * part.numbers + offset
     if part.field in UNIT:
         values /= np.sqrt((values * values).sum(axis=-1, keepdims=True))
     return values

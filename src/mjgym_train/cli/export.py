@@ -68,7 +68,7 @@ def _card(subject: Subject) -> "tuple[Card, str]":
         card = Card(subject.id, algorithm, *scored, subject.env, subject.env_step)
         return card, subject.run.config_file.read_text(encoding="utf-8")
     if subject.bundled:
-        about = trained.of(subject.id).about
+        about = trained.bundled(subject.id).about
         algorithm = str(about.settings["algorithm"])
         seeds = evaluation.SEEDS
         return Card(subject.id, algorithm, about.returns, seeds, subject.env, about.env_step), ""

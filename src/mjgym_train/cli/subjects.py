@@ -64,7 +64,7 @@ def _bundled(id: str) -> Subject:
     from mjgym.policies import trained
 
     with refusing(trained.TrainedError, hint=HINT):
-        bundled = trained.of(id)
+        bundled = trained.bundled(id)
     name = f"the bundled policy of {id}"
     env = dict(bundled.about.settings["env"])
     return Subject(name, bundled.policy, id, env, bundled.about.env_step, bundled=True)

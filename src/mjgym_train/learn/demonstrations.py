@@ -14,6 +14,7 @@ from torch import Tensor
 from mjgym import datasets
 from mjgym.datasets import DemonstrationError, Episode
 from mjgym.policies.run_errors import ConfigError, RunError
+from mjgym.util.plain import plain
 from mjgym_train.config import Config, DataSettings, defaults
 from mjgym_train.learn.buffer import ReplayBuffer
 from mjgym_train.learn.collector import Collector
@@ -147,16 +148,8 @@ def check(about: datasets.About, config: Config, collector: Collector) -> None:
     recorded = defaults(task) | gymnasium.spec(config.id).kwargs | dict(about.kwargs)
     for name in sorted(fields & ({*about.kwargs} | {*config.env})):
         there, here = recorded[name], getattr(task, name)
-        if _plain(there) != _plain(here):
+        if plain(there) != plain(here):
             raise DemonstrationError(f"it was recorded with {name}={there!r}, here it is {here!r}")
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, Mapping):
-        return {str(name): _plain(item) for name, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(item) for item in value]
-    return value
 
 
 def of_episodes(episodes: Iterable[Episode], collector: Collector) -> Demonstrations:

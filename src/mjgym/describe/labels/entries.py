@@ -68,13 +68,13 @@ def _signal(entry: str, shape: tuple[int, ...], value: Any) -> Signal:
     labels = np.asarray(value, dtype=object).ravel().tolist()
     labels = _told_apart(_as_rows([x if isinstance(x, Label) else None for x in labels]))
     names = [x.name if x else place for x, place in zip(labels, by_place.names, strict=True)]
-    of = entry[: entry.rfind("/") + 1]  # elements of which "walker/joints_pos" is are walker/...
-    names = [name if name in by_place.names else name.removeprefix(of) for name in names]
+    prefix = entry[: entry.rfind("/") + 1]  # of names of elements as well
+    names = [name if name in by_place.names else name.removeprefix(prefix) for name in names]
     if len(set(names)) < len(names):
         names = list(by_place.names)
 
-    def parts(of: Callable[[Label], str]) -> tuple[str, ...]:
-        return tuple(of(x) if x else "" for x in labels)
+    def parts(field: Callable[[Label], str]) -> tuple[str, ...]:
+        return tuple(field(x) if x else "" for x in labels)
 
     return Signal(
         "",

@@ -54,13 +54,11 @@ class _Functions:
         return chosen.reshape(a.shape)
 
     def maximum(self, a: Any, b: Any) -> Any:
-        """The label of the two, whichever number is larger."""
         return self.where(None, a, b)
 
     minimum = maximum
 
     def clip(self, x: Any, *_: Any, **__: Any) -> Any:
-        """The same labels."""
         return x
 
     def astype(self, x: Any, dtype: Any, **_: Any) -> Any:
@@ -98,13 +96,13 @@ class LabelView(View):
         real = self._real(getattr(self._view, name))
         if real.dtype.kind != "f":
             return real
-        of, attribute = owner(name)
-        if of is not None and name in SIZES:  # an element may have any number of values
+        kind, attribute = owner(name)
+        if kind is not None and name in SIZES:  # an element may have any number of values
             attribute = "data" if name == "sensordata" else name
-            rows = [self._of(of, i, attribute) for i in range(len(self.names(of)))]
+            rows = [self._of(kind, i, attribute) for i in range(len(self.names(kind)))]
             return np.concatenate([np.empty(0, dtype=object), *rows])
-        if real.ndim and of is not None and len(self.names(of)) == len(real):
-            rows = [self._of(of, i, attribute, real[i]) for i in range(len(real))]
+        if real.ndim and kind is not None and len(self.names(kind)) == len(real):
+            rows = [self._of(kind, i, attribute, real[i]) for i in range(len(real))]
             return _array(rows, real.shape)
         return self._numbered(name, name, real)
 
@@ -132,7 +130,7 @@ class LabelView(View):
             label = Label(name, unit=self._tendon_unit(i) + per, source=source)
             return _array([label], np.shape(real))
         if attribute in ("xmat", "ximat"):
-            swings = self._swings(kind, i)
+            swings = kind == "body" and i in self._swinging
             labels = [
                 Label(name, row + axis, "1", WORLD, source, turn=(name, row, axis), swings=swings)
                 for row in XYZ
@@ -190,11 +188,11 @@ class LabelView(View):
         model, source = self.model, f"sensor {name}"
         kind = mujoco.mjtSensor(int(model.sensor_type[i])).name.removeprefix("mjSENS_")
         size = int(model.sensor_dim[i])
-        on, of = self._element_of(model.sensor_objtype[i], model.sensor_objid[i])
+        object_kind, object_name = self._element_of(model.sensor_objtype[i], model.sensor_objid[i])
         _, seen_from = self._element_of(model.sensor_reftype[i], model.sensor_refid[i])
-        frame = of if kind in _OWN_AXES else seen_from or WORLD
+        frame = object_name if kind in _OWN_AXES else seen_from or WORLD
         if kind in _OF_JOINTS:
-            moved = self._of_joint(int(model.sensor_objid[i]), of, _OF_JOINTS[kind])
+            moved = self._of_joint(int(model.sensor_objid[i]), object_name, _OF_JOINTS[kind])
             return _array([x.replace(what=name, source=source) for x in moved], (size,))
         unit = _SENSORS.get(kind, "")
         if kind in ("SUBTREELINVEL", "SUBTREECOM"):
@@ -203,10 +201,11 @@ class LabelView(View):
             return _array([Label(name, "", unit, "", source)], (1,))
         if kind.startswith("FRAME") and kind.endswith("AXIS"):
             frame_axis = kind[5].lower()
-            parts = [Label(name, a, unit, frame, source, turn=(of, a, frame_axis)) for a in XYZ]
+            turns = [(object_name, axis, frame_axis) for axis in XYZ]
+            parts = [Label(name, turn[1], unit, frame, source, turn=turn) for turn in turns]
         elif kind == "FRAMEPOS" and frame == WORLD:
-            ends: Any = ((f"{on} {of}",), ())
-            parts = [Label(of, axis, unit, frame, source, ends=ends) for axis in XYZ]
+            ends: Any = ((f"{object_kind} {object_name}",), ())
+            parts = [Label(object_name, axis, unit, frame, source, ends=ends) for axis in XYZ]
         elif size == 3:
             parts = [Label(name, axis, unit, frame, source) for axis in XYZ]
         elif size == 4 and kind in ("FRAMEQUAT", "BALLQUAT"):
@@ -239,9 +238,6 @@ class LabelView(View):
             body, is_lowest = int(model.body_parentid[body]), False
         return True
 
-    def _swings(self, kind: str, i: int) -> bool:
-        return kind == "body" and i in self._swinging
-
 
 def _quaternion(what: str, frame: str, source: str) -> list[Label]:
     return [Label(what, f"quaternion {part}", "1", frame, source) for part in "wxyz"]
@@ -251,9 +247,8 @@ def _array(labels: Sequence[Any], shape: tuple[int, ...]) -> np.ndarray:
     """Labels, or arrays of them, as one array."""
     if not labels:
         return np.empty(shape, dtype=object)
-    return np.concatenate([np.atleast_1d(np.asarray(x, dtype=object)) for x in labels]).reshape(
-        shape
-    )
+    arrays = [np.atleast_1d(np.asarray(x, dtype=object)) for x in labels]
+    return np.concatenate(arrays).reshape(shape)
 
 
 def _swinging(model: mujoco.MjModel) -> set[int]:

@@ -15,7 +15,7 @@ import numpy as np
 
 from mjgym.mjcf.elements import Spec, enumeration, to_word
 from mjgym.mjcf.lint.checking import explain
-from mjgym.mjcf.lint.draft import silence
+from mjgym.mjcf.lint.refusals import silence
 from mjgym.mjcf.size_limits import require_bounded
 from mjgym.sim.fields import KINDS, PREFIXES
 
@@ -143,7 +143,6 @@ class _Table:
         self.arrays = {n: a for n in dir(model) if isinstance(a := getattr(model, n), np.ndarray)}
 
     def labels(self, prefix: str) -> list[str]:
-        """Names of the elements of a kind, by id."""
         if prefix not in self._labels:
             labels = self._labels[prefix] = []
             counts: Counter[str] = Counter()
@@ -169,50 +168,41 @@ class _Table:
         return ""
 
     def array(self, kind: str, field: str) -> str | None:
-        """The name of the array that has a field of a kind."""
         prefix = _PREFIXES.get(kind, kind)
         names = (f"{prefix}_{field}", *((f"dof_{field}", field) if prefix == "jnt" else ()))
         return next((name for name in names if name in self.arrays), None)
 
     def fields(self, prefix: str) -> dict[str, Callable[[int], Any]]:
-        """Functions that read each field of an element of a kind by its id."""
         if prefix not in self._fields:
-            self._fields[prefix] = self._found_fields(prefix)
-        return self._fields[prefix]
-
-    def _found_fields(self, prefix: str) -> dict[str, Callable[[int], Any]]:
-        readers: dict[str, Callable[[int], Any]] = {}
-        for name in self.arrays:
-            field = name.removeprefix(f"{prefix}_")
-            if field != name and not self._is_layout(prefix, field):
-                rows = self._rows(prefix, field)
+            readers = self._fields[prefix] = {}
+            for name in self.arrays:
+                field = name.removeprefix(f"{prefix}_")
+                rows = None if field == name else self._rows(prefix, field)
                 meaning = None if rows is None else self._meaning(prefix, field, rows)
                 if meaning is not None:
                     readers[field] = meaning
-        if prefix == "jnt":
-            readers |= self._of_freedoms(readers)
-        if prefix == "tendon":
-            readers["path"] = self._path
-        if prefix == "text":
-            readers = {"data": self._text}
-        return readers
-
-    def _is_layout(self, prefix: str, field: str) -> bool:
-        """Whether a field is only an address into other arrays."""
-        stem = field.removesuffix("num")
-        return field.endswith("adr") or (stem != field and f"{prefix}_{stem}adr" in self.arrays)
+            if prefix == "jnt":
+                readers |= self._of_freedoms(readers)
+            if prefix == "tendon":
+                readers["path"] = self._path
+            if prefix == "text":
+                self._fields[prefix] = {"data": self._text}
+        return self._fields[prefix]
 
     def _rows(self, prefix: str, field: str) -> Callable[[int], Any] | None:
         """A function that reads a field's numbers; None if they are not ordered by element."""
+        stem = field.removesuffix("num")
+        if field.endswith("adr") or (stem != field and f"{prefix}_{stem}adr" in self.arrays):
+            return None  # addresses into other arrays
         array = self.arrays[f"{prefix}_{field}"]
         count = len(self.arrays[f"name_{prefix}adr"])
         if len(array) == count:
             return array.__getitem__
         stems = [field[:end] for end in range(len(field), -1, -1)]
-        stem = next((s for s in stems if f"{prefix}_{s}adr" in self.arrays), None)
-        if stem is None or len(starts := self.arrays[f"{prefix}_{stem}adr"]) != count:
+        owner = next((s for s in stems if f"{prefix}_{s}adr" in self.arrays), None)
+        if owner is None or len(starts := self.arrays[f"{prefix}_{owner}adr"]) != count:
             return None
-        return functools.partial(_run, array, starts, self.arrays.get(f"{prefix}_{stem}num"))
+        return functools.partial(_run, array, starts, self.arrays.get(f"{prefix}_{owner}num"))
 
     def _meaning(
         self, prefix: str, field: str, rows: Callable[[int], Any]
@@ -228,11 +218,10 @@ class _Table:
             return lambda i: self._names(prefix, stem, i, rows(i))
         if field.rstrip("12") in self.prefixes:
             return lambda i: self._names(prefix, field.rstrip("12"), i, rows(i))
-        of = enumeration(PREFIXES.get(prefix, prefix), field)
-        return rows if of is None else lambda i: _words(of, rows(i))
+        enum = enumeration(PREFIXES.get(prefix, prefix), field)
+        return rows if enum is None else lambda i: _words(enum, rows(i))
 
     def _names(self, prefix: str, stem: str, i: int, ids: Any) -> Any:
-        """Labels of the elements that ids refer to."""
         ids = np.atleast_1d(ids)
         kinds = np.broadcast_to(np.atleast_1d(self._kinds(prefix, stem, i)), ids.shape)
         names = [self._name(str(kind), id) for kind, id in zip(kinds.flat, ids.flat, strict=True)]
@@ -262,17 +251,20 @@ class _Table:
         """Joint fields that are stored by degree of freedom or position."""
         joints, positions = self.arrays["dof_jntid"], self.arrays["jnt_qposadr"]
         readers: dict[str, Callable[[int], Any]] = {}
+
+        def owned(array: np.ndarray, i: int) -> Any:
+            return array[joints == i]
+
         for name, array in self.arrays.items():
             field = name.removeprefix("dof_")
             if field != name and not field.endswith(("id", "adr", "num")):
                 field = name if field in known else field
-                readers[field] = functools.partial(_of_owner, array, joints)
+                readers[field] = functools.partial(owned, array)
         for name in ("qpos0", "qpos_spring"):
             readers[name] = functools.partial(_run, self.arrays[name], positions, None)
         return readers
 
     def _path(self, i: int) -> list[Any]:
-        """The path of a tendon: kind, name and number of each point."""
         start, count = self.arrays["tendon_adr"][i], self.arrays["tendon_num"][i]
         points: list[Any] = []
         for k in range(start, start + count):
@@ -304,22 +296,17 @@ def _run(array: np.ndarray, starts: np.ndarray, counts: np.ndarray | None, i: in
     return array[start:stop]
 
 
-def _of_owner(array: np.ndarray, owners: np.ndarray, i: int) -> np.ndarray:
-    return np.asarray(array[owners == i])
-
-
-def _words(of: Any, values: Any) -> Any:
+def _words(enum: Any, values: Any) -> Any:
     """MJCF words for numbers of an enumeration, where they exist."""
     if np.ndim(values):
-        return [_words(of, value) for value in values]
+        return [_words(enum, value) for value in values]
     try:
-        return to_word(of(int(values)))
+        return to_word(enum(int(values)))
     except (ValueError, StopIteration):
         return int(values)
 
 
 def _of_whole(a: _Table, b: _Table, tolerance: float) -> Iterator[Difference]:
-    """Differences in settings of the whole model."""
     ours, others = _settings(a.model), _settings(b.model)
     for kind, field in ours:
         values = _differing(ours[kind, field], others[kind, field], tolerance)
@@ -328,23 +315,23 @@ def _of_whole(a: _Table, b: _Table, tolerance: float) -> Iterator[Difference]:
 
 
 def _settings(model: mujoco.MjModel) -> dict[tuple[str, str], Any]:
-    settings: dict[tuple[str, str], Any] = {}
-    parts = {"option": model.opt, "statistic": model.stat}
-    for kind, part in parts.items():
-        settings |= {(kind, name): value for name, value in _public(part).items()}
-    for (kind, field), value in settings.items():
-        of = enumeration(kind, field)
-        bits = _FLAGS.get(field)
-        if of is not None:
-            settings[kind, field] = _words(of, value)
-        elif bits is not None:
-            words = {n.partition("_")[2].lower(): bit for n, bit in bits.__members__.items()}
-            settings[kind, field] = [word for word, bit in words.items() if word and bit & value]
-    for name, group in _public(model.vis).items():
-        if not isinstance(group, type):
-            of_group = _public(group).items()
-            settings |= {("visual", f"{name.rstrip('_')}.{f}"): value for f, value in of_group}
-    return settings
+    groups = {n: part for n, part in _public(model.vis).items() if not isinstance(part, type)}
+    parts = {("option", ""): model.opt, ("statistic", ""): model.stat}
+    parts |= {("visual", f"{name.rstrip('_')}."): part for name, part in groups.items()}
+    return {
+        (kind, before + field): _setting(kind, field, value)
+        for (kind, before), part in parts.items()
+        for field, value in _public(part).items()
+    }
+
+
+def _setting(kind: str, field: str, value: Any) -> Any:
+    if (enum := enumeration(kind, field)) is not None:
+        return _words(enum, value)
+    if field not in _FLAGS:
+        return value
+    words = {n.partition("_")[2].lower(): bit for n, bit in _FLAGS[field].__members__.items()}
+    return [word for word, bit in words.items() if word and bit & value]
 
 
 def _public(part: Any) -> dict[str, Any]:
@@ -404,14 +391,14 @@ def _same(x: np.ndarray, y: np.ndarray, tolerance: float) -> np.ndarray:
     return np.asarray(near | (x == y) | (np.isnan(x) & np.isnan(y)))
 
 
-def _computed(found: list[Difference], table: _Table) -> Iterator[bool]:
+def _computed(differences: list[Difference], table: _Table) -> Iterator[bool]:
     """Whether each difference is in a field that the engine computes in the second model.
 
     It is if the engine restores the field after it has been overwritten.
     """
     data = mujoco.MjData(table.model)
     restored: dict[str, _Table] = {}
-    for d in found:
+    for d in differences:
         name = table.array(d.kind, d.field) if d.field else None
         if name is None or table.arrays[name].dtype.kind != "f":
             yield False

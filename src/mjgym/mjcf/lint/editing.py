@@ -12,7 +12,7 @@ from typing import Any
 from lxml import etree
 
 from mjgym.mjcf.lint.checking import examine, examine_part
-from mjgym.mjcf.lint.reading import Malformed, Node, Problem, parse, read, tolerable
+from mjgym.mjcf.lint.reading import Node, parse, read, tolerable
 from mjgym.mjcf.lint.refusals import near
 from mjgym.util import atomic
 
@@ -63,20 +63,13 @@ def edit(
         if not needed.is_file():
             raise FileNotFoundError(f"there is no file {needed}")
     before = file.read_bytes()
-    root = _parsed(before, file)
+    root = parse(before, file)
     selected = _selected(before, root, xpath)
     after = _changed(before, selected, set or {}, append, remove)
     _check_result(file, before, after, None if model is None else Path(model))
     if not dry_run and after != before:
         atomic.write_bytes(file, after)
     return _unified(file, before, after)
-
-
-def _parsed(content: bytes, file: Path) -> Node:
-    try:
-        return parse(content, file)
-    except Malformed as error:
-        raise ValueError(str(error)) from None
 
 
 def _selected(content: bytes, root: Node, xpath: str) -> list[Node]:
@@ -209,10 +202,7 @@ def _appended(
     content: bytes, node: Node, tag: bytes, xml: str, encoding: str
 ) -> list[tuple[int, int, bytes]]:
     """Replacements that append XML to an element, indented like its contents."""
-    try:
-        parse(f"<part>{xml}</part>".encode(), Path("what is to be appended"))
-    except Malformed as error:
-        raise ValueError(f"{error}") from None
+    parse(f"<part>{xml}</part>".encode(), Path("what is to be appended"))
     pad = _indentation(content, node) or b""
     last = _indentation(content, node.children[-1]) if node.children else None
     inner = pad + _STEP if last is None else last
@@ -240,40 +230,27 @@ def _indentation(content: bytes, node: Node) -> bytes | None:
 
 def _check_result(file: Path, before: bytes, after: bytes, model: Path | None) -> None:
     """Raise if the result has problems that the file did not have before."""
-    root = _parsed(after, file)
-    if model is not None:
-        _check_includes(model, file)
-        had, has = (_examined(model, file, content) for content in (before, after))
-    elif root.tag in ("mujoco", "robot"):
-        had, has = (_examined(file, file, content) for content in (before, after))
+    root = parse(after, file)
+    main = model or (file if root.tag in ("mujoco", "robot") else None)
+    if main is None:
+        earlier, later = examine_part(before, file), examine_part(after, file)
     else:
-        had, has = (examine_part(content, file) for content in (before, after))
-    new = _new(had, has)
-    if new:
-        listed = "\n".join(map(str, new))
-        raise ValueError(f"nothing is written, for the result has new problems:\n{listed}")
-
-
-def _examined(model: Path, file: Path, content: bytes) -> list[Problem]:
-    return examine(model, {os.path.abspath(file): content})
-
-
-def _check_includes(model: Path, file: Path) -> None:
-    root, _ = read(model, {})
-    files = {model, *(node.file for node in root.walk())} if root else {model}
-    if not any(path.samefile(file) for path in files):
-        raise ValueError(f"{model} does not include {file}")
-
-
-def _new(had: list[Problem], has: list[Problem]) -> list[Problem]:
-    left = Counter((problem.file, problem.message) for problem in had)
-    new = []
-    for problem in has:
-        if left[problem.file, problem.message]:
-            left[problem.file, problem.message] -= 1
-        else:
-            new.append(problem)
-    return new
+        tree, _ = read(main, {})
+        files = {main, *(node.file for node in tree.walk())} if tree else {main}
+        if not any(path.samefile(file) for path in files):
+            raise ValueError(f"{main} does not include {file}")
+        path = os.path.abspath(file)
+        earlier = examine(main, {path: before})
+        # The engine's first error after one that was mended may be as old.
+        later = examine(main, {path: after}, compiles=not earlier)
+    old = Counter((problem.file, problem.message) for problem in earlier)
+    listed = ""
+    for problem in later:
+        if not old[problem.file, problem.message]:
+            listed += f"\n{problem}"
+        old[problem.file, problem.message] -= 1
+    if listed:
+        raise ValueError(f"nothing is written, for the result has new problems:{listed}")
 
 
 def _unified(file: Path, before: bytes, after: bytes) -> str:

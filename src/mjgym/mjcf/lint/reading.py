@@ -16,6 +16,20 @@ _COMMENT = re.compile(rb"<!--(.*?)-->", re.DOTALL)
 _TAG = re.compile(rb"""<(?:[^"'>]|"[^"]*"|'[^']*')*>""")
 _ENOUGH_FILES = 5000  # maximum number searched for similar names
 
+# Attributes that refer to a kind that their name does not end in.
+_NAMES_OF = {"target": "body", "subtree": "body", "childclass": "class"}
+_SAID_BY = {"objname": "objtype", "refname": "reftype"}
+_KINDS = (
+    *("joint", "site", "body", "geom", "camera", "tendon", "actuator", "flex"),
+    *("mesh", "hfield", "material", "texture", "model", "class", "frame", "link"),
+)
+
+# Elements that share a namespace although their tags differ: all of a section, or one with another.
+_SHARED = ("actuator", "sensor", "tendon", "equality")
+_NAMESPACES = {"freejoint": "joint", "flexcomp": "flex", "default": "class", "xbody": "body"}
+
+_NAMED_BY_FILE = ("mesh", "hfield", "texture", "skin")  # by default
+
 
 @dataclass(frozen=True)
 class Problem:
@@ -39,8 +53,8 @@ class Problem:
         return f"{self.file}:{self.line}: {self.message}{hint}"
 
 
-class Malformed(Exception):
-    """A file is not XML; `problem` says where."""
+class Malformed(ValueError):
+    """A file is not XML, or cannot be included; `problem` says where."""
 
     def __init__(self, problem: Problem) -> None:
         super().__init__(str(problem))
@@ -97,11 +111,58 @@ class Node:
             yield node
             node = node.parent
 
-    def remove(self) -> None:
-        """Remove it from its parent."""
-        if self.parent is not None:
-            self.parent.children.remove(self)
-            self.parent = None
+    @property
+    def kind(self) -> str:
+        """Its namespace."""
+        if self.parent is not None and self.parent.tag in _SHARED:
+            return self.parent.tag
+        return _NAMESPACES.get(self.tag, self.tag)
+
+    @property
+    def name(self) -> str:
+        """Its name; empty if it has none."""
+        if self.tag == "default":
+            inner = self.parent is not None and self.parent.tag == "default"
+            return self.attributes.get("class", "" if inner else "main")
+        file = self.attributes.get("file", "") if self.tag in _NAMED_BY_FILE else ""
+        return self.attributes.get("name", Path(file).stem)
+
+    @property
+    def described(self) -> str:
+        """It in a message: "geom 'foot'"."""
+        return f"{self.tag} {self.name!r}" if self.name else self.tag
+
+    def reference(self, attribute: str) -> str | None:
+        """The kind that an attribute refers to, judged by the attribute's name, or None."""
+        stem = attribute.rstrip("0123456789")
+        if stem in _SAID_BY:
+            kind = self.attributes.get(_SAID_BY[stem])
+            return _NAMESPACES.get(kind, kind) if kind else None
+        return _NAMES_OF.get(stem) or next((k for k in _KINDS if stem.endswith(k)), None)
+
+    def named(self, kind: str) -> list[str]:
+        """The names of all elements of a kind in it, in order."""
+        names = [node.name for node in self.walk() if node.kind == kind]
+        return [*(["world"] if kind == "body" else []), *filter(None, names)]
+
+    def text(self) -> tuple[str, list["Node"]]:
+        """It as XML, and the element of each line."""
+        from xml.sax.saxutils import quoteattr  # which brings HTTP and TLS
+
+        lines: list[str] = []
+        nodes: list[Node] = []
+        left: list[tuple[Node, bool]] = [(self, True)]
+        while left:
+            node, begins = left.pop()
+            nodes.append(node)
+            if begins:
+                attributes = "".join(f" {n}={quoteattr(v)}" for n, v in node.attributes.items())
+                lines.append(f"<{node.tag}{attributes}>")
+                left.append((node, False))
+                left += ((child, True) for child in reversed(node.children))
+            else:
+                lines.append(f"</{node.tag}>")
+        return "\n".join(lines), nodes
 
 
 def parse(content: bytes, file: Path) -> Node:
@@ -125,7 +186,8 @@ def parse(content: bytes, file: Path) -> Node:
         start = parser.CurrentByteIndex
         parent = open_[-1] if open_ else None
         node = Node(tag, attributes, file, parser.CurrentLineNumber, start, parent)
-        node.inner = node.stop = _end_of_tag(content, start)
+        tag_text = _TAG.match(content, start)
+        node.inner = node.stop = len(content) if tag_text is None else tag_text.end()
         (parent.children if parent else roots).append(node)
         open_.append(node)
 
@@ -148,12 +210,6 @@ def parse(content: bytes, file: Path) -> Node:
 def tolerable(content: bytes) -> bytes:
     """Text of the same length without hyphens in comments, where XML forbids some."""
     return _COMMENT.sub(lambda c: b"<!--" + c[1].replace(b"-", b" ") + b"-->", content)
-
-
-def _end_of_tag(content: bytes, start: int) -> int:
-    """Byte offset after the ">" that ends a tag."""
-    tag = _TAG.match(content, start)
-    return len(content) if tag is None else tag.end()
 
 
 def _malformed(content: bytes, file: Path, error: expat.ExpatError) -> Problem:
@@ -197,9 +253,25 @@ def read(main: Path, contents: Mapping[str, bytes]) -> tuple[Node | None, list[P
         return None, [error.problem]
     except OSError as error:
         return None, [Problem(main, 1, f"the file cannot be read: {error.strerror}")]
-    reader = _Reader(main, contents)
-    reader.expand(root)
-    return root, reader.problems
+    places = {os.path.abspath(main): "this is the model itself"}
+    problems: list[Problem] = []
+    left = [root]  # no recursion: the depth is unbounded
+    while left:
+        node = left.pop()
+        inner = node.children
+        if node.tag == "include" and node.parent is not None:
+            outer = node.parent
+            try:
+                inner = _included(node, main, contents, places)
+            except Malformed as error:
+                problems.append(error.problem)
+                inner = []
+            for element in inner:
+                element.parent = outer
+            place = outer.children.index(node)
+            outer.children[place : place + 1] = inner
+        left += reversed(inner)
+    return root, problems
 
 
 def _content(path: Path, contents: Mapping[str, bytes]) -> bytes:
@@ -207,70 +279,37 @@ def _content(path: Path, contents: Mapping[str, bytes]) -> bytes:
     return path.read_bytes() if replaced is None else replaced
 
 
-class _Reader:
-    """Expands includes."""
+def _included(
+    include: Node, main: Path, contents: Mapping[str, bytes], places: dict[str, str]
+) -> list[Node]:
+    """The elements of an included file; `places` says where each file is included."""
 
-    def __init__(self, main: Path, contents: Mapping[str, bytes]) -> None:
-        self.problems: list[Problem] = []
-        self._main, self._contents = main, contents
-        self._seen: dict[str, str] = {os.path.abspath(main): "this is the model itself"}
+    def wrong(message: str, nearest: Iterable[str] = ()) -> Malformed:
+        return Malformed(include.problem(message, nearest))
 
-    def expand(self, root: Node) -> None:
-        """Expand the includes below an element, in document order."""
-        left = [root]  # no recursion: the depth is unbounded
-        while left:
-            node = left.pop()
-            if node.tag == "include" and node.parent is not None:
-                outer, included = node.parent, self._included(node)
-                for element in included:
-                    element.parent = outer
-                place = outer.children.index(node)
-                outer.children[place : place + 1] = included
-                left += reversed(included)
-            else:
-                left += reversed(node.children)
-
-    def _included(self, include: Node) -> list[Node]:
-        """The elements of an included file; empty if it cannot be read."""
-        path = self._path(include)
-        if path is None:
-            return []
-        try:
-            root = parse(_content(path, self._contents), path)
-        except Malformed as error:
-            self.problems.append(error.problem)
-            return []
-        except OSError as error:
-            self._wrong(include, f"include: {str(path)!r} cannot be read: {error.strerror}")
-            return []
-        if not root.children:
-            self._wrong(include, f"include: there are no elements in {str(path)!r}")
-        return root.children
-
-    def _path(self, include: Node) -> Path | None:
-        """The file of an include, or None if it may not be included."""
-        name = include.attributes.get("file")
-        folders = (self._main.parent, include.file.parent)
-        path = None if name is None else found(name, *folders)
-        if name is None:
-            self._wrong(include, "include needs the attribute 'file'", ("file",))
-        elif include.children:
-            self._wrong(include, "include has elements of its own, which it cannot have")
-        elif path is None:
-            files = near_files(name, *folders, but=self._main)
-            self._wrong(include, f"include: there is no file {name!r}", files)
-        elif (earlier := self._seen.get(os.path.abspath(path))) is not None:
-            self._wrong(include, f"include: {name!r} comes twice or in a circle, {earlier}")
-        else:
-            self._seen[os.path.abspath(path)] = f"first at {include.where}"
-            return path
-        return None
-
-    def _wrong(self, node: Node, message: str, nearest: Iterable[str] = ()) -> None:
-        self.problems.append(node.problem(message, nearest))
+    name = include.attributes.get("file")
+    if name is None:
+        raise wrong("include needs the attribute 'file'", ("file",))
+    if include.children:
+        raise wrong("include has elements of its own, which it cannot have")
+    folders = (main.parent, include.file.parent)
+    path = find_file(name, *folders)
+    if path is None:
+        raise wrong(f"include: there is no file {name!r}", near_files(name, *folders, but=main))
+    absolute = os.path.abspath(path)
+    if absolute in places:
+        raise wrong(f"include: {name!r} comes twice or in a circle, {places[absolute]}")
+    places[absolute] = f"first at {include.where}"
+    try:
+        elements = parse(_content(path, contents), path).children
+    except OSError as error:
+        raise wrong(f"include: {str(path)!r} cannot be read: {error.strerror}") from None
+    if not elements:
+        raise wrong(f"include: there are no elements in {str(path)!r}")
+    return elements
 
 
-def found(name: str, *folders: Path) -> Path | None:
+def find_file(name: str, *folders: Path) -> Path | None:
     """The first existing file of that name in the folders."""
     paths = (Path(os.path.normpath(folder / name)) for folder in folders)
     # Unlike `Path.is_file`, this returns False for invalid names.
@@ -291,7 +330,6 @@ def near_files(name: str, *folders: Path, but: Path | None = None) -> tuple[str,
 
 
 def _below(folder: Path) -> Iterator[Path]:
-    """Files in a folder and below, the topmost first, up to a limit."""
     walk = os.walk(folder)
     files = (Path(root, name) for root, _, names in walk for name in sorted(names))
     return itertools.islice(files, _ENOUGH_FILES)

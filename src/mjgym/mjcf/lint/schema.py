@@ -95,7 +95,7 @@ def parents(tag: str) -> list[str]:
 
 
 class Vocabulary:
-    """The words that an attribute can have; the engine is asked for each.
+    """The values that an attribute can have; the engine's parser is asked for each.
 
     Args:
         node: an element that has the attribute.
@@ -106,13 +106,11 @@ class Vocabulary:
         # Nested bodies, frames and classes accept the same words as the outermost.
         path = [above.tag for above in node.above() if above.tag not in _UNPRINTED]
         self._path = tuple(dict.fromkeys(reversed(path)))
-        # The classes of the model do not matter here.
-        named = {n: v for n, v in node.attributes.items() if n not in ("class", "childclass")}
-        named.pop(attribute)
         self._tag, self._attribute = node.tag, attribute
-        self._others = tuple(named.items())
-        if _refuses(self._path, node.tag, attribute, (), _NO_WORD):  # needs no other attributes
-            self._others = ()
+        self._others: dict[str, str] = {}
+        if not self.closed():  # it may need other attributes; but the model's classes are unknown
+            names = [n for n in node.attributes if n not in ("class", "childclass", attribute)]
+            self._others = {name: node.attributes[name] for name in names}
 
     def closed(self) -> bool:
         """Whether the attribute takes only certain words."""
@@ -120,45 +118,35 @@ class Vocabulary:
 
     def takes(self, word: str) -> bool:
         """Whether the attribute takes a word."""
-        return not _refuses(self._path, self._tag, self._attribute, self._others, word)
+        pattern = rf"invalid keyword: '({re.escape(word)}|\(null\))'"
+        return re.search(pattern, self._error(word)) is None
 
-    def candidates(self) -> tuple[str, ...]:
-        """A superset of the words that the attribute takes."""
-        return _candidates()
+    def fits(self, numbers: str) -> bool:
+        """Whether the attribute takes so many numbers."""
+        pattern = rf"'{self._attribute}' (does not have enough|has too much) data"
+        return re.search(pattern, self._error(numbers)) is None
+
+    def _error(self, value: str) -> str:
+        """The parser's error about the element alone with a value; empty if it is valid."""
+        from xml.sax.saxutils import quoteattr  # which brings HTTP and TLS
+
+        attributes = {**self._others, self._attribute: value}
+        text = " ".join(f"{name}={quoteattr(value)}" for name, value in attributes.items())
+        before = "".join(f"<{tag}>" for tag in self._path)
+        after = "".join(f"</{tag}>" for tag in reversed(self._path))
+        try:
+            with quiet():
+                mujoco.MjSpec.from_string(f"{before}<{self._tag} {text}/>{after}")
+        except (ValueError, RuntimeError) as error:
+            return str(error)
+        return ""
 
 
 _NO_WORD = "no-such-word"
 
 
 @functools.cache
-def _refuses(
-    path: tuple[str, ...],
-    tag: str,
-    attribute: str,
-    others: tuple[tuple[str, str], ...],
-    word: str,
-) -> bool:
-    said = _refusal(path, tag, {**dict(others), attribute: word})
-    return re.search(rf"invalid keyword: '({re.escape(word)}|\(null\))'", said) is not None
-
-
-def _refusal(path: tuple[str, ...], tag: str, attributes: dict[str, str]) -> str:
-    """The parser's error about an element alone; empty if it is valid."""
-    from xml.sax.saxutils import quoteattr  # which brings HTTP and TLS
-
-    text = " ".join(f"{name}={quoteattr(value)}" for name, value in attributes.items())
-    before = "".join(f"<{t}>" for t in path)
-    after = "".join(f"</{t}>" for t in reversed(path))
-    try:
-        with quiet():
-            mujoco.MjSpec.from_string(f"{before}<{tag} {text}/>{after}")
-    except (ValueError, RuntimeError) as error:
-        return str(error)
-    return ""
-
-
-@functools.cache
-def _candidates() -> tuple[str, ...]:
+def candidates() -> tuple[str, ...]:
     """Words the engine may know: from its enumerations, its schema, and some more."""
     words: dict[str, None] = dict.fromkeys(_MORE_WORDS)
     for kind in schema().walk():
