@@ -39,7 +39,7 @@ TASKS, API = "tasks", "reference"  # folders of the site
 MODULES = {
     "Environments": (
         *("mjgym", "mjgym.envs.env", "mjgym.envs.vector", "mjgym.envs.sub_environments"),
-        *("mjgym.envs.options", "mjgym.registry"),
+        *("mjgym.envs.options", "mjgym.envs.rollouts", "mjgym.registry"),
     ),
     "Tasks": (
         *(
@@ -51,6 +51,7 @@ MODULES = {
         ),
         *("mjgym.rotations", "mjgym.resets", "mjgym.describe.labels", "mjgym.checks"),
     ),
+    "Planning": ("mjgym.planning",),
     "Models": ("mjgym.mjcf", "mjgym.robots", "mjgym.controllers"),
     "Readings and variation": ("mjgym.observables", "mjgym.variation"),
     "Locomotion": (

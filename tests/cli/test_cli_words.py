@@ -48,6 +48,7 @@ class TestCompletion:
         (folder / "config.yaml").touch()
         assert completed("view", "walker-walk", "--policy", "r") == [
             "random",
+            "random_shooting",
             "runs/td3_walker-walk_0",
         ]
         assert completed("record", "walker-walk", "--policy", "random,s") == ["random,scripted"]

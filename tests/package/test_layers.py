@@ -50,6 +50,7 @@ LAYERS = {
     "cli": 6,
     "datasets": 6,
     "envs.wrappers": 6,
+    "planning": 6,
     "policies": 6,
     "viewing": 6,
     "mjgym_compat": 7,
@@ -69,6 +70,7 @@ NEVER = {
     "describe.fingerprint": {"tasks"},
     "cli": {"sim", "tasks"},
     "datasets": {"sim", "tasks", "viewing"},
+    "planning": {"sim", "tasks", "viewing", "datasets", "cli"},
     "policies": {"sim", "tasks", "viewing"},
     "viewing": {"sim", "tasks"},
     "mjgym_compat": {"sim", "tasks", "mjgym_fast", "mjgym_train", "mjgym_train.learn"},
@@ -107,6 +109,7 @@ PACKAGES = {
     "describe": {"gymnasium", "mujoco"},
     "rendering": {"gymnasium", "imageio", "mujoco", "PIL"},
     "registry": {"gymnasium"},
+    "planning": {"mujoco"},
     "policies": {"onnx", "yaml"},
     "mjgym_fast": {"llvmlite", "mujoco", "numba"},
     "mjgym": {"mujoco"},  # whose import depends on MUJOCO_GL, which it explains

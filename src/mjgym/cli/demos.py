@@ -1,4 +1,4 @@
-"""`mjgym demos`: record demonstrations of a task's scripted policy."""
+"""`mjgym demos`: record demonstrations of a task's scripted policy, or of a planner."""
 
 import contextlib
 import time
@@ -10,6 +10,7 @@ from mjgym.cli import fields, options
 from mjgym.cli.convert import kept
 from mjgym.cli.ids import ID
 from mjgym.cli.output import failing, progress, refusing, say
+from mjgym.cli.policies import SCRIPTED
 
 if TYPE_CHECKING:
     from mjgym.datasets import Writer
@@ -21,6 +22,10 @@ PRINT_SECONDS = 60.0  # between lines of progress without a terminal
 def demos(
     id: Annotated[str, ID],
     out: Annotated[str, typer.Option(metavar="NAME", help="The dataset to write.")],
+    expert: Annotated[
+        str,
+        typer.Option(metavar="EXPERT", help=f'"{SCRIPTED}", or a planner such as "mppi".'),
+    ] = SCRIPTED,
     count: Annotated[int, typer.Option(min=1, help="Episodes to keep.")] = 200,
     keep: Annotated[
         Literal["successes", "all"], typer.Option(help="Which episodes to keep.")
@@ -60,7 +65,7 @@ def demos(
     ] = None,
     set: options.Settings = None,
 ) -> None:
-    """Record demonstrations of a task's scripted policy.
+    """Record demonstrations of a task's scripted policy, or of a planner.
 
     An episode ends a few steps after success. Its seed makes it again, and `mjgym replay NAME
     --check` repeats each step bit for bit, unless there is noise that the recorded actions lack.
@@ -74,6 +79,8 @@ def demos(
 
     if envs is None:
         envs = min(count, BATCH_WITH_PICTURES if pictures else BATCH)
+        if expert != SCRIPTED:
+            envs = 1  # planned for one after the other
     arguments: dict[str, Any] = {"observation": observation}
     if pictures:
         arguments = {
@@ -91,14 +98,16 @@ def demos(
             fields.make(id, set, envs, **arguments, autoreset_mode="Disabled")
         ) as batch,
     ):
-        policy = _script(env.unwrapped.task, id)
+        scripted = expert == SCRIPTED
+        policy = _script(env.unwrapped.task, id) if scripted else _planner(expert, batch)
+        author = "its scripted policy" if scripted else f"planning ({expert})"
         perturbed = f", with noise of {noise:g} in its actions" * bool(noise)
-        expert = "; recorded are those before the noise" * bool(noise and actions == "expert")
-        description = f"{id}, by its scripted policy{perturbed}{expert}"
+        recorded = "; recorded are those before the noise" * bool(noise and actions == "expert")
+        description = f"{id}, by {author}{perturbed}{recorded}"
         with (
             failing(datasets.DemonstrationError),
             contextlib.closing(
-                datasets.create(out, env, algorithm="scripted", description=description)
+                datasets.create(out, env, algorithm=expert, description=description)
             ) as writer,
             contextlib.closing(
                 datasets.attempts(
@@ -117,6 +126,13 @@ def _script(task: Any, id: str) -> Any:
             f"There is no scripted policy for {id}, only for {', '.join(_with_script())}."
         )
     return policy
+
+
+def _planner(name: str, batch: Any) -> Any:
+    from mjgym.planning import Planner
+
+    with refusing(ValueError, hint="'--expert'"):
+        return Planner(batch, name)
 
 
 def _with_script() -> list[str]:

@@ -9,7 +9,7 @@ import typer
 
 from mjgym.cli.ids import find_id
 from mjgym.cli.output import refusing
-from mjgym.cli.policies import DEFAULT, HELP, NAMES
+from mjgym.cli.policies import DEFAULT, HELP, NAMES, planners
 
 RUNS = Path("runs")  # default folder of `mjgym train`
 LOOPBACK = "127.0.0.1"
@@ -42,7 +42,7 @@ def _overlays(incomplete: str) -> list[str]:
 
 def _policies(incomplete: str) -> list[str]:
     runs = sorted(str(file.parent) for file in RUNS.glob("*/config.yaml"))
-    return _beginning_last(incomplete, [*NAMES, *runs])
+    return _beginning_last(incomplete, [*NAMES, *planners(), *runs])
 
 
 def _cameras(context: typer.Context, incomplete: str) -> list[str]:

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
 NAMES = RANDOM, ZERO, TRAINED, SCRIPTED = "random", "zero", "trained", "scripted"
 FORM = (
-    f'"{RANDOM}", "{ZERO}", "{TRAINED}", "{SCRIPTED}", the folder of a run, a policy file, or'
-    ' "module:function"'
+    f'"{RANDOM}", "{ZERO}", "{TRAINED}", "{SCRIPTED}", a planner such as "mppi", the folder of a'
+    ' run, a policy file, or "module:function"'
 )
 OF_TEAMS = ' Of two teams, one each: "home,away".'
 HELP = f"{FORM} from observation to action.{OF_TEAMS}"
@@ -49,15 +49,22 @@ def of_teams(text: str) -> tuple[str, dict[str, str]]:
     return agent, {"opponent": {ZERO: "still"}.get(other, other)} if comma else {}
 
 
+def planners() -> list[str]:
+    """Names of the planners."""
+    from mjgym.planning import METHODS
+
+    return list(METHODS)
+
+
 def load_policy(text: str, env: Any, *, seed: int | None = None) -> Policy:
     """A function from observation to action.
 
     Args:
         text: "random" (uniform within the bounds, -1 and 1 where unlimited), "zero", "trained" (the
-            policy that comes with the package), "scripted" (of the task), the folder of a run of
-            `mjgym train` (acting without noise), a policy file, or "module:function", where the
-            module may be a file. The function gets the observation and returns the action; for a
-            batch, those of all sub-environments.
+            policy that comes with the package), "scripted" (of the task), a method of
+            `mjgym.planning`, the folder of a run of `mjgym train` (acting without noise), a policy
+            file, or "module:function", where the module may be a file. The function gets the
+            observation and returns the action; for a batch, those of all sub-environments.
         env: single or vector environment to act in.
         seed: of the random actions.
 
@@ -82,6 +89,10 @@ def _named(text: str, env: Any) -> Callable[[Any], Any]:
     policy: AnyPolicy
     if text == SCRIPTED:
         return _scripted(env)
+    if text.isidentifier() and text in planners():
+        from mjgym.planning import Planner
+
+        return Planner(env, text)
     if text == TRAINED:
         from mjgym.policies import trained
 

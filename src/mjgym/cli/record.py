@@ -69,7 +69,7 @@ def record(
     """
     from mjgym import rendering
 
-    sink = _sink(out)
+    sink = sink_of(out)
     columns = math.ceil(math.sqrt(envs))
     shape = (math.ceil(envs / columns) * height, columns * width)
     if max(shape) > MAX_SIDE:
@@ -211,7 +211,8 @@ def _record(
         film.finish()
 
 
-def _sink(out: Path) -> "Callable[[Path, float, Draw], Film]":
+def sink_of(out: Path) -> "Callable[[Path, float, Draw], Film]":
+    """The writer for a suffix; typer.BadParameter if there is none or ffmpeg is missing."""
     from mjgym.rendering import film
 
     ending = out.suffix.lower()

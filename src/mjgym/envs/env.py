@@ -1,5 +1,6 @@
 """A single environment: a task on one simulation."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import gymnasium
@@ -13,7 +14,9 @@ from mjgym.envs.infos import TERMS, VARIATION
 from mjgym.envs.layouts import episodes_of
 from mjgym.envs.observations import Observations, copy_observation
 from mjgym.envs.options import Options, check_reset_options
+from mjgym.envs.rollouts import Candidates, RolloutMethods
 from mjgym.envs.spaces import action_space, check_action
+from mjgym.envs.vector import VectorEnv
 from mjgym.loop.bound_task import BoundTask
 from mjgym.loop.states import check_state, identity
 from mjgym.sim import Single
@@ -25,7 +28,7 @@ from mjgym.util.cores import allowed_cores
 _FLAGS = np.array(False), np.array(True)  # copying is faster than creating arrays
 
 
-class Env(GoalMethods, gymnasium.Env[Any, np.ndarray]):
+class Env(GoalMethods, RolloutMethods, gymnasium.Env[Any, np.ndarray]):
     """A `gymnasium.Env` that runs a task.
 
     Args:
@@ -215,6 +218,7 @@ class Env(GoalMethods, gymnasium.Env[Any, np.ndarray]):
         """Release rendering resources and end the episode; may be called more than once."""
         self.closed = True
         self._episodes.end()
+        self._close_candidates()
         self.cameras.close()
         if self._window is not None:
             self._window.close()
@@ -249,6 +253,11 @@ class Env(GoalMethods, gymnasium.Env[Any, np.ndarray]):
         checked = check_state(state, self.get_state())
         self._episodes.set_state({name: value[None] for name, value in checked.items()}, ONLY)
         return copy_observation(self._observations.resume(checked))
+
+    def _make_candidates(self, n: int, options: Mapping[str, Any]) -> Candidates:
+        envs = VectorEnv(self.task, n, max_episode_steps=self.max_episode_steps, **options)
+        envs.spec = self.spec
+        return envs.as_candidates()
 
     def observe(self) -> Arrays:
         """The observation's entries by name, in double precision."""

@@ -13,6 +13,7 @@ from gymnasium.vector.utils import batch_space
 
 from mjgym.envs.goal_methods import GoalMethods
 from mjgym.envs.options import RESET_MASK
+from mjgym.envs.rollouts import Rollouts
 from mjgym.envs.sub_environments import Ids, generator_list, seed_list
 from mjgym.envs.vector import Result, VectorEnv
 from mjgym.loop.states import check_state
@@ -264,6 +265,10 @@ class OverlappedVectorEnv(GoalMethods, gymnasium.vector.VectorEnv[Any, Any, Any]
         for ids, member in zip(self.groups, self._members, strict=True):
             parts.append(member.set_state({name: value[ids] for name, value in checked.items()}))
         return _joined(parts)
+
+    def rollout(self, states: dict[str, Any], actions: Any, **options: bool) -> Rollouts:
+        """Rewards of action sequences from given states; see `VectorEnv.rollout`."""
+        return self._members[0].rollout(states, actions, **options)
 
     def call(self, name: str, *args: Any, **kwargs: Any) -> tuple[Any, ...]:
         """Call a method of each sub-environment; see `VectorEnv.call`."""

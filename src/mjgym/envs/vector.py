@@ -3,7 +3,7 @@
 import contextlib
 import functools
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, ClassVar, NoReturn
 
@@ -18,6 +18,7 @@ from mjgym.envs.infos import Infos, only
 from mjgym.envs.layouts import episodes_of
 from mjgym.envs.observations import Observations, copy_observation, rows_of, take
 from mjgym.envs.options import BatchOptions, VectorOptions, divided
+from mjgym.envs.rollouts import Candidates, RolloutMethods
 from mjgym.envs.spaces import action_space, check_action
 from mjgym.envs.sub_environments import Ids, SubEnvironments, seed_list
 from mjgym.loop.bound_task import BoundTask
@@ -36,7 +37,7 @@ Result = tuple[Any, Array, Array, Array, dict[str, Any]]
 _NO_CONTEXT = contextlib.nullcontext()
 
 
-class VectorEnv(SubEnvironments):
+class VectorEnv(SubEnvironments, RolloutMethods):
     """A `gymnasium.vector.VectorEnv` that runs a task on one batch of simulations.
 
     Sub-environment i of `reset(seed=s)` equals the single environment seeded s + i, bit for bit,
@@ -421,6 +422,17 @@ class VectorEnv(SubEnvironments):
             self._done[rows] = False
             return self.to_output(take(self._observations.resume(checked, rows), rows))
 
+    def _make_candidates(self, n: int, options: Mapping[str, Any]) -> Candidates:
+        envs = type(self)(self.task, n, **{**vars(self._own_options), **options})
+        envs.spec = self.spec
+        return envs.as_candidates()
+
+    def as_candidates(self) -> Candidates:
+        """These sub-environments as a batch for rollouts; their own episodes are lost."""
+        random = self._episodes.sensing is not None or self._options.vary is not None
+        state = self.get_state([0])
+        return Candidates(self, self._episodes, self._observations, state, random)
+
     def check_usable(self) -> None:
         """Refuse to step an environment that is closed, or was made before this process forked.
 
@@ -441,6 +453,7 @@ class VectorEnv(SubEnvironments):
         Views can no longer be read. Arrays that are still referenced keep their numbers, and the
         threads alive.
         """
+        self._close_candidates()
         if "cameras" in vars(self):  # unless the constructor has raised
             self.cameras.close()
             self._simulations.close()

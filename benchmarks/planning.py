@@ -1,0 +1,225 @@
+"""Measure planners: returns on fixed seeds by processor time per simulated second, a row each.
+
+    python benchmarks/planning.py                               # all rows that are missing
+    python benchmarks/planning.py dmc/walker-walk-v0 --budgets 0.1 --seeds 2
+    python benchmarks/planning.py --table                       # in Markdown, from the rows
+
+Protocol, fixed before the runs:
+
+- **Budgets**: 0.1, 1 and 10 CPU seconds per simulated second, on one thread, with the
+  environment's own steps. The number of candidates follows from the time of some steps with 16
+  and with 64, before the episode; where the share is too small for 16, the plan is improved every
+  2, 4, 8 or 16 steps. The row has the time that was spent in the end, which is more where 16
+  candidates every 16 steps are too many, or the machine has other load.
+- **Planner**: MPPI with one iteration, a horizon of 0.6 s, 6 knots and noise 0.3 for all ids.
+- **Score**: the return of a whole episode, from the first seeds of `mjgym evaluate` (10000, ...);
+  1000 control steps where a task has no limit.
+
+A row has the command, commit, versions and machine. A row that is there is not measured again.
+"""
+
+import argparse
+import dataclasses
+import itertools
+import os
+import platform
+import re
+import shlex
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import commits
+import gymnasium
+import numpy as np
+from comparison.command import described
+
+from mjgym import planning, registry
+from mjgym.describe.fingerprint import versions
+from mjgym.util import atomic, tables
+from mjgym.util.packaged import assets
+
+FILE = assets() / "baselines" / "planning.csv"
+BUDGETS = (0.1, 1.0, 10.0)  # CPU seconds per simulated second
+FIRST_SEED, SEEDS = 10_000, 10
+HORIZON = 0.6  # s
+FEWEST, MOST = 16, 4096  # candidates
+EVERY = (1, 2, 4, 8, 16)  # control steps between improvements
+PATHS = "go_to_target|run_gaps|run_walls"  # in the names of locomotion's ids
+UNLIMITED = 1000  # control steps of an episode without limit
+TRIED = 16, 64  # candidates that are timed
+MEASURED = 0.5  # CPU seconds of timing, each
+OTHERS = (
+    *("robosuite/Lift-v0", "robosuite/Stack-v0", "robosuite/Door-v0", "robosuite/PickPlaceCan-v0"),
+    "l2m/walk_planar-v0",
+)
+
+
+@dataclass(frozen=True)
+class Job:
+    """An episode to measure."""
+
+    id: str
+    planner: str
+    budget: float
+    seed: int
+
+
+@dataclass(frozen=True)
+class Row(Job):
+    """A measured episode; see the module."""
+
+    total: float  # the return
+    steps: int
+    spent: float  # CPU seconds per simulated second
+    rollouts: int
+    every: int
+    command: str
+    commit: str
+    versions: str
+    machine: str
+
+
+def ids() -> list[str]:
+    """The ids of the table."""
+    suite = registry.ids(namespace="dmc")
+    bricks = [id for id in registry.ids(namespace="manipulation") if "_features" in id]
+    paths = [id for id in registry.ids(namespace="locomotion") if re.search(PATHS, id)]
+    return [*suite, *bricks, *paths, *OTHERS]
+
+
+def jobs(options: argparse.Namespace) -> Iterator[Job]:
+    """All episodes, the cheapest first."""
+    seeds = range(FIRST_SEED, FIRST_SEED + options.seeds)
+    for budget, id, seed in itertools.product(options.budgets, options.ids or ids(), seeds):
+        yield Job(id, options.planner, budget, seed)
+
+
+def settings(id: str, planner: str, budget: float) -> dict[str, int]:
+    """Candidates and steps between improvements that use up a budget, by timing some steps."""
+    env, few, many = environment(id), *TRIED
+    timestep = env.unwrapped.control_timestep
+    alone = _seconds(env, lambda _: np.zeros(env.action_space.shape, np.float32))
+    times = [
+        _seconds(env, planning.Planner(env, planner, horizon=HORIZON, rollouts=n)) for n in TRIED
+    ]
+    each = max((times[1] - times[0]) / (many - few), 1e-7)
+    always = max(times[0] - alone - few * each, 0.0)  # of an improvement, whatever the candidates
+    env.close()
+    share = budget * timestep - alone
+    counts = {every: int((share * every - always) / each) for every in EVERY}
+    every = next((every for every, count in counts.items() if count >= FEWEST), EVERY[-1])
+    return {"rollouts": int(np.clip(counts[every], FEWEST, MOST)), "every": every}
+
+
+def environment(id: str) -> Any:
+    """One environment on one thread."""
+    return gymnasium.make_vec(id, num_envs=1, **registry.one_agent(id, threads=1))
+
+
+def _seconds(env: Any, policy: Callable[[Any], np.ndarray]) -> float:
+    """CPU seconds of a control step under a policy."""
+    observation, _ = env.reset(seed=FIRST_SEED - 1)
+    env.step(policy(observation))  # makes the batch of candidates
+    begun, made = time.process_time(), 0
+    while time.process_time() - begun < MEASURED:
+        observation, *_ = env.step(policy(observation).astype(np.float32))
+        made += 1
+    return (time.process_time() - begun) / made
+
+
+def measure(job: Job) -> Row:
+    """Play an episode."""
+    chosen = settings(job.id, job.planner, job.budget)
+    env = environment(job.id)
+    planner = planning.Planner(env, job.planner, horizon=HORIZON, seed=job.seed, **chosen)
+    observation, _ = env.reset(seed=job.seed)
+    limit = env.spec.max_episode_steps or UNLIMITED
+    begun, total, steps, ended = time.process_time(), 0.0, 0, False
+    while not ended and steps < limit:
+        action = planner(observation).astype(np.float32)
+        observation, reward, terminated, truncated, _ = env.step(action)
+        total, steps, ended = total + float(reward[0]), steps + 1, (terminated | truncated)[0]
+    simulated = steps * env.unwrapped.control_timestep
+    spent = (time.process_time() - begun) / simulated
+    env.close()
+    return Row(
+        **dataclasses.asdict(job),
+        total=round(total, 3),
+        steps=steps,
+        spent=round(spent, 4),
+        **chosen,
+        command=shlex.join(["python", "benchmarks/planning.py", job.id, "--budgets",
+                            f"{job.budget:g}", "--planner", job.planner]),
+        commit=commit(),
+        versions=", ".join(f"{name} {version}" for name, version in versions().items()),
+        machine=f"{platform.machine()}, {os.cpu_count()} cores, shared with other work",
+    )  # fmt: skip
+
+
+def commit() -> str:
+    """This checkout's commit, with a plus if it has changes."""
+    return subprocess.run(
+        ["git", "describe", "--always", "--dirty=+", "--abbrev=12", "--exclude=*"],
+        cwd=commits.ROOT, capture_output=True, text=True, check=True,
+    ).stdout.strip()  # fmt: skip
+
+
+def read(file: Path = FILE) -> list[Row]:
+    """Read the rows so far."""
+    return tables.read(file, Row) if file.exists() else []
+
+
+def append(row: Row, file: Path = FILE) -> None:
+    """Add a row."""
+    atomic.write_text(file, tables.text([*read(file), row], Row))
+
+
+def table(rows: Sequence[Row]) -> str:
+    """Mean returns by id and budget, with the number of episodes."""
+    budgets = sorted({row.budget for row in rows})
+    header = ["id", "planner", *(f"{budget:g} s" for budget in budgets)]
+    lines = [header, ["---"] * len(header)]
+    for id, planner in dict.fromkeys((row.id, row.planner) for row in rows):
+        cells = []
+        for budget in budgets:
+            returns = [
+                r.total for r in rows if (r.id, r.planner, r.budget) == (id, planner, budget)
+            ]
+            episodes = f"{len(returns)} episode{'s' * (len(returns) > 1)}"
+            cells.append(
+                f"{statistics.mean(returns):.1f} ({episodes})" if returns else "not measured"
+            )
+        lines.append([f"`{id}`", planner, *cells])
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Measure the missing rows, or print the table."""
+    parser = described(__doc__ or "")
+    parser.add_argument("ids", nargs="*", help="default: all of the table")
+    parser.add_argument("--budgets", type=float, nargs="+", default=BUDGETS)
+    parser.add_argument("--planner", choices=sorted(planning.METHODS), default="mppi")
+    parser.add_argument("--seeds", type=int, default=SEEDS, help="episodes of each")
+    parser.add_argument("--table", action="store_true", help="print the table, and measure nothing")
+    options = parser.parse_args(arguments)
+    if options.table:
+        print(table(read()))
+        return
+    for job in jobs(options):
+        names = tables.columns(Job)
+        done = {tuple(getattr(row, name) for name in names) for row in read()}
+        if dataclasses.astuple(job) in done:
+            continue
+        row = measure(job)
+        append(row)
+        print(f"{row.id} seed {row.seed}: {row.total:.1f}, {row.spent:.2g} s", flush=True)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,281 @@
+"""Rollouts: rewards of action sequences from given states, apart from an environment's episodes.
+
+    found = env.unwrapped.rollout(env.unwrapped.get_state(), actions)  # (n, steps, actions)
+    best = actions[found.rewards.sum(axis=1).argmax()]
+
+Candidates run in a batch of their own, through the same loop as episodes: each is equal, bit for
+bit, to `set_state` and `step`.
+"""
+
+from abc import abstractmethod
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+from mjgym.arrays import Array, any_true, shape, zero_unless
+from mjgym.envs.options import Options
+from mjgym.loop.episode import Episodes, Step
+from mjgym.loop.states import FRAMES, ID, check_state
+from mjgym.task import Task
+
+RNG = "rng"  # entry of a state
+KEPT = 4  # batches of candidates, of different sizes, that an environment keeps
+
+
+@dataclass(frozen=True)
+class Rollouts:
+    """Outcome of n action sequences of T steps; arrays (n, T), of players (n, T, players).
+
+    After the end of a candidate's episode rewards and terms are 0, flags False, and observations
+    and states those of the end.
+
+    Args:
+        rewards: the rewards.
+        terms: the reward's factors by name.
+        terminated: whether the task has ended the episode in this step.
+        truncated: whether the task, the step limit or a divergence has cut it off in this step.
+        diverged: whether the candidate is no longer finite, in the step that truncates it.
+        success: whether the goal is reached; None for a task without one.
+        observations: the environment's observations, (n, T, ...) each; None unless asked for.
+        states: entries of `get_state`, (n, T, ...) each; None unless asked for.
+    """
+
+    rewards: Array
+    terms: dict[str, Array]
+    terminated: Array
+    truncated: Array
+    diverged: Array
+    success: Array | None
+    observations: Any = None
+    states: dict[str, np.ndarray] | None = None
+
+
+class Observer(Protocol):
+    """The observations of candidates, see `mjgym.envs.observations.Observations`."""
+
+    @property
+    def present(self) -> Any:
+        """The current observations."""
+
+    def show(self, mask: Any = None) -> Any:
+        """Observe the current states; returns a mask of those that are not finite, or None."""
+
+    def resume(self, state: Mapping[str, np.ndarray], rows: Any = ...) -> Any:
+        """Observe states that have been written."""
+
+    def take_back(self, mask: Any = ...) -> None:
+        """Restore the observation before, for a mask of simulations."""
+
+    def older_frames(self, rows: Any = ...) -> dict[str, np.ndarray]:
+        """Copies of the frames before the current one."""
+
+
+@dataclass(frozen=True)
+class Candidates:
+    """A batch of simulations for rollouts.
+
+    Args:
+        envs: the vector environment that they belong to.
+        episodes: its episodes.
+        observer: its observations.
+        template: the entries of one state, (1, ...) each, for names and shapes.
+        random: whether steps draw random numbers.
+    """
+
+    envs: Any
+    episodes: Episodes
+    observer: Observer
+    template: Mapping[str, np.ndarray]
+    random: bool
+
+    def run(self, states: Any, actions: Any, *, observations: bool, snapshots: bool) -> Rollouts:
+        """Set the states and step; see `RolloutMethods.rollout`."""
+        n, steps, _ = shape(actions)
+        rows = np.arange(n)
+        checked = self._checked(states, rows)
+        with self.envs.enter():
+            ordered = self.envs.checked_actions(actions, shape(actions))
+            tables = _Tables(self.episodes, steps)
+            if not (self.random or snapshots):
+                checked.pop(RNG)  # to restore the generators can take longer than a step
+            self.episodes.set_state(checked, rows)
+            self.observer.resume(checked, rows)
+            alive = None
+            for t in range(steps):
+                step = self.episodes.step(ordered[:, t], alive)
+                step = self.episodes.conclude(step, self.observer.show(), alive)
+                if step.diverged is not None:
+                    self.observer.take_back(step.diverged)
+                alive = tables.put_step(t, step, alive)
+                if observations:
+                    tables.put("observations", t, self.observer.present)
+                if snapshots:
+                    older = self.observer.older_frames(rows)
+                    tables.put("states", t, {**self.episodes.get_state(rows), **older})
+            return tables.result(self.envs.to_output)
+
+    def _checked(self, states: Any, rows: np.ndarray) -> dict[str, np.ndarray]:
+        n = len(rows)
+        current = {
+            name: value if name == ID else np.broadcast_to(value, (n, *value.shape[1:]))
+            for name, value in self.template.items()
+        }
+        if isinstance(states, dict):
+            # The id first: nothing of another id's state fits, which says less.
+            names = sorted(states, key=lambda name: name != ID)
+            names = [k for k in names if k in current or not k.startswith(FRAMES)]
+            states = {name: states[name] for name in names}
+            if missing := sorted(current.keys() - states.keys() - {ID}):
+                raise ValueError(
+                    f"state: no entry {missing[0]!r}; a rollout begins in a whole state, as"
+                    " get_state() returns it"
+                )
+        return check_state(states, current, rows)
+
+
+class _Tables:
+    """Results of rollouts by step.
+
+    Args:
+        episodes: of the candidates.
+        steps: control steps.
+    """
+
+    def __init__(self, episodes: Episodes, steps: int) -> None:
+        self._xp, self._n, self._steps = episodes.view.xp, episodes.simulation.n, steps
+        xp, lead = self._xp, (self._n, steps)
+        self.rewards = xp.zeros((*lead, *episodes.rewards.shape[1:]))
+        self.terms: dict[str, Array] = {}
+        self.terminated, self.truncated, self.diverged, success = (
+            xp.zeros(lead, dtype=xp.bool) for _ in range(4)
+        )
+        self.success = success if episodes.has_goal else None
+        self.asked: dict[str, Any] = {"observations": None, "states": None}
+
+    def put_step(self, t: int, step: Step, alive: Array | None) -> Array | None:
+        """Store a step of a mask; returns the mask of the candidates that go on. None is all."""
+        valued = alive
+        if step.diverged is not None:
+            bad = step.diverged if alive is None else step.diverged & alive
+            valued = ~bad if alive is None else alive & ~bad
+            self.diverged[:, t] = bad
+        self._write(self.rewards, t, step.reward, valued)
+        for name, term in step.terms.items():
+            if name not in self.terms:
+                trailing = self._xp.asarray(term).shape[1:]
+                self.terms[name] = self._xp.zeros((self._n, self._steps, *trailing))
+            self._write(self.terms[name], t, term, valued)
+        if self.success is not None:
+            self._write(self.success, t, step.success, valued)
+        self._write(self.terminated, t, step.terminated, alive)
+        self._write(self.truncated, t, step.truncated, alive)
+        ended = self.terminated[:, t] | self.truncated[:, t]
+        if not any_true(ended):
+            return alive
+        return ~ended if alive is None else alive & ~ended
+
+    def _write(self, table: Array, t: int, value: Any, valued: Array | None) -> None:
+        if valued is not None:
+            whole = self._xp.broadcast_to(self._xp.asarray(value), table[:, t].shape)
+            value = zero_unless(valued, whole)
+        table[:, t] = value
+
+    def put(self, name: str, t: int, value: Any) -> None:
+        """Store observations or states after a step: an array, or a dict of them."""
+        several = isinstance(value, dict)
+        parts = value if several else {"": value}
+        if self.asked[name] is None:
+            tables = {key: self._like(part) for key, part in parts.items()}
+            self.asked[name] = tables if several else tables[""]
+        tables = self.asked[name] if several else {"": self.asked[name]}
+        for key, part in parts.items():
+            tables[key][:, t] = part
+
+    def _like(self, part: Any) -> Any:
+        xp = np if isinstance(part, np.ndarray) else self._xp
+        return xp.zeros((self._n, self._steps, *part.shape[1:]), dtype=part.dtype)
+
+    def result(self, output: Callable[[Any], Any]) -> Rollouts:
+        """All results, in the user's array library; states are NumPy's."""
+        observations, states = self.asked["observations"], self.asked["states"]
+        found = {
+            name: output(getattr(self, name))
+            for name in ("rewards", "terms", "terminated", "truncated", "diverged", "success")
+        }
+        return Rollouts(**found, observations=output(observations), states=states)
+
+
+class RolloutMethods:
+    """The method `rollout` of single and vector environments."""
+
+    task: Task
+    model: Any
+    _options: Options
+    _candidates: dict[tuple[int, bool], Candidates] | None = None
+
+    @abstractmethod
+    def _make_candidates(self, n: int, options: Mapping[str, Any]) -> Candidates:
+        """A batch of n simulations with other options than the environment's."""
+
+    @abstractmethod
+    def _check_open(self) -> None:
+        """Refuse to use an environment that has been closed."""
+
+    def rollout(
+        self,
+        states: dict[str, Any],
+        actions: Any,
+        *,
+        observations: bool = False,
+        snapshots: bool = False,
+    ) -> Rollouts:
+        """Rewards of n action sequences, bit for bit those of `set_state` and `step`.
+
+        The environment's episodes, random generators and observations are not touched.
+
+        Args:
+            states: a whole state as `get_state` returns it, for all candidates, or n of them, with
+                a leading axis.
+            actions: (n, T, number of actions), neither rounded nor clipped.
+            observations: whether to return the observation after each step. Without it, cameras
+                draw nothing.
+            snapshots: whether to return the state after each step.
+
+        Raises:
+            gymnasium.error.ClosedEnvironmentError: the environment has been closed.
+            ValueError: actions have a wrong shape or are not finite, a state lacks an entry, or one
+                is unknown, of a wrong shape or not finite.
+        """
+        self._check_open()
+        size = len(self.task.actions(self.model))
+        found = shape(actions)
+        if len(found) != 3 or found[2] != size or 0 in found[:2]:
+            raise ValueError(f"actions: expected shape (n, steps, {size}), got {found}")
+        candidates = self._candidates_of(found[0], observations)
+        return candidates.run(states, actions, observations=observations, snapshots=snapshots)
+
+    def _candidates_of(self, n: int, observed: bool) -> Candidates:
+        """The batch for n candidates; those used last are kept."""
+        kept = self._candidates = self._candidates or {}
+        candidates = kept.pop((n, observed), None)
+        if candidates is None:
+            while len(kept) >= KEPT:
+                kept.pop(next(iter(kept))).envs.close()
+            candidates = self._make_candidates(n, self._options_of_candidates(observed))
+        kept[n, observed] = candidates
+        return candidates
+
+    def _options_of_candidates(self, observed: bool) -> dict[str, Any]:
+        options = {**vars(self._options), "render_mode": None, "on_divergence": "truncate"}
+        # Readings may be of images, and share a random generator.
+        if not observed and self._options.observables is None:
+            kind = options["observation"].replace("+pixels", "").replace("pixels", "flat")
+            options |= {"observation": kind, "pixels": None, "frame_stack": None}
+        return options
+
+    def _close_candidates(self) -> None:
+        for candidates in (self._candidates or {}).values():
+            candidates.envs.close()
+        self._candidates = None

@@ -1,0 +1,45 @@
+"""The planning methods by name: a new one is a class and a line here."""
+
+from typing import Any
+
+from mjgym.planning.ilqg import ILQG
+from mjgym.planning.problem import Method
+from mjgym.planning.sampling import CrossEntropy, PathIntegral, PredictiveSampling, RandomShooting
+from mjgym.util.numbers import whole_number
+from mjgym.util.suggestions import or_else
+
+METHODS = {
+    "random_shooting": RandomShooting,
+    "predictive_sampling": PredictiveSampling,
+    "cem": CrossEntropy,
+    "mppi": PathIntegral,
+    "ilqg": ILQG,
+}
+
+
+def method_of(method: str | Method, settings: dict[str, Any]) -> Method:
+    """The method of a name with some settings, or one that is given.
+
+    Raises:
+        TypeError: it has no such setting; the message lists those that it has.
+        ValueError: a value is wrong or the name is unknown; the message names the nearest ones.
+    """
+    if not isinstance(method, str):
+        if settings:
+            raise TypeError(
+                f"{sorted(settings)[0]}: a method of one's own has its settings already"
+            )
+        return method
+    if method not in METHODS:
+        raise ValueError(f"method: no {method!r}{or_else(method, METHODS)}")
+    cls: Any = METHODS[method]
+    known = cls.__dataclass_fields__
+    for name, value in settings.items():
+        if name not in known:
+            raise TypeError(f"{method} has no setting {name!r}{or_else(name, known)}")
+        if isinstance(known[name].default, int):
+            whole_number(name, value)
+        elif isinstance(known[name].default, float) and not value > 0:
+            raise ValueError(f"{name}: must be positive, got {value}")
+    made: Method = cls(**settings)
+    return made

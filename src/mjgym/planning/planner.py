@@ -1,0 +1,130 @@
+"""A planner as a policy."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from mjgym.planning.methods import method_of
+from mjgym.planning.problem import Method, Plan, Problem, Tail
+from mjgym.planning.tangent import State
+from mjgym.policies.network import begin
+from mjgym.util.numbers import whole_number
+
+
+class Planner:
+    """A policy that plans: at each step it improves its plan from the state, and takes an action.
+
+    It plans from the environment's present state, whatever the observation, and needs no training.
+    Rewards are the task's own within the horizon. In a batch it plans for one sub-environment after
+    the other.
+
+    Args:
+        env: an environment of this package, single or batched.
+        method: a name in `METHODS`, or a `Method`.
+        horizon: in seconds.
+        knots: of the spline of actions over the horizon.
+        spline: "constant", "linear" or "cubic".
+        every: control steps between two improvements.
+        discount: of rewards, per control step.
+        tail: value of observations at the horizon's end; None for 0. See `mjgym.planning.learned`.
+        prior: a policy whose actions over the horizon are among the candidates; None for none.
+        seed: of the planner's random numbers.
+        **settings: of the method, such as `rollouts`, `iterations` and `noise`.
+
+    Raises:
+        TypeError: the method has no such setting; the message lists those that it has.
+        ValueError: a value is wrong or the method is unknown; the message names the nearest ones.
+    """
+
+    def __init__(
+        self,
+        env: Any,
+        method: str | Method = "mppi",
+        *,
+        horizon: float = 0.6,
+        knots: int = 6,
+        spline: str = "linear",
+        every: int = 1,
+        discount: float = 1.0,
+        tail: Tail | None = None,
+        prior: Callable[[Any], np.ndarray] | None = None,
+        seed: int = 0,
+        **settings: Any,
+    ) -> None:
+        whole_number("knots", knots)
+        whole_number("every", every)
+        self._env = env.unwrapped
+        self.method = method_of(method, settings)
+        steps = max(1, round(horizon / self._env.control_timestep))
+        if not steps < 10_000:
+            raise ValueError(f"horizon: {horizon} s are {steps} control steps, at most 9999")
+        self.problem = Problem.of(
+            self._env, steps, min(knots, steps), spline=spline, discount=discount, tail=tail
+        )
+        _ = self.problem.basis  # refuses an unknown spline
+        if not self.method.spline:
+            for name, value in (("tail", tail), ("prior", prior)):
+                if value is not None:
+                    raise ValueError(f"{name}: {method} samples nothing; take another method")
+        self._every, self._prior = every, prior
+        self._batched = hasattr(self._env, "num_envs")
+        count = self._env.num_envs if self._batched else 1
+        self._plans: list[Plan | None] = [None] * count
+        self._ages = [0] * count
+        self._rng = np.random.default_rng(seed)
+
+    def restart(self, where: np.ndarray | None = None) -> None:
+        """Forget the plans of episodes that begin, all or those of a mask."""
+        for i in range(len(self._plans)):
+            if where is None or where[i]:
+                self._plans[i] = None
+
+    def plan(self, i: int = 0) -> Plan | None:
+        """The present plan of sub-environment i; None before its first action."""
+        return self._plans[i]
+
+    def __call__(self, observation: Any) -> np.ndarray:
+        """The action, or those of all sub-environments."""
+        if not self._batched:
+            return self._act(0, self._env.get_state(), observation)
+        states = self._env.get_state()
+        actions = []
+        for i in range(len(self._plans)):
+            state = {name: value[i] for name, value in states.items()}
+            actions.append(self._act(i, state, _row(observation, i)))
+        return np.stack(actions)
+
+    def _act(self, i: int, state: State, observation: Any) -> np.ndarray:
+        plan = self._plans[i]
+        if plan is None or self._ages[i] == self._every:
+            start = self.method.begin(self.problem)
+            before = start if plan is None else self.problem.shifted(plan, self._every)
+            proposals = self._proposed(state, observation)
+            plan = self.method.improve(self.problem, state, before, proposals, self._rng)
+            self._plans[i], self._ages[i] = plan, 0
+        action = plan.actions[min(self._ages[i], len(plan.actions) - 1)]
+        self._ages[i] += 1
+        acted: np.ndarray = action.copy()
+        return acted
+
+    def _proposed(self, state: State, observation: Any) -> np.ndarray:
+        """The knots of the prior's actions, (1 or 0, K, nu)."""
+        problem = self.problem
+        if self._prior is None:
+            return np.empty((0, problem.knots, len(problem.low)))
+        begin(self._prior)
+        actions = []
+        for _ in range(problem.steps):
+            action = np.clip(self._prior(observation), problem.low, problem.high)
+            actions.append(action)
+            found = self._env.rollout(state, action[None, None], observations=True, snapshots=True)
+            state = {name: value[0, 0] for name, value in found.states.items()}
+            observation = _row(_row(found.observations, 0), 0)
+        return problem.knots_of(np.stack(actions))[None]
+
+
+def _row(values: Any, i: int) -> Any:
+    if isinstance(values, dict):
+        return {name: rows[i] for name, rows in values.items()}
+    return values[i]

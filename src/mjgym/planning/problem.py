@@ -1,0 +1,142 @@
+"""The problem that a planner solves at each step, its plan, and the form of a method."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any, Protocol
+
+import numpy as np
+
+from mjgym.actions import UNLIMITED
+from mjgym.planning import splines
+from mjgym.planning.tangent import State
+
+Tail = Callable[[Any], np.ndarray]
+"""The value of observations (n, ...) at the horizon's end, (n,)."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Actions for the next control steps.
+
+    Args:
+        actions: (T, number of actions).
+        knots: of their spline, (K, number of actions), in [-1, 1]; empty for a method without.
+        spread: standard deviation of the knots, of the same shape, where a method keeps it.
+    """
+
+    actions: np.ndarray
+    knots: np.ndarray
+    spread: np.ndarray
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Finding the actions of largest return within the horizon.
+
+    Args:
+        env: the environment, unwrapped, single or batched.
+        low: lower bounds of an action; -inf for none.
+        high: upper bounds.
+        steps: control steps of the horizon.
+        knots: of a spline of actions over it.
+        spline: kind of that spline, see `mjgym.planning.splines`.
+        discount: of rewards, per control step.
+        tail: value of the observation at the horizon's end; None for 0.
+    """
+
+    env: Any
+    low: np.ndarray
+    high: np.ndarray
+    steps: int
+    knots: int
+    spline: str = "linear"
+    discount: float = 1.0
+    tail: Tail | None = None
+
+    @classmethod
+    def of(cls, env: Any, steps: int, knots: int, **options: Any) -> "Problem":
+        """The problem with an environment's bounds of actions."""
+        space = getattr(env, "single_action_space", None) or env.action_space
+        low, high = space.low.astype(np.float64), space.high.astype(np.float64)
+        limited = np.where(low > -UNLIMITED, low, -np.inf), np.where(high < UNLIMITED, high, np.inf)
+        return cls(env, *limited, steps, knots, **options)
+
+    @property
+    def basis(self) -> np.ndarray:
+        """Weights (T, K) of the knots in the actions."""
+        return splines.basis(np.arange(self.steps), self.knots, self.steps - 1, self.spline)
+
+    @property
+    def drawn(self) -> tuple[np.ndarray, np.ndarray]:
+        """Bounds of the actions that are drawn: -1 and 1 where there are none."""
+        low = np.where(np.isfinite(self.low), self.low, -1.0)
+        return low, np.where(np.isfinite(self.high), self.high, 1.0)
+
+    def actions(self, knots: np.ndarray) -> np.ndarray:
+        """Actions (..., T, nu) of knots (..., K, nu), in which -1 and 1 are the bounds."""
+        low, high = self.drawn
+        unit = np.clip(self.basis @ knots, -1, 1)
+        scaled: np.ndarray = low + (unit + 1) / 2 * (high - low)
+        return scaled
+
+    def knots_of(self, actions: np.ndarray) -> np.ndarray:
+        """The knots whose actions are nearest to given ones, (T, nu) to (K, nu)."""
+        low, high = self.drawn
+        unit = 2 * (actions - low) / np.where(high > low, high - low, 1.0) - 1
+        nearest: np.ndarray = np.linalg.lstsq(self.basis, unit, rcond=None)[0]
+        return nearest.clip(-1, 1)
+
+    def returns(self, state: State, actions: np.ndarray) -> np.ndarray:
+        """Returns (n,) of action sequences (n, T, nu) from a state; -inf where one diverges."""
+        found = self.env.rollout(state, actions, observations=self.tail is not None)
+        discounts = self.discount ** np.arange(actions.shape[1])
+        total: np.ndarray = found.rewards @ discounts
+        if self.tail is not None:
+            ended = (found.terminated | found.truncated).any(axis=1)
+            last = found.observations
+            last = {k: v[:, -1] for k, v in last.items()} if isinstance(last, dict) else last[:, -1]
+            value = self.discount ** actions.shape[1] * self.tail(last)
+            total = total + np.where(ended, 0.0, value)
+        return np.where(found.diverged.any(axis=1), -np.inf, total)
+
+    def plan(self, knots: np.ndarray, spread: float | np.ndarray = 0.0) -> Plan:
+        """The plan of some knots."""
+        return Plan(self.actions(knots), knots, np.broadcast_to(spread, knots.shape))
+
+    def shifted(self, plan: Plan, by: int) -> Plan:
+        """A plan some control steps later, with its end held."""
+        if not plan.knots.size:
+            ahead = np.minimum(np.arange(self.steps) + by, self.steps - 1)
+            return replace(plan, actions=plan.actions[ahead])
+        times = np.linspace(0, self.steps - 1, self.knots) + by
+        move = splines.basis(times, self.knots, self.steps - 1, self.spline)
+        return self.plan(move @ plan.knots, move @ plan.spread)
+
+
+class Method(Protocol):
+    """A planning method: a frozen dataclass of its settings, with two functions."""
+
+    @property
+    def spline(self) -> bool:
+        """Whether its plans are splines, instead of free actions."""
+
+    def begin(self, problem: Problem) -> Plan:
+        """The plan at an episode's start."""
+
+    def improve(
+        self,
+        problem: Problem,
+        state: State,
+        plan: Plan,
+        proposals: np.ndarray,
+        rng: np.random.Generator,
+    ) -> Plan:
+        """A better plan from a state.
+
+        Args:
+            problem: the problem.
+            state: of `get_state`, of a single environment.
+            plan: of the step before, shifted.
+            proposals: knots of further plans to consider, (m, K, nu).
+            rng: the planner's generator.
+        """

@@ -1,0 +1,260 @@
+"""Planners: plans whose optimum is known, and planners as policies."""
+
+import gymnasium
+import numpy as np
+import pytest
+import toys
+from linear_quadratic import IDS, cost_matrices, dynamics, made, riccati
+from rollouts import equal
+
+import mjgym
+from mjgym import planning
+from mjgym.planning import splines
+from mjgym.planning.bounded import bounded_minimum
+from mjgym.planning.learned import learned
+from mjgym.policies import network
+from mjgym.policies.run_errors import RunError
+
+SAMPLING = sorted(set(planning.METHODS) - {"ilqg"})
+
+
+# iLQG.
+
+
+@pytest.mark.parametrize("id", IDS)
+def test_ilqg_reaches_the_riccati_solution(id):
+    steps = 25
+    env = made(id, seed=1)
+    A, B = dynamics(env)
+    Q, R = cost_matrices(env)
+    plain = env.unwrapped
+    state = plain.get_state()
+    x = np.concatenate([state["qpos"], state["qvel"]])
+    best = riccati(A, B, Q, R, steps, x)
+    horizon = steps * plain.control_timestep
+    planner = planning.Planner(env, "ilqg", horizon=horizon, iterations=5)
+    action = planner(None)
+    plan = planner.plan()
+    assert plan.actions.shape == best.shape
+    assert abs(best).max() > 0.1
+    assert np.allclose(plan.actions, best, rtol=0, atol=1e-6)
+    assert np.array_equal(action, plan.actions[0])
+    found, known = plain.rollout(state, np.stack([plan.actions, best])).rewards.sum(axis=1)
+    assert found == pytest.approx(known, abs=1e-9)
+
+
+def test_ilqg_keeps_to_bounds():
+    env = mjgym.Env(toys.Cart())
+    env.reset(seed=0)
+    low, high = env.action_space.low, env.action_space.high
+    planner = planning.Planner(env, "ilqg", horizon=0.2, iterations=10)
+    planner(None)
+    actions = planner.plan().actions
+    assert (actions >= low).all()
+    assert (actions <= high).all()
+    assert np.isclose(abs(actions[0]), high).all()  # towards the middle, as fast as can be
+
+
+def test_a_bounded_minimum():
+    rng = np.random.default_rng(0)
+    for _ in range(50):
+        root = rng.normal(size=(3, 3))
+        H, g = root @ root.T + 0.1 * np.eye(3), rng.normal(size=3)
+        low, high = -rng.uniform(0, 1, 3), rng.uniform(0, 1, 3)
+        x, free = bounded_minimum(H, g, low, high)
+        slope = H @ x + g
+        assert ((low <= x) & (x <= high)).all()
+        assert abs(slope[free]).max(initial=0) < 1e-8
+        assert (slope[~free & (x == low)] >= 0).all()
+        assert (slope[~free & (x == high)] <= 0).all()
+    with pytest.raises(np.linalg.LinAlgError):
+        bounded_minimum(-np.eye(2), np.ones(2), -np.ones(2), np.ones(2))
+
+
+# Sampling.
+
+
+@pytest.mark.parametrize("name", SAMPLING)
+def test_sampling_improves(name):
+    """On a linear-quadratic task, towards the optimum that is known."""
+    env = made(IDS[0], seed=1)
+    plain = env.unwrapped
+    steps = 20
+    planner = planning.Planner(
+        env, name, horizon=steps * plain.control_timestep, rollouts=64, knots=5, iterations=10
+    )
+    start = plain.get_state()["qpos"]
+    plain.set_state({"qpos": 4 * start})  # far enough for the bounds of the draws to matter
+    state = plain.get_state()
+    planner(None)
+    A, B = dynamics(env)
+    best = riccati(A, B, *cost_matrices(env), steps, np.concatenate([state["qpos"], state["qvel"]]))
+    candidates = np.stack([0 * best, planner.plan().actions, best.clip(-1, 1)])
+    nothing, planned, optimal = plain.rollout(state, candidates).rewards.sum(axis=1)
+    assert nothing < planned
+    assert planned - nothing > 0.5 * (optimal - nothing)
+
+
+@pytest.mark.parametrize("name", planning.METHODS)
+def test_a_planner_acts(name):
+    """The cart comes to the middle and stays about there."""
+    env = mjgym.Env(toys.Cart())
+    env.reset(seed=0)
+    assert env.data.qpos[0] > 0.2
+    planner = planning.Planner(env, name, horizon=0.4, knots=4, every=3)
+    rewards = [env.step(planner(None))[1] for _ in range(90)]
+    assert min(rewards[-20:]) > 1 / (1 + 0.15)
+
+
+def test_a_seed_makes_a_plan_again():
+    actions = []
+    for seed in (0, 0, 1):
+        env = made("dmc/cartpole-swingup-v0")
+        planner = planning.Planner(env, rollouts=8, horizon=0.2, seed=seed)
+        actions.append(np.stack([planner(None) for _ in range(3)]))
+    assert equal(actions[0], actions[1])
+    assert not equal(actions[0], actions[2])
+
+
+def test_a_batch_is_planned_for():
+    envs = gymnasium.make_vec("dmc/cartpole-swingup-v0", num_envs=2)
+    observation, _ = envs.reset(seed=5)
+    planner = planning.Planner(envs, rollouts=8, horizon=0.2, every=2)
+    first = planner(observation)
+    assert first.shape == envs.action_space.shape
+    env = made("dmc/cartpole-swingup-v0", seed=5)
+    alone = planning.Planner(env, rollouts=8, horizon=0.2, every=2)
+    assert equal(first[0], alone(None))
+    plans = planner.plan(0), planner.plan(1)
+    planner.restart(np.array([True, False]))
+    assert planner.plan(0) is None
+    assert planner.plan(1) is plans[1]
+
+
+def test_a_plan_is_shifted():
+    env = made("dmc/cartpole-swingup-v0").unwrapped
+    for method in ("mppi", "ilqg"):
+        planner = planning.Planner(env, method, horizon=0.1, knots=10, rollouts=2)
+        planner(None)
+        before, problem = planner.plan(), planner.problem
+        after = problem.shifted(before, 2)
+        assert np.allclose(after.actions[:-2], before.actions[2:])
+        assert np.allclose(after.actions[-2:], before.actions[-1])
+
+
+@pytest.mark.parametrize("kind", splines.KINDS)
+def test_a_spline_meets_its_knots(kind):
+    weights = splines.basis(np.array([0.0, 5.0, 10.0, 12.0]), 3, 10.0, kind)
+    assert np.allclose(weights, np.eye(3)[[0, 1, 2, 2]])
+    between = splines.basis(np.linspace(0, 10, 21), 3, 10.0, kind)
+    assert np.allclose(between.sum(axis=1), 1)
+    assert np.array_equal(splines.basis(np.zeros(2), 1, 10.0, kind), np.ones((2, 1)))
+
+
+# The end of the horizon.
+
+
+def test_the_tail_counts():
+    """With a value of the end, the cart goes where that is large, against the reward."""
+    env = mjgym.Env(toys.Cart())
+    env.reset(seed=0)
+    places = []
+    for sign in (-1, 1):
+        planner = planning.Planner(
+            env, "cem", horizon=0.2, knots=2, tail=lambda seen, sign=sign: 100 * sign * seen[:, 0]
+        )
+        places.append(float(planner(None)[0]))
+    assert places[0] < -0.5 < 0.5 < places[1]
+
+
+def test_a_prior_is_among_the_candidates():
+    env = mjgym.Env(toys.Cart())
+    observation, _ = env.reset(seed=0)
+    best = planning.Planner(env, "ilqg", horizon=0.2, iterations=10)(None)
+    seen = []
+
+    def policy(observation):
+        seen.append(observation)
+        return best
+
+    planner = planning.Planner(
+        env, "predictive_sampling", horizon=0.2, knots=4, rollouts=2, prior=policy
+    )
+    assert np.allclose(planner(observation), best)
+    assert np.array_equal(seen[0], observation)
+    assert len(seen) == planner.problem.steps
+    assert np.array_equal(seen[1], env.step(best)[0])
+
+
+def run_folder(folder, weight, history=1):
+    """A run's folder, with a policy that gives tanh(0), and critics that are linear."""
+    (folder / "config.yaml").write_text(
+        "algorithm: td3\nid: my/cart-v0\nmodule: ''\nenv: {}\nseed: 0\ndiscount: 0.9\n"
+    )
+    layer = {"weight": np.zeros((1, 2 * history), np.float32), "bias": np.zeros(1, np.float32)}
+    zeros, ones = np.zeros(2, np.float32), np.ones(2, np.float32)
+    policy = network.Policy([layer], zeros, ones, -ones[:1], ones[:1], history)
+    policy.save(folder / "policy.npz")
+    critic = {"weight": np.array([[*weight, 0]], np.float32), "bias": np.zeros(1, np.float32)}
+    network.Valuation([[critic]], np.ones((1, 1), np.float32), False).save(folder / "critics.npz")
+
+
+def test_a_run_is_a_prior_and_a_tail(tmp_path):
+    run_folder(tmp_path, (100, 0))
+    found = learned(tmp_path)
+    prior, tail = found["prior"], found["tail"]
+    assert found["discount"] == 0.9
+    seen = np.array([[0.1, 5.0], [-0.2, 5.0]])
+    assert np.allclose(tail(seen), [10, -20])
+    assert np.array_equal(prior(seen), np.zeros((2, 1)))
+    env = mjgym.Env(toys.Cart())
+    observation, _ = env.reset(seed=0)
+    planner = planning.Planner(env, "cem", horizon=0.2, knots=2, **found)
+    assert planner(observation)[0] > 0.5
+
+
+def test_a_run_without_critics_is_refused(tmp_path):
+    with pytest.raises(RunError, match="holds no run"):
+        learned(tmp_path)
+    run_folder(tmp_path, (1, 0))
+    (tmp_path / "critics.npz").unlink()
+    with pytest.raises(
+        RunError, match=r"has no critics\.npz: critics are written with a checkpoint"
+    ):
+        learned(tmp_path)
+    (tmp_path / "critics.npz").write_bytes(b"no archive")
+    with pytest.raises(RunError, match="holds no critics, or damaged ones"):
+        learned(tmp_path)
+    (tmp_path / "config.yaml").write_text(
+        (tmp_path / "config.yaml").read_text().replace("discount: 0.9", "discount: 2.0")
+    )
+    with pytest.raises(RunError, match="discount must be above 0 and at most 1"):
+        learned(tmp_path)
+    run_folder(tmp_path, (1, 0), history=2)
+    with pytest.raises(RunError, match="its policy remembers what was before"):
+        learned(tmp_path)
+
+
+# Misuse.
+
+
+def test_wrong_arguments_are_refused():
+    env = mjgym.Env(toys.Cart())
+    env.reset(seed=0)
+    for arguments, error, message in (
+        ({"method": "mpi"}, ValueError, "method: no 'mpi'; did you mean mppi"),
+        ({"rolouts": 3}, TypeError, "mppi has no setting 'rolouts'; did you mean rollouts"),
+        ({"rollouts": 0}, ValueError, "rollouts: must be at least 1"),
+        ({"noise": 0.0}, ValueError, "noise: must be positive"),
+        ({"knots": 0}, ValueError, "knots: must be at least 1"),
+        ({"spline": "cubik"}, ValueError, "spline: 'cubik' is none of constant, linear, cubic"),
+        ({"method": "ilqg", "tail": len}, ValueError, "tail: ilqg samples nothing"),
+        ({"method": "ilqg", "prior": len}, ValueError, "prior: ilqg samples nothing"),
+        ({"horizon": 1e6}, ValueError, "horizon: .* at most 9999"),
+    ):
+        with pytest.raises(error, match=message):
+            planning.Planner(env, **arguments)
+    mine = planning.METHODS["cem"](rollouts=4)
+    assert planning.Planner(env, mine).method is mine
+    with pytest.raises(TypeError, match="rollouts: a method of one's own"):
+        planning.Planner(env, mine, rollouts=3)

@@ -1,0 +1,116 @@
+"""The benchmark of planners: budgets, rows, the table; nothing here is timed."""
+
+import dataclasses
+import importlib.util
+import sys
+
+import numpy as np
+import pytest
+from places import ASSETS, BENCHMARKS
+
+from mjgym import registry
+
+
+@pytest.fixture(scope="module")
+def bench():
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(str(BENCHMARKS))
+        place = BENCHMARKS / "planning.py"
+        spec = importlib.util.spec_from_file_location("planning_benchmark", place)
+        module = importlib.util.module_from_spec(spec)
+        patch.setitem(sys.modules, "planning_benchmark", module)
+        spec.loader.exec_module(module)
+        yield module
+
+
+def row(bench, **values):
+    fields = {"id": "dmc/reacher-easy-v0", "planner": "mppi", "budget": 0.1, "seed": 10000}
+    measured = {"total": 5.0, "steps": 10, "spent": 0.1, "rollouts": 16, "every": 2}
+    about = {"command": "python", "commit": "abc", "versions": "mjgym 1", "machine": "x86_64, here"}
+    return bench.Row(**{**fields, **measured, **about, **values})
+
+
+@pytest.mark.parametrize("each", [1e-6, 1e-4, 1e-2])
+@pytest.mark.parametrize("budget", [0.1, 1.0, 10.0])
+def test_a_budget_is_used_up(bench, monkeypatch, budget, each):
+    """With known costs: of a step, of an improvement, and of each candidate in one."""
+    alone, always = 2e-5, 3e-4
+
+    def seconds(env, policy):
+        found = getattr(getattr(policy, "method", None), "rollouts", 0)
+        return alone + (always + each * found if found else 0.0)
+
+    monkeypatch.setattr(bench, "_seconds", seconds)
+    chosen = bench.settings("dmc/reacher-easy-v0", "mppi", budget)
+    assert bench.FEWEST <= chosen["rollouts"] <= bench.MOST
+    spent = (alone + (always + each * chosen["rollouts"]) / chosen["every"]) / 0.02
+    most_saving = chosen == {"rollouts": bench.FEWEST, "every": bench.EVERY[-1]}
+    assert spent <= 1.001 * budget or most_saving
+    if chosen["rollouts"] < bench.MOST and not most_saving:
+        assert spent > 0.9 * budget
+
+
+def test_rows_are_read_as_they_were_written(bench, tmp_path):
+    file = tmp_path / "planning.csv"
+    rows = [row(bench), row(bench, seed=10001, total=7.25)]
+    assert bench.read(file) == []
+    for each in rows:
+        bench.append(each, file)
+    assert bench.read(file) == rows
+
+
+def test_what_is_there_is_not_measured_again(bench, monkeypatch, tmp_path):
+    file, measured = tmp_path / "planning.csv", []
+    monkeypatch.setattr(bench, "FILE", file)
+    monkeypatch.setattr(bench.read, "__defaults__", (file,))
+    monkeypatch.setattr(bench.append, "__defaults__", (file,))
+
+    def measure(job):
+        measured.append(job)
+        return row(bench, **dataclasses.asdict(job))
+
+    monkeypatch.setattr(bench, "measure", measure)
+    words = ["dmc/reacher-easy-v0", "--budgets", "0.1", "--seeds"]
+    bench.main([*words, "2"])
+    bench.main([*words, "3"])
+    assert [job.seed for job in measured] == [10000, 10001, 10002]
+
+
+def test_the_table_counts_episodes(bench):
+    rows = [row(bench), row(bench, seed=10001, total=7.0), row(bench, budget=1.0)]
+    lines = bench.table(rows).splitlines()
+    assert lines[0] == "| id | planner | 0.1 s | 1 s |"
+    assert lines[2] == "| `dmc/reacher-easy-v0` | mppi | 6.0 (2 episodes) | 5.0 (1 episode) |"
+    other = bench.table([*rows, row(bench, id="dmc/dog-run-v0")])
+    assert other.splitlines()[3].endswith("| not measured |")
+
+
+def test_an_episode_is_measured(bench, monkeypatch):
+    monkeypatch.setattr(bench, "settings", lambda *_: {"rollouts": 2, "every": 8})
+    found = bench.measure(bench.Job("dmc/lqr-lqr_2_1-v0", "random_shooting", 0.1, 10000))
+    assert found.steps == bench.UNLIMITED
+    assert np.isfinite(found.total)
+    assert found.spent > 0
+
+
+def test_the_published_rows_are_of_the_protocol(bench):
+    rows = bench.read()
+    assert rows
+    jobs = [tuple(getattr(r, f.name) for f in dataclasses.fields(bench.Job)) for r in rows]
+    assert len(set(jobs)) == len(jobs)
+    for each in rows:
+        assert each.id in bench.ids()
+        assert each.budget in bench.BUDGETS
+        assert 0 <= each.seed - bench.FIRST_SEED < bench.SEEDS
+        assert each.commit
+        assert not each.commit.endswith("+")
+        assert bench.FEWEST <= each.rollouts <= bench.MOST
+    guide = (ASSETS / "guides" / "planning.md").read_text()
+    assert bench.table(rows) in guide
+    count = len({each.id for each in rows})
+    assert f"{count} of {len(bench.ids())} ids have rows" in guide
+
+
+def test_the_ids_are_registered(bench):
+    assert set(bench.ids()) <= set(registry.ids())
+    assert len(set(bench.ids())) == len(bench.ids()) == 79
