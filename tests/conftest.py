@@ -25,7 +25,7 @@ def _missing_backends() -> str:
 
 
 # What a failing assertion of theirs compared is shown as in a test.
-pytest.register_assert_rewrite("described", "divergence", "equivalence")
+pytest.register_assert_rewrite("helpers.described", "helpers.divergence", "helpers.equivalence")
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -7,8 +7,8 @@ import array_api_strict
 import mujoco
 import numpy as np
 import pytest
-from registered import registered_task
 
+from helpers.registered import registered_task
 from mjgym import registry, rotations
 from mjgym.checks.array_libraries import CLOSE, failures
 from mjgym.loop.bound_task import BoundTask
@@ -36,7 +36,7 @@ CASES = [(id, {}) for id in registry.ids()] + [
     ("locomotion/cmu_humanoid-tracking-v0", {"ends_on_fall": True}),
     ("soccer/boxhead-2v2-v0", {"opponent": "random"}),
     ("soccer/boxhead-2v2-v0", {"opponent": "scripted"}),
-    ("soccer/boxhead-2v2-v0", {"opponent": "opponents:waits"}),
+    ("soccer/boxhead-2v2-v0", {"opponent": "helpers.opponents:waits"}),
     ("soccer/boxhead-1v1-v0", {"opponent": "still", "ends_on_goal": False, "box": True}),
 ]
 STEPS = 3  # with random actions, so that the state and the memory are no start's

@@ -15,8 +15,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from places import BENCHMARKS
-from suite import IDS, TASKS
+
+from helpers.places import BENCHMARKS
+from helpers.suite import IDS, TASKS
 
 sys.path.insert(0, str(BENCHMARKS))
 

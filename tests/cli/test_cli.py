@@ -9,16 +9,16 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import commands
 import gymnasium
 import mujoco
 import numpy as np
 import pytest
-from commands import data, mjgym_, refused
-from toys import Cart
 from typer.testing import CliRunner
 
 import mjgym
+from helpers import commands
+from helpers.commands import data, mjgym_, refused
+from helpers.toys import Cart
 from mjgym.checks import benchmark
 from mjgym.cli import bench, diagnosis, doctor
 from mjgym.cli.app import app

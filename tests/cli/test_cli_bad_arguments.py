@@ -1,7 +1,8 @@
 """Arguments that can be no path, host, seed or class: a sentence, never a traceback."""
 
 import pytest
-from commands import called, refused_call
+
+from helpers.commands import called, refused_call
 
 LONG = "a" * 5000
 ID = "dmc/cartpole-balance-v0"

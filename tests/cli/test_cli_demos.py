@@ -9,8 +9,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from training_runs import mjgym_
 
+from helpers.training_runs import mjgym_
 from mjgym import datasets
 
 LIFT = "robosuite/Lift-v0"

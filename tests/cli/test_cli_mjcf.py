@@ -3,8 +3,9 @@
 import json
 import os
 
-import commands
 import pytest
+
+from helpers import commands
 
 pytestmark = pytest.mark.slow
 

@@ -10,10 +10,10 @@ import sys
 import gymnasium
 import numpy as np
 import pytest
-from commands import SCRIPT, called, mjgym_, refused, refused_call
 from PIL import Image
 from typer.testing import CliRunner
 
+from helpers.commands import SCRIPT, called, mjgym_, refused, refused_call
 from mjgym.cli import policies, record
 from mjgym.cli.app import app
 from mjgym.rendering import film

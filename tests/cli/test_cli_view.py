@@ -17,16 +17,15 @@ import threading
 import time
 from pathlib import Path
 
-import commands
 import gymnasium
 import numpy as np
-import pages
 import pytest
-from commands import SCRIPT
 from PIL import Image
 from rich.console import Console
 
 import mjgym  # noqa: F401  (registers the ids)
+from helpers import commands, pages
+from helpers.commands import SCRIPT
 from mjgym.viewing import Command, Keys, Progress, Report, Session, ViewerError, ports, watch
 
 pytestmark = pytest.mark.slow

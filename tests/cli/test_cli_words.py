@@ -8,9 +8,9 @@ import gymnasium as gym
 import numpy as np
 import pytest
 from matplotlib.figure import Figure
-from training_runs import SMALL_REPLAY
 from typer.testing import CliRunner
 
+from helpers.training_runs import SMALL_REPLAY
 from mjgym.cli.app import app
 from mjgym.cli.bench import measure
 from mjgym.cli.policies import load_policy

@@ -5,8 +5,9 @@ import tomllib
 
 import gymnasium
 import pytest
-from guide_code import CLIENTS, need, run, sections
-from places import ROOT
+
+from helpers.guide_code import CLIENTS, need, run, sections
+from helpers.places import ROOT
 
 GUIDE = CLIENTS.read_text()
 

@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 from absl.testing import absltest
 from dm_env import test_utils
-from manipulation_records import NAMES
-from manipulation_records import tasks as manipulation_tasks
-from suite import TASKS, transitions
-from toys import Cart
 
 import mjgym
+from helpers.manipulation_records import NAMES
+from helpers.manipulation_records import tasks as manipulation_tasks
+from helpers.suite import TASKS, transitions
+from helpers.toys import Cart
 from mjgym_compat import dm_env as adapter
 
 

@@ -8,8 +8,9 @@ from pathlib import Path
 import gymnasium
 import numpy as np
 import pytest
-from demonstrations import ID, PICTURES, random_demos
 from gymnasium.utils.env_checker import check_env
+
+from helpers.demonstrations import ID, PICTURES, random_demos
 
 pytest.importorskip("lerobot", reason='needs pip install -e ".[lerobot]"')
 

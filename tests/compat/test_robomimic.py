@@ -8,7 +8,8 @@ from pathlib import Path
 import gymnasium
 import numpy as np
 import pytest
-from demonstrations import ID, PICTURES, random_demos
+
+from helpers.demonstrations import ID, PICTURES, random_demos
 
 pytest.importorskip("robomimic", reason="needs robomimic and PyTorch")
 

@@ -9,9 +9,9 @@ import sys
 import mujoco
 import numpy as np
 import pytest
-from robosuite_records import FOLDER, Record
 
 import mjgym_compat.robosuite as suite
+from helpers.robosuite_records import FOLDER, Record
 from mjgym_compat.robosuite import (
     load_composite_controller_config,
     load_part_controller_config,

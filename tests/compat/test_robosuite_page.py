@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 from gymnasium.utils.env_checker import check_env
 from lxml import etree
-from robosuite_records import FOLDER
 
 import mjgym_compat.robosuite as robosuite
+from helpers.robosuite_records import FOLDER
 from mjgym_compat.robosuite import macros
 from mjgym_compat.robosuite.controllers import load_composite_controller_config
 from mjgym_compat.robosuite.utils import camera_utils, transform_utils

@@ -10,7 +10,9 @@ import re
 import mujoco
 import numpy as np
 import pytest
-from tabletop_arms import (
+
+import mjgym
+from helpers.tabletop_arms import (
     ARMS,
     FIELDS,
     FOLDER,
@@ -22,8 +24,6 @@ from tabletop_arms import (
     many,
     scene,
 )
-
-import mjgym
 from mjgym import rotations
 from mjgym.actions import UNLIMITED, Action
 from mjgym.controllers import Chain, Composite, Controller, State, controllers, make

@@ -8,9 +8,9 @@ from pathlib import Path
 import gymnasium
 import numpy as np
 import pytest
-from demonstrations import ID, PICTURES, random_demos, same
 from typer.testing import CliRunner
 
+from helpers.demonstrations import ID, PICTURES, random_demos, same
 from mjgym import datasets
 from mjgym.cli.app import app
 from mjgym.datasets import DemonstrationError, Episode, Recording

@@ -9,9 +9,9 @@ import gymnasium
 import mujoco
 import numpy as np
 import pytest
-from described import OFFSET, PROMISES, entries, names
-from suite import IDS, TASKS
 
+from helpers.described import OFFSET, PROMISES, entries, names
+from helpers.suite import IDS, TASKS
 from mjgym.envs.env import Env
 from mjgym.task import Signal, Task
 

@@ -9,9 +9,9 @@ import gymnasium
 import mujoco
 import numpy as np
 import pytest
-from places import DATA
 
 import mjgym
+from helpers.places import DATA
 from mjgym.describe.labels import Label, LabelView, signals
 from mjgym.rotations import norm, to_local
 from mjgym.sim import Single

@@ -8,9 +8,10 @@ import sys
 from pathlib import Path
 
 import pytest
-from forks import LIBRARIES, Forks
 from PIL import Image
-from places import SCRIPTS
+
+from helpers.forks import LIBRARIES, Forks
+from helpers.places import SCRIPTS
 
 EXAMPLES = SCRIPTS / "examples"
 ID = "dmc/pendulum-swingup-v0"

@@ -7,8 +7,8 @@ import sys
 import numpy as np
 import pytest
 from PIL import Image
-from places import ASSETS, SCRIPTS
 
+from helpers.places import ASSETS, SCRIPTS
 from mjgym import registry
 
 pytestmark = pytest.mark.slow

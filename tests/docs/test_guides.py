@@ -8,9 +8,11 @@ import subprocess
 import sys
 import tomllib
 
-import commands
 import pytest
-from guide_code import (
+from typer.testing import CliRunner
+
+from helpers import commands
+from helpers.guide_code import (
     FOLDER,
     GUIDES,
     README,
@@ -23,9 +25,7 @@ from guide_code import (
     run,
     write_modules,
 )
-from places import ROOT, SCRIPTS
-from typer.testing import CliRunner
-
+from helpers.places import ROOT, SCRIPTS
 from mjgym.cli.app import app
 from mjgym.cli.guide import guides, programs
 from mjgym.util import plugins

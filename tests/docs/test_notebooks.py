@@ -5,8 +5,9 @@ import os
 import sys
 
 import pytest
-from forks import run_alone
-from places import SCRIPTS
+
+from helpers.forks import run_alone
+from helpers.places import SCRIPTS
 
 NOTEBOOKS = sorted((SCRIPTS / "tutorials").glob("*.ipynb"))
 

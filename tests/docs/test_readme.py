@@ -10,11 +10,11 @@ import sys
 import gymnasium
 import numpy as np
 import pytest
-from guide_code import modules, write_modules
-from places import ASSETS, HELPERS, ROOT, SCRIPTS
-from suite import gymnasium_checker, packaged_ids
 
 import mjgym
+from helpers.guide_code import modules, write_modules
+from helpers.places import ASSETS, HELPERS, ROOT, SCRIPTS
+from helpers.suite import gymnasium_checker, packaged_ids
 from mjgym.util.packaged import install
 
 README = ROOT / "README.md"

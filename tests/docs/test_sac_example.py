@@ -3,7 +3,8 @@
 import importlib
 
 import pytest
-from places import SCRIPTS
+
+from helpers.places import SCRIPTS
 
 torch = pytest.importorskip("torch")
 

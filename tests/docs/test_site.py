@@ -6,9 +6,9 @@ import sys
 from pathlib import Path
 
 import pytest
-from places import SCRIPTS
 
 import mjgym
+from helpers.places import SCRIPTS
 from mjgym.cli.guide import guides
 from mjgym_train import score_table
 

@@ -10,10 +10,10 @@ import mujoco
 import numpy as np
 import pytest
 from PIL import Image
-from places import SCRIPTS
-from suite import gymnasium_checker
 
 import mjgym
+from helpers.places import SCRIPTS
+from helpers.suite import gymnasium_checker
 from mjgym.checks import check
 from mjgym.task import registrations
 from mjgym.variation import Uniform

@@ -10,8 +10,8 @@ import imageio.v3 as iio
 import mujoco
 import numpy as np
 import pytest
-from places import SCRIPTS
 
+from helpers.places import SCRIPTS
 from mjgym import mjcf
 from mjgym.sim import Single
 

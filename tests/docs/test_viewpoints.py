@@ -10,10 +10,10 @@ import mujoco
 import numpy as np
 import pytest
 from PIL import Image
-from places import SCRIPTS
 from typer.testing import CliRunner
 
 import mjgym
+from helpers.places import SCRIPTS
 from mjgym.cli import fields, viewers
 from mjgym.cli.app import app
 from mjgym.envs.pixels import viewpoint

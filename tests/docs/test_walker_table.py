@@ -5,9 +5,9 @@ import re
 import gymnasium
 import numpy as np
 import pytest
-from guide_code import FOLDER
 
 import mjgym  # noqa: F401  (registers the ids)
+from helpers.guide_code import FOLDER
 from mjgym.tasks.locomotion.arenas import find_arena
 from mjgym.tasks.locomotion.walkers import find_walker, walker_names
 

@@ -9,16 +9,16 @@ import pickle
 import gymnasium
 import numpy as np
 import pytest
-from equivalence import (
+from gymnasium.vector import AutoresetMode
+
+from helpers.equivalence import (
     EXACT,
     assert_autoreset_equals_sync_vector_env,
     assert_every_slot_equals_a_single_env,
     make_vec,
 )
-from gymnasium.vector import AutoresetMode
-from rollouts import COPIES, actions_for, equal, rollout, row
-from suite import gymnasium_checker
-
+from helpers.rollouts import COPIES, actions_for, equal, rollout, row
+from helpers.suite import gymnasium_checker
 from mjgym import registry
 
 N = 3  # sub-environments

@@ -7,11 +7,11 @@ import gymnasium
 import mujoco
 import numpy as np
 import pytest
-from divergence import assert_divergence_truncates_with_the_last_finite_observation
-from rollouts import rollout
-from suite import IDS, TASKS, relative_error, within
 
 import mjgym
+from helpers.divergence import assert_divergence_truncates_with_the_last_finite_observation
+from helpers.rollouts import rollout
+from helpers.suite import IDS, TASKS, relative_error, within
 from mjgym.envs.spaces import check_action
 
 

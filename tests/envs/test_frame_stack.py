@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from gymnasium.vector import AutoresetMode, SyncVectorEnv
 from gymnasium.wrappers import FrameStackObservation
-from rollouts import actions_for, equal, row
 
 import mjgym
+from helpers.rollouts import actions_for, equal, row
 
 ID = "dmc/reacher-easy-v0"
 PLAYED = "soccer/boxhead-1v1-v0"

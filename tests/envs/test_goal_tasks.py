@@ -6,11 +6,11 @@ from dataclasses import dataclass
 import gymnasium
 import numpy as np
 import pytest
-import toys
 from gymnasium.vector import AutoresetMode, SyncVectorEnv
-from suite import gymnasium_checker
 
 import mjgym
+from helpers import toys
+from helpers.suite import gymnasium_checker
 
 IDS = [
     "dmc/reacher-easy-v0",

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from pettingzoo.test import api_test, parallel_api_test, parallel_seed_test
 from pettingzoo.utils.conversions import aec_to_parallel, parallel_to_aec
-from rollouts import equal
 
 import mjgym
+from helpers.rollouts import equal
 from mjgym import registry
 
 IDS = registry.ids(tag="multi-agent")

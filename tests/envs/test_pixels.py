@@ -11,7 +11,8 @@ import pytest
 from gymnasium.utils.env_checker import check_env
 from gymnasium.wrappers import FrameStackObservation
 from gymnasium.wrappers.vector import RecordVideo
-from rollouts import equal
+
+from helpers.rollouts import equal
 
 pytestmark = pytest.mark.gl
 

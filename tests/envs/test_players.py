@@ -4,9 +4,9 @@ import gymnasium
 import numpy as np
 import pytest
 from gymnasium.vector import AutoresetMode
-from registered import registered_task
-from rollouts import COPIES, actions_for, equal, rollout
 
+from helpers.registered import registered_task
+from helpers.rollouts import COPIES, actions_for, equal, rollout
 from mjgym import VectorEnv, registry
 from mjgym.envs.players import PlayersVectorEnv
 from mjgym.tasks.dmc.cartpole import Cartpole

@@ -3,9 +3,9 @@
 import gymnasium
 import numpy as np
 import pytest
-from rollouts import equal, row
 
 import mjgym
+from helpers.rollouts import equal, row
 from mjgym.registry import ids, one_agent
 from mjgym.variation import Normal, Uniform
 from mjgym.variation.noises import additive

@@ -3,9 +3,9 @@
 import gymnasium
 import numpy as np
 import pytest
-from rollouts import equal
 
 import mjgym
+from helpers.rollouts import equal
 
 ID, OTHER = "dmc/walker-walk-v0", "dmc/walker-run-v0"
 PLAYED = "soccer/boxhead-1v1-v0"

@@ -7,12 +7,12 @@ import os
 import gymnasium
 import numpy as np
 import pytest
-from divergence import assert_a_diverging_slot_ends_alone
-from equivalence import assert_threads_do_not_matter
 from gymnasium.vector import AsyncVectorEnv, AutoresetMode, SyncVectorEnv
-from rollouts import COPIES, actions_for, equal
 
 import mjgym
+from helpers.divergence import assert_a_diverging_slot_ends_alone
+from helpers.equivalence import assert_threads_do_not_matter
+from helpers.rollouts import COPIES, actions_for, equal
 
 
 def test_terminations_autoreset_like_sync():

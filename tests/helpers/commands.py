@@ -14,8 +14,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from forks import Forks, run_alone
 from typer.testing import CliRunner
+
+from helpers.forks import Forks, run_alone
 
 SCRIPT = Path(sys.executable).with_name("mjgym")
 

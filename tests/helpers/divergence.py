@@ -3,7 +3,8 @@
 import gymnasium
 import numpy as np
 from gymnasium.vector import AutoresetMode
-from rollouts import actions_for, equal, rollout
+
+from helpers.rollouts import actions_for, equal, rollout
 
 
 def assert_divergence_truncates_with_the_last_finite_observation(id, tmp_path, monkeypatch, capfd):

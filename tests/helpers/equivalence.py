@@ -3,8 +3,8 @@
 import gymnasium
 import numpy as np
 from gymnasium.vector import AutoresetMode, SyncVectorEnv
-from rollouts import actions_for, equal, row
 
+from helpers.rollouts import actions_for, equal, row
 from mjgym import registry
 
 EXACT = {"observation": "dict", "dtype": "float64"}

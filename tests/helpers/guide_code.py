@@ -9,8 +9,9 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
-from forks import Forks, run_alone
-from places import ASSETS, ROOT
+
+from helpers.forks import Forks, run_alone
+from helpers.places import ASSETS, ROOT
 
 README = ROOT / "README.md"
 FOLDER = ASSETS / "guides"

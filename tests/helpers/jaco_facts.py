@@ -6,8 +6,8 @@ from typing import Any
 
 import mujoco
 import numpy as np
-from places import DATA
 
+from helpers.places import DATA
 from mjgym import mjcf, robots
 
 FACTS = DATA / "manipulation"

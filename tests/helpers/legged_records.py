@@ -6,8 +6,8 @@ from typing import Any
 
 import mujoco
 import numpy as np
-from places import DATA
 
+from helpers.places import DATA
 from mjgym.envs.env import Env
 from mjgym.tasks.legged.scene import LeggedTask
 

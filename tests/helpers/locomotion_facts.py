@@ -1,6 +1,6 @@
 """A walker in the arena in which its numbers were recorded, and what differs from them.
 
-    python tests/helpers/locomotion_facts.py assets/locomotion/walkers/ant.xml walker_Ant
+    PYTHONPATH=tests python -m helpers.locomotion_facts assets/locomotion/walkers/ant.xml walker_Ant
 
 prints every difference and ends with exit code 1 if there is one.
 """
@@ -10,12 +10,13 @@ import sys
 from typing import Any
 
 import mujoco
-from places import DATA
+
+from helpers.places import DATA
 
 try:
     from tests.model_facts import compare
 except ImportError:  # run as a script
-    from model_facts import compare
+    from helpers.model_facts import compare
 
 FACTS = DATA / "locomotion" / "models"
 

@@ -8,8 +8,8 @@ from typing import Any
 import gymnasium
 import mujoco
 import numpy as np
-from places import DATA
 
+from helpers.places import DATA
 from mjgym.sim.single import SingleView
 from mjgym.tasks.locomotion.arenas import corridors, mazes
 from mjgym.tasks.locomotion.arenas.mazes import OpenMaze, RandomMaze

@@ -15,9 +15,9 @@ from typing import Any
 import gymnasium
 import mujoco
 import numpy as np
-from places import DATA
-from registered import registered_task
 
+from helpers.places import DATA
+from helpers.registered import registered_task
 from mjgym.task import Task
 from mjgym.tasks.manipulation.bricks import (
     CLOSE_WEIGHT,

@@ -1,6 +1,6 @@
 """Compares a compiled model with the recorded numbers of the published suite.
 
-    python tests/helpers/model_facts.py assets/dmc/cartpole.xml cartpole-febc107a
+    PYTHONPATH=tests python -m helpers.model_facts assets/dmc/cartpole.xml cartpole-febc107a
 
 prints every difference and ends with exit code 1 if there is one.
 """
@@ -11,7 +11,8 @@ from typing import Any
 
 import mujoco
 import numpy as np
-from places import DATA
+
+from helpers.places import DATA
 
 FACTS = DATA / "dmc" / "models"
 TOLERANCE = 1e-9  # relative to max(1, |recorded|); the records hold 12 decimals

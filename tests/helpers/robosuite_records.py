@@ -11,9 +11,9 @@ import copy
 
 import mujoco
 import numpy as np
-from places import DATA
-from registered import registered_task
 
+from helpers.places import DATA
+from helpers.registered import registered_task
 from mjgym.envs.env import Env
 from mjgym.envs.vector import VectorEnv
 from mjgym.sim.engine import FOLLOWING, episode_field, set_constants

@@ -8,9 +8,9 @@ from typing import Any
 
 import mujoco
 import numpy as np
-from places import DATA
-from registered import registered_task
 
+from helpers.places import DATA
+from helpers.registered import registered_task
 from mjgym.sim.single import SingleView
 
 FOLDER = DATA / "soccer"

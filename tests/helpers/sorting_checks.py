@@ -1,8 +1,8 @@
 """What the tests of PickPlace and NutAssembly share."""
 
 import numpy as np
-from robosuite_records import Record, make_task
 
+from helpers.robosuite_records import Record, make_task
 from mjgym import Env, VectorEnv
 
 EXACT = 1e-6

@@ -8,11 +8,11 @@ from typing import Any
 import gymnasium
 import numpy as np
 from gymnasium.utils.env_checker import check_env
-from places import DATA
-from registered import registered_task
-from toys import Room
 
 import mjgym
+from helpers.places import DATA
+from helpers.registered import registered_task
+from helpers.toys import Room
 from mjgym.sim import Simulation, Single, SingleView
 from mjgym.task import Task
 from mjgym.task.models import compile_model

@@ -7,8 +7,8 @@ from types import SimpleNamespace
 
 import mujoco
 import numpy as np
-from places import DATA
 
+from helpers.places import DATA
 from mjgym.controllers import Chain, Controller
 from mjgym.robots import Limb, arms, attach, bases, hands
 

@@ -14,13 +14,11 @@ from typing import Any
 
 import array_api_compat
 import gymnasium
-import locomotion_records
-import manipulation_records
 import numpy as np
-import suite
-from places import DATA
-from suite import ARGUMENTS, recorded_states
 
+from helpers import locomotion_records, manipulation_records, suite
+from helpers.places import DATA
+from helpers.suite import ARGUMENTS, recorded_states
 from mjgym import registry
 from mjgym.sim.converted import ConvertedView
 from mjgym.sim.warp import EngineWarning

@@ -7,9 +7,9 @@ import mujoco
 import numpy as np
 import pytest
 from gymnasium.vector import AutoresetMode
-from toys import CART, Cart
 
 import mjgym
+from helpers.toys import CART, Cart
 
 
 def both(task, **options):

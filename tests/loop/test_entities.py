@@ -10,10 +10,10 @@ import gymnasium as gym
 import mujoco
 import numpy as np
 import pytest
-from guide_code import FOLDER, program
-from toys import Cart
 
 import mjgym
+from helpers.guide_code import FOLDER, program
+from helpers.toys import Cart
 from mjgym.checks import check
 from mjgym.checks.array_libraries import failures
 from mjgym.observables import observe

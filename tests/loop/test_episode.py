@@ -8,9 +8,9 @@ import mujoco
 import numpy as np
 import pytest
 from gymnasium.vector import AutoresetMode
-from toys import EPISODE, OPTIONS, SUBSTEPS, EverySubstep, Probe
 
 import mjgym
+from helpers.toys import EPISODE, OPTIONS, SUBSTEPS, EverySubstep, Probe
 from mjgym.loop.bound_task import BoundTask
 from mjgym.loop.episode import Episodes
 from mjgym.sim import Batched, Single

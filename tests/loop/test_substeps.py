@@ -9,9 +9,9 @@ import mujoco.batch
 import numpy as np
 import pytest
 from gymnasium.vector import AutoresetMode, SyncVectorEnv
-from rollouts import actions_for, equal
 
 import mjgym
+from helpers.rollouts import actions_for, equal
 from mjgym import Observable, observe
 from mjgym.sim import Batched, Single, batched
 from mjgym.sim.bounds import REFITTED

@@ -7,8 +7,8 @@ from pathlib import Path
 import mujoco
 import numpy as np
 import pytest
-from places import ASSETS
 
+from helpers.places import ASSETS
 from mjgym import mjcf
 from mjgym.mjcf import add, asset_path, load, remove, without_textures
 

@@ -7,7 +7,8 @@ import sys
 import mujoco
 import numpy as np
 import pytest
-from mjcf_models import (
+
+from helpers.mjcf_models import (
     NAMES,
     arena,
     differences,
@@ -17,7 +18,6 @@ from mjcf_models import (
     tetrahedron,
     walker,
 )
-
 from mjgym.mjcf import add, assign, attach, find, find_all, load, rename
 
 # What the engine's named access gives of an element and what refers to other elements, or to

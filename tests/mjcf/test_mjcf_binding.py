@@ -6,9 +6,9 @@ import gymnasium
 import mujoco
 import numpy as np
 import pytest
-from mjcf_models import arena, walker
 
 import mjgym  # noqa: F401  (registers the ids)
+from helpers.mjcf_models import arena, walker
 from mjgym.mjcf import Bound, add, attach, bind, find, find_all, load, without_textures
 from mjgym.sim import Batched, Single
 

@@ -10,8 +10,8 @@ from typing import NamedTuple
 import mujoco
 import numpy as np
 import pytest
-from places import ASSETS, DATA
 
+from helpers.places import ASSETS, DATA
 from mjgym import mjcf
 from mjgym.mjcf.lint.checking import check, explain
 from mjgym.mjcf.lint.reading import Malformed, parse

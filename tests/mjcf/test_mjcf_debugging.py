@@ -8,8 +8,8 @@ import sys
 
 import mujoco
 import pytest
-from mjcf_models import arena, walker
 
+from helpers.mjcf_models import arena, walker
 from mjgym import mjcf
 from mjgym.mjcf import CompileError, add, assign, attach, debug, load, rename
 from mjgym.mjcf.debugging import ENVIRONMENT, debugging

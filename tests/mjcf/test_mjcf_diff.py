@@ -6,8 +6,8 @@ from dataclasses import asdict
 import mujoco
 import numpy as np
 import pytest
-from places import ASSETS, DATA
 
+from helpers.places import ASSETS, DATA
 from mjgym import mjcf
 from mjgym.mjcf.lint.comparing import Difference, diff, shown
 

@@ -3,8 +3,8 @@
 import os
 
 import pytest
-from places import ASSETS
 
+from helpers.places import ASSETS
 from mjgym.mjcf.lint.checking import check
 from mjgym.mjcf.lint.editing import edit
 

@@ -3,8 +3,8 @@
 import mujoco
 import numpy as np
 import pytest
-from mjcf_models import arena, differences, walker
 
+from helpers.mjcf_models import arena, differences, walker
 from mjgym import mjcf
 from mjgym.mjcf import add, assign, find, find_all, name_unnamed, rename, word
 from mjgym.mjcf.elements import KINDS, REFERENCES, samples

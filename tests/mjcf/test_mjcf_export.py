@@ -8,8 +8,8 @@ import sys
 import mujoco
 import numpy as np
 import pytest
-from mjcf_models import PATHS, arena, differences, picture, rock_files, tetrahedron, walker
 
+from helpers.mjcf_models import PATHS, arena, differences, picture, rock_files, tetrahedron, walker
 from mjgym.mjcf import CompileError, add, assign, attach, compile, export, load
 from mjgym.mjcf.exporting import differing
 

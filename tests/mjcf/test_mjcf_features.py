@@ -8,8 +8,8 @@ from pathlib import Path
 import mujoco
 import numpy as np
 import pytest
-from places import BENCHMARKS
 
+from helpers.places import BENCHMARKS
 from mjgym import mjcf
 
 sys.path.insert(0, str(BENCHMARKS))

@@ -13,8 +13,8 @@ import zipfile
 import mujoco
 import numpy as np
 import pytest
-from places import DATA
 
+from helpers.places import DATA
 from mjgym import mjcf
 from mjgym.mocap import (
     CHANNELS,

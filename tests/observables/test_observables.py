@@ -10,10 +10,10 @@ import mujoco
 import numpy as np
 import pytest
 from gymnasium.vector import AutoresetMode, SyncVectorEnv
-from rollouts import actions_for, equal
-from suite import gymnasium_checker
 
 import mjgym
+from helpers.rollouts import actions_for, equal
+from helpers.suite import gymnasium_checker
 from mjgym import Observable, observe
 from mjgym.variation import (
     Choice,

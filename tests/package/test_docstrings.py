@@ -5,7 +5,8 @@ import re
 from collections.abc import Iterator
 
 import pytest
-from places import ROOT
+
+from helpers.places import ROOT
 
 QUESTION_WORDS = {"What", "Where", "How", "Which", "Who"}
 Documented = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef

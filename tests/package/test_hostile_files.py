@@ -7,12 +7,12 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import gymnasium
-import hostile
 import numpy as np
 import pytest
-from hostile import ID, LEARNERS, OWN, ROBOSUITE, RUNS, SPECS
 from typer.testing import CliRunner
 
+from helpers import hostile
+from helpers.hostile import ID, LEARNERS, OWN, ROBOSUITE, RUNS, SPECS
 from mjgym import datasets
 from mjgym.cli.app import app
 from mjgym.datasets import DemonstrationError
@@ -231,7 +231,7 @@ def test_an_episode_lies_elsewhere(how):
 @pytest.mark.parametrize("case", SPECS)
 def test_a_minari_dataset_names_code(case):
     minari = pytest.importorskip("minari")
-    from demonstrations import random_demos
+    from helpers.demonstrations import random_demos
 
     random_demos("evil-v0", episodes=1, id=ID)
     file = next(Path("minari").rglob("metadata.json"))

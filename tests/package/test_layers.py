@@ -9,7 +9,8 @@ import sys
 import textwrap
 
 import pytest
-from places import ASSETS, SOURCE
+
+from helpers.places import ASSETS, SOURCE
 
 # The layers of the design: a file imports from the layers below its own and from its own row. A row
 # is a folder or a module, the longest that stands here; "mjgym" is the package itself.

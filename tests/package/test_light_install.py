@@ -5,7 +5,8 @@ import subprocess
 import sys
 
 import pytest
-from places import TESTS
+
+from helpers.places import TESTS
 
 
 @pytest.mark.parametrize(

@@ -14,13 +14,13 @@ from fnmatch import fnmatch
 from pathlib import Path
 
 import pytest
-from forks import LIBRARIES, Forks
-from guide_code import need, needs_gl, pages, program, sections
-from guide_code import run as run_code
-from places import ASSETS, ROOT, SCRIPTS, SOURCE
-from suite import packaged_ids
 
 import mjgym
+from helpers.forks import LIBRARIES, Forks
+from helpers.guide_code import need, needs_gl, pages, program, sections
+from helpers.guide_code import run as run_code
+from helpers.places import ASSETS, ROOT, SCRIPTS, SOURCE
+from helpers.suite import packaged_ids
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 

@@ -14,10 +14,10 @@ from typing import Any
 import gymnasium
 import numpy as np
 import pytest
-import suite
 from gymnasium.envs.registration import EnvSpec
 
 import mjgym
+from helpers import suite
 from mjgym import registry
 from mjgym.envs.options import Options, VectorOptions, WarpOptions, names
 from mjgym.task.task_fields import check_fields

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 import gymnasium
 import numpy as np
 import pytest
-import toys
-from linear_quadratic import IDS, cost_matrices, dynamics, made
 
 import mjgym
+from helpers import toys
+from helpers.linear_quadratic import IDS, cost_matrices, dynamics, made
 from mjgym import planning
 from mjgym.planning.tangent import Tangent
 

@@ -3,11 +3,11 @@
 import gymnasium
 import numpy as np
 import pytest
-import toys
-from linear_quadratic import IDS, cost_matrices, dynamics, made, riccati
-from rollouts import equal
 
 import mjgym
+from helpers import toys
+from helpers.linear_quadratic import IDS, cost_matrices, dynamics, made, riccati
+from helpers.rollouts import equal
 from mjgym import planning
 from mjgym.planning import splines
 from mjgym.planning.bounded import bounded_minimum

@@ -6,8 +6,8 @@ import sys
 
 import numpy as np
 import pytest
-from places import ASSETS, BENCHMARKS
 
+from helpers.places import ASSETS, BENCHMARKS
 from mjgym import registry
 
 

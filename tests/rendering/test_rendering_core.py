@@ -11,9 +11,9 @@ from pathlib import Path
 import mujoco
 import numpy as np
 import pytest
-from places import HELPERS
-from suite import begin, shown, started, task
 
+from helpers.places import TESTS
+from helpers.suite import begin, shown, started, task
 from mjgym import rendering
 from mjgym.rendering import Renderer, RenderingError, backends, colour_by_reward, renderer, studio
 from mjgym.rendering.window import Window
@@ -58,7 +58,7 @@ def _drawing_threads():
 
 def _run(script, *arguments, **environment):
     """Run a script in a process of its own; its output. It must say nothing else and end well."""
-    variables = {**os.environ, "PYTHONPATH": str(HELPERS)}
+    variables = {**os.environ, "PYTHONPATH": str(TESTS)}
     for name in ("MUJOCO_GL", "PYOPENGL_PLATFORM", "DISPLAY", "WAYLAND_DISPLAY"):
         variables.pop(name, None)
     done = subprocess.run(
@@ -77,7 +77,7 @@ SETUP = """
 import os, sys, threading, time
 import numpy as np
 import mjgym
-from suite import begin, shown, started, task
+from helpers.suite import begin, shown, started, task
 from mjgym.rendering import Renderer, choose
 """
 
@@ -757,7 +757,7 @@ print("shown")
     for arguments in ([], ["close"]):
         done = subprocess.run(
             ["xvfb-run", "-a", "-s", "-screen 0 640x480x24", sys.executable, script, *arguments],
-            env={**os.environ, "PYTHONPATH": str(HELPERS)},
+            env={**os.environ, "PYTHONPATH": str(TESTS)},
             capture_output=True,
             text=True,
             timeout=WATCHDOG,

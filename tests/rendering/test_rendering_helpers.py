@@ -10,8 +10,8 @@ import gymnasium
 import mujoco
 import numpy as np
 import pytest
-from suite import begin, shown, started
 
+from helpers.suite import begin, shown, started
 from mjgym import Viewpoint
 from mjgym.envs import env as env_module
 from mjgym.envs.overlays import Overlay

@@ -11,8 +11,8 @@ import gymnasium
 import mujoco
 import numpy as np
 import pytest
-from places import DATA
 
+from helpers.places import DATA
 from mjgym.robots import Arm, arms, attach, bases
 
 FOLDER = DATA / "robosuite"

@@ -5,9 +5,9 @@ import json
 import mujoco
 import numpy as np
 import pytest
-from grippers_bench import PREFIX, Bench, scene
-from places import DATA
 
+from helpers.grippers_bench import PREFIX, Bench, scene
+from helpers.places import DATA
 from mjgym.controllers.gripper import GripperLaw
 from mjgym.robots import grasped, hands, watch_grasp
 from mjgym.sim.batched import Batched

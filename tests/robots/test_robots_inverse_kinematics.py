@@ -5,8 +5,8 @@ import itertools
 import mujoco
 import numpy as np
 import pytest
-from jaco_facts import ARM, DOWN, FINGERS, HAND, JOINTS, TOOL, over_floor, transitions
 
+from helpers.jaco_facts import ARM, DOWN, FINGERS, HAND, JOINTS, TOOL, over_floor, transitions
 from mjgym import mjcf
 from mjgym.robots import place_tool, robot_contacts, solve
 from mjgym.robots.inverse_kinematics import ranges

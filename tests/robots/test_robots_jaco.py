@@ -6,10 +6,21 @@ import importlib.util
 import mujoco
 import numpy as np
 import pytest
-from jaco_facts import ARM, FINGERS, HAND, JOINTS, TOOL, alone, facts, jaco, over_floor, transitions
-from model_facts import compare
-from places import SCRIPTS
 
+from helpers.jaco_facts import (
+    ARM,
+    FINGERS,
+    HAND,
+    JOINTS,
+    TOOL,
+    alone,
+    facts,
+    jaco,
+    over_floor,
+    transitions,
+)
+from helpers.model_facts import compare
+from helpers.places import SCRIPTS
 from mjgym import mjcf, robots
 
 SCRIPT = SCRIPTS / "make_jaco_hulls.py"

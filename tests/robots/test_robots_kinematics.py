@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
-from jaco_facts import FINGERS, JOINTS, TOOL, over_floor
 
+from helpers.jaco_facts import FINGERS, JOINTS, TOOL, over_floor
 from mjgym.robots.inverse_kinematics import ranges
 from mjgym.robots.kinematics import Kinematics
 from mjgym.rotations import compose, norm, to_rotation_vector, transposed

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 import mujoco
 import numpy as np
 import pytest
-from legged_records import model_facts
 
+from helpers.legged_records import model_facts
 from mjgym.mjcf import load
 from mjgym.robots.legged_robots import Go1, LeggedRobot, legged_robots
 

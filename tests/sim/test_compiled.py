@@ -15,14 +15,15 @@ import mujoco
 import numpy as np
 import pytest
 from gymnasium.vector import AutoresetMode
-from rollouts import equal
+
+from helpers.rollouts import equal
 
 pytest.importorskip("numba", reason='needs numba: pip install -e ".[fast]"')
 
 from numba import cfunc
-from registered import registered_task
-from toys import ROOM
 
+from helpers.registered import registered_task
+from helpers.toys import ROOM
 from mjgym.envs.env import Env
 from mjgym.envs.vector import VectorEnv
 from mjgym.sim import Single

@@ -3,8 +3,8 @@
 import mujoco
 import numpy as np
 import pytest
-from registered import registered_task
 
+from helpers.registered import registered_task
 from mjgym.task.models import compile_model
 
 BEYOND = 0.1  # rad, of hinges past their limits

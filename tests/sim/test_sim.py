@@ -8,8 +8,8 @@ import mujoco
 import mujoco.batch
 import numpy as np
 import pytest
-import suite
 
+from helpers import suite
 from mjgym.sim import Batched, Single
 from mjgym.sim.engine import STATE_FIELDS, quiet
 from mjgym.task.models import compile_model

@@ -13,17 +13,18 @@ import mujoco
 import numpy as np
 import pytest
 from gymnasium.vector import AutoresetMode
-from suite import packaged_ids
-from toys import EPISODE, OPTIONS, EverySubstep, Probe
+
+from helpers.suite import packaged_ids
+from helpers.toys import EPISODE, OPTIONS, EverySubstep, Probe
 
 pytest.importorskip("mujoco_warp", reason='needs MuJoCo Warp: pip install -e ".[gpu]"')
 
 import torch
-import warp_records
-from places import ROOT
 from typer.testing import CliRunner
 
 import mjgym
+from helpers import warp_records
+from helpers.places import ROOT
 from mjgym import variation
 from mjgym.actions import Action
 from mjgym.cli import diagnosis

@@ -8,7 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 from PIL import Image
-from suite import IDS
+
+from helpers.suite import IDS
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
 
@@ -295,7 +296,7 @@ class TestCollecting:
 
     @pytest.mark.torch
     def test_compare_reads_them(self, tmp_path: Path) -> None:
-        mjgym_ = pytest.importorskip("training_runs", exc_type=ImportError).mjgym_
+        mjgym_ = pytest.importorskip("helpers.training_runs", exc_type=ImportError).mjgym_
         comparison.write([curve("recipe", WALK, 0, [900], 940.0)], tmp_path / "one.csv")
         table = json.loads(mjgym_("compare", tmp_path / "one.csv", "--json").stdout)
         assert table["scores"][0]["final"] == 940.0

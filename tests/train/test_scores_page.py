@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 from PIL import Image
-from places import SCRIPTS
+
+from helpers.places import SCRIPTS
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
 sys.path.insert(0, str(SCRIPTS))

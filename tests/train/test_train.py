@@ -11,9 +11,9 @@ import gymnasium
 import numpy as np
 import pytest
 import torch
-import training_runs
-from training_runs import ID, assert_equal, interrupt_at, mjgym_, weights
 
+from helpers import training_runs
+from helpers.training_runs import ID, assert_equal, interrupt_at, mjgym_, weights
 from mjgym.policies.run_errors import ConfigError, DivergedError, RunError
 from mjgym_train import comparison, evaluation, metrics
 from mjgym_train.run import Run

@@ -6,9 +6,9 @@ import gymnasium
 import numpy as np
 import pytest
 import torch
-import training_runs
-from training_runs import SMALL_REPLAY, interrupted, mjgym_
 
+from helpers import training_runs
+from helpers.training_runs import SMALL_REPLAY, interrupted, mjgym_
 from mjgym.policies import network as policy
 from mjgym_train import config, evaluation
 from mjgym_train.learn import algorithms

@@ -5,8 +5,8 @@ import typing
 import numpy as np
 import pytest
 import torch
-from training_runs import ID, SMALL_REPLAY, mjgym_, trainer
 
+from helpers.training_runs import ID, SMALL_REPLAY, mjgym_, trainer
 from mjgym.policies import activations, onnx_graph
 from mjgym.policies import network as policy
 from mjgym.policies.network import Policy, PolicyError

@@ -6,9 +6,9 @@ import sys
 from pathlib import Path
 
 import pytest
-from suite import packaged_ids
-from training_runs import ID, mjgym_
 
+from helpers.suite import packaged_ids
+from helpers.training_runs import ID, mjgym_
 from mjgym_train import baselines, evaluation, metrics
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from stories import assert_same_batch
-from training_runs import FILES, ID, SMALL_REPLAY, mjgym_
 
+from helpers.stories import assert_same_batch
+from helpers.training_runs import FILES, ID, SMALL_REPLAY, mjgym_
 from mjgym.policies.run_errors import ConfigError, RunError
 from mjgym_train import config, evaluation, metrics
 from mjgym_train.learn import algorithms

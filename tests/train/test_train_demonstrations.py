@@ -2,16 +2,15 @@
 
 import json
 
-import demonstrated
 import gymnasium
 import numpy as np
 import pytest
 import torch
-import training_runs
-from demonstrated import STEPS, Dataset
 from torch.distributions import Categorical, Independent, MixtureSameFamily, Normal
-from training_runs import interrupted, mjgym_
 
+from helpers import demonstrated, training_runs
+from helpers.demonstrated import STEPS, Dataset
+from helpers.training_runs import interrupted, mjgym_
 from mjgym import datasets
 from mjgym.cli.policies import spaces_complaint
 from mjgym.datasets import About, DemonstrationError

@@ -7,15 +7,15 @@ import itertools
 import numpy as np
 import pytest
 import torch
-from stories import Story
-from training_runs import (
+
+from helpers.stories import Story
+from helpers.training_runs import (
     ID,
     SMALL_REPLAY,
     interrupted,
     mjgym_,
     trainer,
 )
-
 from mjgym.policies import network as policy
 from mjgym.policies.run_errors import ConfigError
 from mjgym_train import config, evaluation, metrics

@@ -3,12 +3,12 @@
 import math
 from pathlib import Path
 
-import own_noise
 import pytest
 import torch
 from torch import nn
-from training_runs import SMALL_REPLAY, interrupted, mjgym_
 
+from helpers import own_noise
+from helpers.training_runs import SMALL_REPLAY, interrupted, mjgym_
 from mjgym.policies.run_errors import ConfigError
 from mjgym_train import config
 from mjgym_train.learn import algorithms
@@ -247,7 +247,7 @@ def test_mistakes_are_named(settings, message):
     assert message in str(caught.value)
 
 
-OWN = "own_noise:OrnsteinUhlenbeck"
+OWN = "helpers.own_noise:OrnsteinUhlenbeck"
 
 
 class TestOfOnesOwn:
@@ -285,15 +285,21 @@ class TestOfOnesOwn:
     @pytest.mark.parametrize(
         ("name", "message"),
         [
-            ("own_noise:Missing", "has no attribute 'Missing'"),
+            ("helpers.own_noise:Missing", "has no attribute 'Missing'"),
             ("nowhere_at_all:Noise", "No module named 'nowhere_at_all'"),
             (":Noise", "exploration: :Noise: "),
-            ("own_noise:not_a_class", "own_noise:not_a_class is no class"),
-            ("own_noise:Plain", "own_noise:Plain is no torch.nn.Module"),
-            ("own_noise:Restless", "own_noise:Restless has no begin"),
-            ("own_noise:Still", "own_noise:Still has no forward"),
-            ("own_noise:Short", "own_noise:Short.forward takes (action, inputs, factor): "),
-            ("own_noise:Needy", "is made with (config, n, action_size): missing a required"),
+            ("helpers.own_noise:not_a_class", "helpers.own_noise:not_a_class is no class"),
+            ("helpers.own_noise:Plain", "helpers.own_noise:Plain is no torch.nn.Module"),
+            ("helpers.own_noise:Restless", "helpers.own_noise:Restless has no begin"),
+            ("helpers.own_noise:Still", "helpers.own_noise:Still has no forward"),
+            (
+                "helpers.own_noise:Short",
+                "helpers.own_noise:Short.forward takes (action, inputs, factor): ",
+            ),
+            (
+                "helpers.own_noise:Needy",
+                "is made with (config, n, action_size): missing a required",
+            ),
         ],
     )
     def test_says_what_is_wrong_before_anything_is_made(self, name, message):
@@ -307,7 +313,7 @@ class TestOfOnesOwn:
         [("Narrow", r"Narrow gives \(16, 2\), not actions \(16, 3\)"), ("Endless", "not finite")],
     )
     def test_says_what_is_wrong_with_its_actions(self, name, message):
-        body, explore = made(exploration={f"own_noise:{name}": 1})
+        body, explore = made(exploration={f"helpers.own_noise:{name}": 1})
         with pytest.raises(ConfigError, match=message):
             explore(body, torch.randn(16, INPUTS))
 

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 import pytest
 import yaml
-from training_runs import mjgym_, trainer
 
+from helpers.training_runs import mjgym_, trainer
 from mjgym.policies import network as policies
 from mjgym.policies import onnx_graph, trained
 from mjgym.policies.network import EnsemblePolicy, Policy, PolicyError

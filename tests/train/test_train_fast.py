@@ -6,8 +6,7 @@ import pytest
 torch = pytest.importorskip("torch")
 pytest.importorskip("numba")
 
-import training_runs  # noqa: E402
-
+from helpers import training_runs  # noqa: E402
 from mjgym.policies.run_errors import ConfigError, DivergedError  # noqa: E402
 from mjgym_train.learn import algorithms, engines  # noqa: E402
 from mjgym_train.learn.buffer import Batch  # noqa: E402

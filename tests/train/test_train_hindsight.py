@@ -6,10 +6,10 @@ import sys
 import numpy as np
 import pytest
 import torch
-from places import SCRIPTS
-from stories import Story, assert_same_batch
-from training_runs import assert_equal, interrupted, trainer
 
+from helpers.places import SCRIPTS
+from helpers.stories import Story, assert_same_batch
+from helpers.training_runs import assert_equal, interrupted, trainer
 from mjgym.policies.run_errors import ConfigError
 from mjgym_train import config, evaluation
 from mjgym_train.learn.hindsight import HindsightBuffer, Relabelling

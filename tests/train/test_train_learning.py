@@ -1,8 +1,8 @@
 """Learning itself: two tasks of the suite and a toy, from nothing to a good score, in minutes."""
 
 import pytest
-import toys
 
+from helpers import toys
 from mjgym import register
 from mjgym_train import config, evaluation, metrics
 from mjgym_train.learn import algorithms

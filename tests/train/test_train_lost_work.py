@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 import torch
-from training_runs import ID, SMALL, SMALL_REPLAY, mjgym_, trainer
 
+from helpers.training_runs import ID, SMALL, SMALL_REPLAY, mjgym_, trainer
 from mjgym.policies.run_errors import DivergedError, RunError
 from mjgym.util import atomic
 from mjgym_train import config, metrics

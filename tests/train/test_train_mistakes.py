@@ -10,8 +10,8 @@ import threading
 import numpy as np
 import pytest
 import torch
-from training_runs import ID, SMALL_REPLAY, mjgym_, trainer
 
+from helpers.training_runs import ID, SMALL_REPLAY, mjgym_, trainer
 from mjgym.policies import network as policy
 from mjgym.policies import trained
 from mjgym.policies.run_errors import ConfigError, RunError

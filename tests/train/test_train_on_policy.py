@@ -7,9 +7,9 @@ import gymnasium
 import numpy as np
 import pytest
 import torch
-import training_runs
-from training_runs import ID, SMALL, assert_equal, interrupt_at, mjgym_, weights
 
+from helpers import training_runs
+from helpers.training_runs import ID, SMALL, assert_equal, interrupt_at, mjgym_, weights
 from mjgym.cli.policies import load_policy
 from mjgym.policies.run_errors import ConfigError, DivergedError
 from mjgym_train import config, evaluation, metrics

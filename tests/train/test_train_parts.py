@@ -6,9 +6,9 @@ import math
 import numpy as np
 import pytest
 import torch
-from stories import Story, assert_same_batch
 from torch.nn import functional
 
+from helpers.stories import Story, assert_same_batch
 from mjgym.policies import network as policy
 from mjgym.policies.run_errors import ConfigError
 from mjgym_train import config

@@ -6,9 +6,9 @@ import gymnasium
 import numpy as np
 import pytest
 import torch
-import training_runs
-from training_runs import SMALL, assert_equal, mjgym_, weights
 
+from helpers import training_runs
+from helpers.training_runs import SMALL, assert_equal, mjgym_, weights
 from mjgym.cli.policies import load_policy
 from mjgym.policies import network as policy
 from mjgym.policies.run_errors import ConfigError

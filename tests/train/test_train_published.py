@@ -4,8 +4,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from training_runs import mjgym_
 
+from helpers.training_runs import mjgym_
 from mjgym.policies.run_errors import RunError
 from mjgym_train import comparison, metrics
 from mjgym_train.comparison import Curve

@@ -11,7 +11,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 import yaml
-from training_runs import ID, mjgym_
+
+from helpers.training_runs import ID, mjgym_
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
 

@@ -2,8 +2,8 @@
 
 import pytest
 import torch
-from training_runs import SMALL_REPLAY, assert_equal, interrupted, trainer
 
+from helpers.training_runs import SMALL_REPLAY, assert_equal, interrupted, trainer
 from mjgym_train.learn import algorithms, critics
 from mjgym_train.learn.algorithms.td3 import TD3Config
 

@@ -11,9 +11,10 @@ import gymnasium
 import numpy as np
 import pytest
 import torch
-import training_runs
-from suite import packaged_ids
-from training_runs import ID, mjgym_
+
+from helpers import training_runs
+from helpers.suite import packaged_ids
+from helpers.training_runs import ID, mjgym_
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "scripts"))
 

@@ -7,8 +7,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from training_runs import ID, trainer
 
+from helpers.training_runs import ID, trainer
 from mjgym.policies.run_errors import RunError
 from mjgym_train import metrics
 

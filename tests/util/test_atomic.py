@@ -11,8 +11,8 @@ from pathlib import Path
 import mujoco
 import numpy as np
 import pytest
-from places import BENCHMARKS, DATA, SCRIPTS
 
+from helpers.places import BENCHMARKS, DATA, SCRIPTS
 from mjgym.mjcf import export, load
 from mjgym.util import atomic
 

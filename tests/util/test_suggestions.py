@@ -3,8 +3,8 @@
 import re
 
 import pytest
-from places import SOURCE
 
+from helpers.places import SOURCE
 from mjgym.util.suggestions import close, did_you_mean, or_else
 
 PACKAGE = SOURCE / "mjgym"

@@ -3,9 +3,9 @@
 import gymnasium as gym
 import numpy as np
 import pytest
-from toys import Cart
 
 import mjgym
+from helpers.toys import Cart
 from mjgym.variation import (
     Bernoulli,
     Constant,

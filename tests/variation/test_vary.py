@@ -9,13 +9,13 @@ import gymnasium
 import mujoco
 import numpy as np
 import pytest
-from compiling import nothing_compiled
 from gymnasium.vector import AutoresetMode, SyncVectorEnv
 from mujoco.batch import MODEL_FIELDS
-from rollouts import actions_for, equal
-from suite import within
 
 import mjgym
+from helpers.compiling import nothing_compiled
+from helpers.rollouts import actions_for, equal
+from helpers.suite import within
 from mjgym import mjcf
 from mjgym.sim.engine import get_field
 from mjgym.variation import (

@@ -7,10 +7,10 @@ import time
 
 import gymnasium
 import numpy as np
-import pages
 import pytest
 
 import mjgym  # noqa: F401  (registers the ids)
+from helpers import pages
 from mjgym.variation import Uniform
 from mjgym.viewing import Session, ViewerError, ports
 from mjgym.viewing.session import FRAME

@@ -3,8 +3,8 @@
 import imageio.v3 as iio
 import numpy as np
 import pytest
-from suite import FOLDER, TASKS, shown, task, transitions
 
+from helpers.suite import FOLDER, TASKS, shown, task, transitions
 from mjgym.rendering import Renderer
 from mjgym.sim import Single
 from mjgym.task.models import compile_model

@@ -4,8 +4,9 @@ import copy
 
 import numpy as np
 import pytest
-from model_facts import compare, facts
-from suite import TASKS, task
+
+from helpers.model_facts import compare, facts
+from helpers.suite import TASKS, task
 
 # Numbers that the published suite writes at the start of each episode although they are constant
 # for the task: ours are in the model.

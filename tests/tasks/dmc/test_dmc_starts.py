@@ -3,7 +3,8 @@
 import gymnasium
 import numpy as np
 import pytest
-from suite import (
+
+from helpers.suite import (
     COUNTED,
     IDS,
     SEED,
@@ -14,7 +15,6 @@ from suite import (
     task,
     transitions,
 )
-
 from mjgym.sim import Single
 from mjgym.task.models import compile_model
 

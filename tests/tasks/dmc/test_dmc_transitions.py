@@ -3,7 +3,8 @@
 import gymnasium
 import numpy as np
 import pytest
-from suite import (
+
+from helpers.suite import (
     ARGUMENTS,
     IDS,
     TASKS,

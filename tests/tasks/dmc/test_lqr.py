@@ -2,8 +2,8 @@ import dataclasses
 
 import numpy as np
 import pytest
-from suite import begin
 
+from helpers.suite import begin
 from mjgym.sim import Single
 from mjgym.task import registrations
 from mjgym.tasks.dmc.common.lqr_solver import linear_dynamics, solve

@@ -2,12 +2,12 @@
 
 import functools
 
-import body_records
 import mujoco
 import numpy as np
 import pytest
-from body_records import AXES, EPISODES, Walker, episodes, poses
 
+from helpers import body_records
+from helpers.body_records import AXES, EPISODES, Walker, episodes, poses
 from mjgym.tasks.l2m import skeleton
 from mjgym.tasks.l2m.musculoskeletal import ACTION_TO_MODEL, COORDINATES, MUSCLES, Musculoskeletal
 

@@ -5,7 +5,8 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytest
-from body_records import EPISODES, Walker, episodes, planar, poses
+
+from helpers.body_records import EPISODES, Walker, episodes, planar, poses
 
 pytest.importorskip("numba", reason='needs numba: pip install -e ".[fast]"')
 

@@ -6,9 +6,9 @@ import gymnasium
 import mujoco
 import numpy as np
 import pytest
-from walk_records import DATA, NAMES, episodes
 
 import mjgym  # noqa: F401  (registers the ids)
+from helpers.walk_records import DATA, NAMES, episodes
 from mjgym.sim import Single
 from mjgym.task.models import compile_model
 from mjgym.tasks.l2m import fast, skeleton

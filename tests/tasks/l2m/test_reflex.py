@@ -4,8 +4,8 @@ import gymnasium
 import numpy as np
 import pytest
 import typer
-from body_records import EPISODES, episodes
 
+from helpers.body_records import EPISODES, episodes
 from mjgym.cli.policies import load_policy
 from mjgym.tasks.l2m.reflex import START, Reflexes, parameters
 

@@ -5,10 +5,10 @@ import dataclasses
 import gymnasium
 import numpy as np
 import pytest
-import walk_records
-from walk_records import NAMES, episodes, field_state, states, task
 
 import mjgym
+from helpers import walk_records
+from helpers.walk_records import NAMES, episodes, field_state, states, task
 from mjgym.sim import Single
 from mjgym.task.models import compile_model
 from mjgym.tasks.l2m.reflex import START

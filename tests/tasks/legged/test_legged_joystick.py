@@ -3,8 +3,8 @@
 import mujoco
 import numpy as np
 import pytest
-from legged_records import Errors, Placed, model_facts, record
 
+from helpers.legged_records import Errors, Placed, model_facts, record
 from mjgym.envs.env import Env
 from mjgym.envs.vector import VectorEnv
 from mjgym.tasks.legged import humanoid_joystick, quadruped_joystick

@@ -6,8 +6,8 @@ from math import pi
 import mujoco
 import numpy as np
 import pytest
-from legged_records import Errors, Placed, model_facts, record
 
+from helpers.legged_records import Errors, Placed, model_facts, record
 from mjgym.envs.env import Env
 from mjgym.envs.vector import VectorEnv
 from mjgym.task import registrations

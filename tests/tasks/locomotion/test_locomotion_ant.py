@@ -3,8 +3,9 @@
 import mujoco
 import numpy as np
 import pytest
-from locomotion_facts import ARENA, differences, facts, scene
-from places import ASSETS
+
+from helpers.locomotion_facts import ARENA, differences, facts, scene
+from helpers.places import ASSETS
 
 ANT = ASSETS / "locomotion" / "walkers" / "ant.xml"
 FACTS = facts("walker_Ant")

@@ -5,7 +5,8 @@ import json
 import mujoco
 import numpy as np
 import pytest
-from places import ASSETS, DATA
+
+from helpers.places import ASSETS, DATA
 
 ARENAS = ASSETS / "locomotion" / "arenas"
 RECORDS = json.loads((DATA / "locomotion" / "arenas.json").read_text())

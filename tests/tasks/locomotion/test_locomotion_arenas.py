@@ -4,7 +4,8 @@ from types import MappingProxyType
 
 import numpy as np
 import pytest
-from locomotion_records import (
+
+from helpers.locomotion_records import (
     MAZES,
     NAMES,
     STATISTIC,
@@ -19,7 +20,6 @@ from locomotion_records import (
     transitions,
     use_recorded_maze,
 )
-
 from mjgym.mjcf import add
 from mjgym.sim import Batched, Single
 from mjgym.sim.bounds import REFITTED

@@ -3,8 +3,9 @@
 import mujoco
 import numpy as np
 import pytest
-from locomotion_facts import ARENA, differences, facts
-from places import ASSETS
+
+from helpers.locomotion_facts import ARENA, differences, facts
+from helpers.places import ASSETS
 
 WALKERS = ASSETS / "locomotion" / "walkers"
 CLASSES = {"rolling_ball": "RollingBallWithHead", "jumping_ball": "JumpingBallWithHead"}

@@ -6,9 +6,9 @@ import re
 import mujoco
 import numpy as np
 import pytest
-from locomotion_facts import facts, scene
-from model_facts import compare
 
+from helpers.locomotion_facts import facts, scene
+from helpers.model_facts import compare
 from mjgym.mjcf import asset_path, load
 from mjgym.tasks.locomotion.walkers.cmu_humanoid_models import model
 

@@ -2,24 +2,27 @@
 
 import dataclasses
 
-import described
 import gymnasium
 import numpy as np
 import pytest
-from equivalence import assert_autoreset_equals_sync_vector_env
-from extending.hexapod import Hexapod
-from extending.stairs import Stairs
 from gymnasium.vector import AsyncVectorEnv, AutoresetMode, SyncVectorEnv
-from rollouts import actions_for, equal
-from suite import gymnasium_checker
 
 import mjgym
+from helpers import described
+from helpers.equivalence import assert_autoreset_equals_sync_vector_env
+from helpers.extending.hexapod import Hexapod
+from helpers.extending.stairs import Stairs
+from helpers.rollouts import actions_for, equal
+from helpers.suite import gymnasium_checker
 from mjgym.mjcf import Spec
 from mjgym.tasks.locomotion.arenas import Arena
 from mjgym.tasks.locomotion.run_through_corridor import RunThroughCorridor
 
 ID = "locomotion/cmu_humanoid-run_walls-v0"
-IMPORTED = {"walker": "extending.hexapod:Hexapod", "arena": "extending.stairs:Stairs"}
+IMPORTED = {
+    "walker": "helpers.extending.hexapod:Hexapod",
+    "arena": "helpers.extending.stairs:Stairs",
+}
 NAMED = {"walker": "hexapod", "arena": "stairs"}
 TASKS = [
     "locomotion/cmu_humanoid-run_walls-v0",
@@ -232,9 +235,11 @@ def test_mistakes_in_what_is_outside():
         gymnasium.make(ID, walker=f"{__name__}:Footless")
     with pytest.raises(NotImplementedError, match=r"Unfinished must define model\(\)"):
         gymnasium.make(ID, walker=f"{__name__}:Unfinished", ends_on_fall=False)
-    with pytest.raises(ValueError, match=r"'extending.hexapod:Hexapodd' cannot be imported"):
-        gymnasium.make(ID, walker="extending.hexapod:Hexapodd")
-    with pytest.raises(ValueError, match=r"'extending.stairs:Stairs' is no Walker"):
-        gymnasium.make(ID, walker="extending.stairs:Stairs")
+    with pytest.raises(
+        ValueError, match=r"'helpers.extending.hexapod:Hexapodd' cannot be imported"
+    ):
+        gymnasium.make(ID, walker="helpers.extending.hexapod:Hexapodd")
+    with pytest.raises(ValueError, match=r"'helpers.extending.stairs:Stairs' is no Walker"):
+        gymnasium.make(ID, walker="helpers.extending.stairs:Stairs")
     with pytest.raises(ValueError, match=r"'stars'.*stairs"):
         gymnasium.make(ID, arena="stars")

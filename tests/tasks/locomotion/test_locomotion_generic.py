@@ -6,17 +6,17 @@ import gymnasium
 import mujoco
 import numpy as np
 import pytest
-from described import OFFSET, PROMISES, entries
-from divergence import (
+from gymnasium.vector import AutoresetMode
+
+from helpers.described import OFFSET, PROMISES, entries
+from helpers.divergence import (
     assert_a_diverging_slot_ends_alone,
     assert_divergence_truncates_with_the_last_finite_observation,
 )
-from equivalence import assert_threads_do_not_matter
-from gymnasium.vector import AutoresetMode
-from places import BENCHMARKS, DATA
-from rollouts import actions_for, equal, row
-from suite import gymnasium_checker
-
+from helpers.equivalence import assert_threads_do_not_matter
+from helpers.places import BENCHMARKS, DATA
+from helpers.rollouts import actions_for, equal, row
+from helpers.suite import gymnasium_checker
 from mjgym import registry
 from mjgym.task.models import compile_model
 from mjgym.tasks.locomotion.scene import EYE, Scene

@@ -3,9 +3,9 @@
 import gymnasium
 import numpy as np
 import pytest
-from registered import registered_task
 
 import mjgym
+from helpers.registered import registered_task
 from mjgym.envs.pixels import viewpoint
 
 IDS = mjgym.registry.ids(namespace="locomotion")

@@ -8,8 +8,8 @@ from math import sqrt
 
 import numpy as np
 import pytest
-from places import DATA
 
+from helpers.places import DATA
 from mjgym.tasks.locomotion.floor_plans import (
     Maze,
     OPEN_7x7,

@@ -3,8 +3,9 @@
 import mujoco
 import numpy as np
 import pytest
-from locomotion_facts import differences, facts, scene
-from places import ASSETS
+
+from helpers.locomotion_facts import differences, facts, scene
+from helpers.places import ASSETS
 
 RODENT = ASSETS / "locomotion" / "walkers" / "rodent.xml"
 FACTS = facts("walker_Rodent")

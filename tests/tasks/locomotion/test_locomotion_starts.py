@@ -6,7 +6,8 @@ import itertools
 import mujoco
 import numpy as np
 import pytest
-from locomotion_records import (
+
+from helpers.locomotion_records import (
     MAZES,
     NAMES,
     STATISTIC,
@@ -19,8 +20,7 @@ from locomotion_records import (
     transitions,
     use_recorded_maze,
 )
-from suite import relative_error
-
+from helpers.suite import relative_error
 from mjgym.rotations import product
 from mjgym.sim.engine import ACTUATION_OFF
 from mjgym.tasks.locomotion.arenas.bowl import POINTS, Bowl

@@ -10,11 +10,11 @@ import mujoco
 import numpy as np
 import pytest
 import typer
-from places import DATA
-from rollouts import actions_for, equal
-from suite import within
 from typer.testing import CliRunner
 
+from helpers.places import DATA
+from helpers.rollouts import actions_for, equal
+from helpers.suite import within
 from mjgym import checks
 from mjgym.cli.app import app
 from mjgym.cli.mocap import mocap

@@ -4,7 +4,8 @@ import copy
 
 import numpy as np
 import pytest
-from locomotion_records import (
+
+from helpers.locomotion_records import (
     CAMERA,
     MAZES,
     NAMES,
@@ -15,7 +16,7 @@ from locomotion_records import (
     states,
     transitions,
 )
-from suite import relative_error, relative_errors
+from helpers.suite import relative_error, relative_errors
 
 TOLERANCE = 1e-9
 

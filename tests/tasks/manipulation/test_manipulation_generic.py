@@ -7,13 +7,13 @@ from dataclasses import dataclass
 import gymnasium
 import numpy as np
 import pytest
-from divergence import assert_a_diverging_slot_ends_alone
-from equivalence import assert_threads_do_not_matter
 from gymnasium.vector import AutoresetMode
-from manipulation_records import NAMES, id_of, tasks
-from rollouts import actions_for, equal
 
 import mjgym
+from helpers.divergence import assert_a_diverging_slot_ends_alone
+from helpers.equivalence import assert_threads_do_not_matter
+from helpers.manipulation_records import NAMES, id_of, tasks
+from helpers.rollouts import actions_for, equal
 from mjgym import registry
 from mjgym.checks import benchmark, check
 from mjgym.observables import Observable, observe

@@ -7,11 +7,11 @@ import sys
 import gymnasium
 import numpy as np
 import pytest
-from guide_code import modules, write_modules
-from places import ASSETS
-from rollouts import actions_for, equal
-from suite import gymnasium_checker
 
+from helpers.guide_code import modules, write_modules
+from helpers.places import ASSETS
+from helpers.rollouts import actions_for, equal
+from helpers.suite import gymnasium_checker
 from mjgym.checks import check
 from mjgym.task import registrations
 

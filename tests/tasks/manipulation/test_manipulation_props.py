@@ -12,7 +12,8 @@ import mujoco
 import numpy as np
 import pytest
 from gymnasium.error import ResetNeeded
-from manipulation_records import (
+
+from helpers.manipulation_records import (
     NAMES,
     OURS,
     ROBOT,
@@ -25,7 +26,6 @@ from manipulation_records import (
     task,
     tasks,
 )
-
 from mjgym.envs.env import Env
 from mjgym.envs.vector import VectorEnv
 from mjgym.mjcf import load

@@ -4,9 +4,9 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytest
-from registered import registered_task
-from scripted import assert_drives_one_as_many, assert_solves
 
+from helpers.registered import registered_task
+from helpers.scripted import assert_drives_one_as_many, assert_solves
 from mjgym import Env, VectorEnv
 from mjgym.robots import JacoArm, JacoHand
 from mjgym.tasks.manipulation.scripted_policies.brick_grasp import HELD

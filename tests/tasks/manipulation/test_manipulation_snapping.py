@@ -18,8 +18,8 @@ Measured (MuJoCo 4.0.0; a brick weighs 0.12 N):
 
 import numpy as np
 import pytest
-from manipulation_records import paid
 
+from helpers.manipulation_records import paid
 from mjgym.resets import put
 from mjgym.rotations import about_z
 from mjgym.sim import Single

@@ -5,9 +5,9 @@ import mujoco
 import numpy as np
 import pytest
 from gymnasium.error import ResetNeeded
-from manipulation_records import NAMES, ROBOT_JOINTS, STACKS, Record, id_of, make, tasks
-from stratified import Stratified
 
+from helpers.manipulation_records import NAMES, ROBOT_JOINTS, STACKS, Record, id_of, make, tasks
+from helpers.stratified import Stratified
 from mjgym.tasks.manipulation.bricks import brick_name
 
 ARM, HAND = "jaco_arm/", "jaco_arm/jaco_hand/"

@@ -2,8 +2,9 @@
 
 import numpy as np
 import pytest
-from manipulation_records import NAMES, Record, make, make_vec, states
-from suite import relative_error, relative_errors
+
+from helpers.manipulation_records import NAMES, Record, make, make_vec, states
+from helpers.suite import relative_error, relative_errors
 
 TOLERANCE = 1e-9
 FIELDS = ("time", "qpos", "qvel")

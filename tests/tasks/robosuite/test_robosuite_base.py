@@ -9,9 +9,9 @@ from typing import Any
 import gymnasium
 import numpy as np
 import pytest
-from compiling import nothing_compiled
-from robosuite_records import make_task
 
+from helpers.compiling import nothing_compiled
+from helpers.robosuite_records import make_task
 from mjgym import Env
 from mjgym.placements import Extent, Placement, Pose, Several, Uniform
 from mjgym.task import models

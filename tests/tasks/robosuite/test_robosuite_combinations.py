@@ -5,10 +5,10 @@ import itertools
 import gymnasium
 import numpy as np
 import pytest
-from compiling import nothing_compiled
-from equivalence import assert_every_slot_equals_a_single_env
-from suite import gymnasium_checker
 
+from helpers.compiling import nothing_compiled
+from helpers.equivalence import assert_every_slot_equals_a_single_env
+from helpers.suite import gymnasium_checker
 from mjgym import Env
 from mjgym.controllers import controllers
 from mjgym.robots import arms, hands

@@ -2,8 +2,9 @@
 
 import numpy as np
 import pytest
-from robosuite_records import make_task
-from sorting_checks import (
+
+from helpers.robosuite_records import make_task
+from helpers.sorting_checks import (
     at_work,
     check_drawn,
     check_fixed,
@@ -13,7 +14,6 @@ from sorting_checks import (
     starts,
     touching_pairs,
 )
-
 from mjgym import Env
 from mjgym.tasks.robosuite.pick_place import EXTENTS, PickPlace
 

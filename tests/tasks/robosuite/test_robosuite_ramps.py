@@ -11,8 +11,8 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from robosuite_records import FOLDER
 
+from helpers.robosuite_records import FOLDER
 from mjgym import rotations
 from mjgym.controllers import OperationalSpacePose, controllers
 from mjgym.controllers.interpolation import ramp_steps

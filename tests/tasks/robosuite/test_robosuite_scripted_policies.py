@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
-from robosuite_records import make_task
-from scripted import assert_drives_one_as_many, assert_solves
 
+from helpers.robosuite_records import make_task
+from helpers.scripted import assert_drives_one_as_many, assert_solves
 from mjgym import Env, VectorEnv
 from mjgym.tasks.dmc.walker import Walker
 from mjgym.tasks.robosuite.scripted_policies.tools import Wrist, tools_of

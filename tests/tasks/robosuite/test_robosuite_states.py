@@ -7,8 +7,8 @@ from typing import ClassVar
 import mujoco
 import numpy as np
 import pytest
-from robosuite_records import FOLDER, Record
 
+from helpers.robosuite_records import FOLDER, Record
 from mjgym.envs.env import Env
 from mjgym.sim.engine import episode_field
 from mjgym.sim.single import SingleView

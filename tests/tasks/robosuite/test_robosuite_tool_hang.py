@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
-from robosuite_records import Record, make_task
 
+from helpers.robosuite_records import Record, make_task
 from mjgym import Env
 from mjgym.tasks.robosuite.tool_hang import ToolHang
 

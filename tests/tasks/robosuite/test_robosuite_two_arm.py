@@ -3,9 +3,9 @@
 import mujoco
 import numpy as np
 import pytest
-from compiling import nothing_compiled
-from robosuite_records import Record, make_task
 
+from helpers.compiling import nothing_compiled
+from helpers.robosuite_records import Record, make_task
 from mjgym import Env
 from mjgym.tasks.robosuite.hammers import Hammer, resize_hammer
 from mjgym.tasks.robosuite.two_arm_lift import TwoArmLift

@@ -3,9 +3,9 @@
 import array_api_strict
 import numpy as np
 import pytest
-from compiling import nothing_compiled
-from robosuite_records import Record, make_task
 
+from helpers.compiling import nothing_compiled
+from helpers.robosuite_records import Record, make_task
 from mjgym import Env, VectorEnv
 from mjgym.sim.converted import ConvertedView
 from mjgym.tasks.robosuite.wipe import Wipe

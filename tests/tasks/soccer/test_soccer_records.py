@@ -3,8 +3,8 @@
 import mujoco
 import numpy as np
 import pytest
-from soccer_records import NAMES, facts, ours, record, sized, states, task
 
+from helpers.soccer_records import NAMES, facts, ours, record, sized, states, task
 from mjgym import VectorEnv
 from mjgym.loop.bound_task import BoundTask
 from mjgym.loop.episode import Episodes

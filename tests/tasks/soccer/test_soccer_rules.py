@@ -5,10 +5,10 @@ import math
 import gymnasium
 import numpy as np
 import pytest
-from compiling import nothing_compiled
-from locomotion_records import STATISTIC, spread
-from soccer_records import record, sized, task
 
+from helpers.compiling import nothing_compiled
+from helpers.locomotion_records import STATISTIC, spread
+from helpers.soccer_records import record, sized, task
 from mjgym import Env, VectorEnv
 from mjgym.task.models import compile_model
 from mjgym.tasks.locomotion.soccer import opponents
@@ -328,7 +328,7 @@ def test_posts_join_at_any_size():
         ({"pitch": ((4, 3), (5, 4))}, "pitch: goals leave no field"),
         ({"opponent": "strong"}, "opponent: 'strong' is none of still, random, scripted"),
         ({"opponent": "scripted", "walker": "ant"}, "'scripted' plays with boxheads, not"),
-        ({"opponent": "opponents:nobody"}, "opponent: .* no 'nobody'"),
+        ({"opponent": "helpers.opponents:nobody"}, "opponent: .* no 'nobody'"),
         ({"walker": "boxhed"}, "walker: no 'boxhed'.*boxhead"),
     ],
 )
@@ -338,12 +338,14 @@ def test_bad_arguments_are_refused_by_name(fields, message):
 
 
 def test_an_opponent_must_return_actions():
-    env = gymnasium.make("soccer/boxhead-1v1-v0", opponent="opponents:waits")
+    env = gymnasium.make("soccer/boxhead-1v1-v0", opponent="helpers.opponents:waits")
     env.reset(seed=0)
     env.step(env.action_space.sample())
     assert env.unwrapped.view.ctrl[5] > 0  # they kick
-    with pytest.raises(ValueError, match=r"opponent: opponents:confused returned shape \(1, 77\)"):
-        gymnasium.make("soccer/boxhead-1v1-v0", opponent="opponents:confused")
+    with pytest.raises(
+        ValueError, match=r"opponent: helpers.opponents:confused returned shape \(1, 77\)"
+    ):
+        gymnasium.make("soccer/boxhead-1v1-v0", opponent="helpers.opponents:confused")
 
 
 def test_a_random_opponent_is_uniform_and_repeats_with_its_seed():
@@ -378,7 +380,7 @@ def test_random_words_have_no_short_period():
     "walker",
     [
         *("rolling_ball", "jumping_ball", "rodent", "cmu_humanoid_2020", "ant"),
-        "extending.hexapod:Hexapod",
+        "helpers.extending.hexapod:Hexapod",
     ],
 )
 def test_any_walker_plays(walker):
