@@ -41,3 +41,5 @@ def test_an_empty_name_of_a_dataset(words, tmp_path, monkeypatch):
             with pytest.raises(datasets.DemonstrationError, match="name is empty"):
                 datasets.load(name)
     assert "empty" in called("convert", "", "x", code=1).stderr
+    teleop = called("teleop", "robosuite/Lift-v0", "--web", "--record", "", code=1)
+    assert "name is empty" in teleop.stderr
