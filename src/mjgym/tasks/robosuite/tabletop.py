@@ -296,12 +296,15 @@ class Tabletop(Task):
     def actions(self, model: Model) -> tuple[Action, ...]:
         return drive.actions(self.robots)
 
+    @functools.cached_property
+    def _drives(self) -> list[drive.Drive]:
+        return []
+
     def _drive(self, model: Model) -> drive.Drive:
         """Control of the robots, looked up once: ids are the same in all models of the task."""
-        known: drive.Drive | None = vars(self).get("_known_drive")
-        if known is None:
-            known = vars(self)["_known_drive"] = drive.Drive(model, self.robots)
-        return known
+        if not self._drives:
+            self._drives.append(drive.Drive(model, self.robots))
+        return self._drives[0]
 
     def memory(self, v: View) -> Arrays:
         return self._drive(v.model).memory(v)
