@@ -246,10 +246,10 @@ def _load_file(path: Path) -> ModuleType:
     folder = str(path.parent)
     if folder not in sys.path:  # for modules beside it
         sys.path.insert(0, folder)
-    there = sys.modules.get(path.stem)
-    if there is not None and getattr(there, "__file__", None) == str(path):
-        return there
-    name = path.stem if there is None else f"{path.stem}_{abs(hash(path)):x}"
+    for module in list(sys.modules.values()):
+        if getattr(module, "__file__", None) == str(path):  # loaded already, or in a package
+            return module
+    name = path.stem if path.stem not in sys.modules else f"{path.stem}_{abs(hash(path)):x}"
     spec = importlib.util.spec_from_file_location(name, path)
     if spec is None or spec.loader is None:
         raise typer.BadParameter(f"{path} is no Python file.")
