@@ -330,10 +330,12 @@ class TestGuard:
 
     def test_a_message_of_a_browser_is_bounded(self, listener):
         """What is allowed passes; more ends the connection, and never comes to the viewer."""
-        heard = []
+        heard, came = [], threading.Event()
 
         def hear(connection):
-            heard.extend(len(message) for message in connection)
+            for message in connection:
+                heard.append(len(message))
+                came.set()
 
         server = serve(hear, "127.0.0.1", 0, max_size=None)
         port_of_viewer = server.socket.getsockname()[1]
@@ -349,6 +351,7 @@ class TestGuard:
             own = {"additional_headers": {"Cookie": cookie}}
             with connect(f"ws://127.0.0.1:{port}", **own) as client:
                 client.send(bytes(MOST_FROM_BROWSER))
+                assert came.wait(30)
                 with contextlib.suppress(ConnectionClosed):
                     client.send(bytes(MOST_FROM_BROWSER + 1))
                 with pytest.raises(ConnectionClosed) as closed:
