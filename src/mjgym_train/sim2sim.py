@@ -18,8 +18,7 @@ class MismatchError(ValueError):
 class Controller:
     """A deployed policy and its model; `deploy.yaml` says everything else."""
 
-    def __init__(self, folder: str | Path) -> None:
-        folder = Path(folder)
+    def __init__(self, folder: Path) -> None:
         self.about = about = yaml.safe_load((folder / "deploy.yaml").read_text(encoding="utf-8"))
         for name, digest in about["sha256"].items():
             if hashlib.sha256((folder / name).read_bytes()).hexdigest() != digest:
@@ -36,6 +35,7 @@ class Controller:
         observed = sum(entry["size"] for entry in about["observation"])
         shape = [observed] if about["history"] == 1 else [about["history"], observed]
         period = about["physics_timestep"] * about["physics_steps"]
+        damping = model.dof_damping[6:] - model.actuator_biasprm[:, 2]
         actions = self.policy.get_outputs()[0].shape[-1]
         for name, said, found in (
             ("joint order", about["joint_order"], [model.joint(i).name for i in hinges]),
@@ -43,6 +43,7 @@ class Controller:
             ("physics timestep", about["physics_timestep"], model.opt.timestep),
             ("control rate", about["control_rate"], round(1 / period, 6)),
             ("stiffness", about["stiffness"], model.actuator_gainprm[:, 0].tolist()),
+            ("damping", about["damping"], damping.tolist()),
             ("poses, scales, actions", [len(self.rest), len(self.scale), actions], [joints] * 3),
             ("observation shape", shape, self.policy.get_inputs()[0].shape[1:]),
         ):
@@ -79,12 +80,11 @@ class Controller:
     def _observation(self, data: Any, before: Any, actions: Any, command: Any, step: int) -> Any:
         found = []
         for entry in self.about["observation"]:
-            part, size = entry.get("of"), entry["size"]
             if entry["quantity"] == "sensor":
                 readings = before if entry.get("physics_steps_ago") else data.sensordata
-                x = readings[self.model.sensor(part).adr[0] :][:size]
+                x = readings[self.model.sensor(entry["of"]).adr[0] :][: entry["size"]]
             elif entry["quantity"] == "gravity_direction":  # in the axes of a body
-                x = -data.body(part).xmat[6:9]
+                x = -data.body(entry["of"]).xmat[6:9]
             elif entry["quantity"] == "gait_phase":
                 turns = max(step - 1, 0) * entry["frequency"] / self.about["control_rate"]
                 phase = np.array(entry["start"]) + 2 * np.pi * turns
@@ -96,5 +96,5 @@ class Controller:
                     "action": actions[-1 - entry.get("actions_before", 0)],
                     "command": np.array(command),
                 }[entry["quantity"]]
-            found.append(entry.get("scale", 1.0) * x)
+            found.append(entry["scale"] * x)
         return np.concatenate(found).astype(np.float32)

@@ -49,19 +49,19 @@ def export(
     if deploy is not None:
         require("onnx", "yaml", extra="deploy")
     subject = subject_of(policy, id, None, trust=trust)
+    written: list[Path] = []
     with failing(OSError, PolicyError):
-        if deploy is not None:
-            atomic.require_empty(deploy)
         if hub is not None:
             atomic.require_empty(hub)
         if onnx is not None:
             atomic.require_new(onnx)
+        if deploy is not None:
+            written += deployment.write(deploy, subject.policy, subject.id, subject.env)
+        if onnx is not None:
             graph = onnx_graph.graph_of(subject.policy, subject.id)
             with atomic.replacing(onnx) as part:
                 part.write_bytes(graph.SerializeToString())
-        written = [onnx] if onnx is not None else []
-        if deploy is not None:
-            written += deployment.write(deploy, subject.policy, subject.id, subject.env)
+            written.append(onnx)
         if hub is not None:
             card, settings = _card(subject)
             written += model_card.write(hub, subject.policy, card, settings)

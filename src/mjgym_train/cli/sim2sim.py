@@ -34,7 +34,7 @@ def sim2sim(
     from mjgym_train.sim2sim import Controller
 
     unreadable = (
-        *(ArithmeticError, AttributeError, KeyError, TypeError, yaml.YAMLError),
+        *(ArithmeticError, AttributeError, LookupError, TypeError, yaml.YAMLError),
         *(onnx_errors.Fail, onnx_errors.InvalidArgument, onnx_errors.InvalidProtobuf),
     )
     with failing(OSError, ValueError):
