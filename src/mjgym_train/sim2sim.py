@@ -20,8 +20,8 @@ class Controller:
 
     def __init__(self, folder: Path) -> None:
         self.about = about = yaml.safe_load((folder / "deploy.yaml").read_text(encoding="utf-8"))
-        for name, digest in about["sha256"].items():
-            if hashlib.sha256((folder / name).read_bytes()).hexdigest() != digest:
+        for name in (*about["sha256"], about["model"], about["policy"]):
+            if hashlib.sha256((folder / name).read_bytes()).hexdigest() != about["sha256"][name]:
                 raise MismatchError(f"checksum: {name} is not the file that was deployed")
         self.model = mujoco.MjModel.from_xml_path(str(folder / about["model"]))
         self.policy = onnxruntime.InferenceSession(folder / about["policy"])
@@ -30,21 +30,21 @@ class Controller:
         self._require_fitting()
 
     def _require_fitting(self) -> None:
-        about, model, joints = self.about, self.model, len(self.about["joint_order"])
-        hinges = np.flatnonzero(model.jnt_type == mujoco.mjtJoint.mjJNT_HINGE)
-        observed = sum(entry["size"] for entry in about["observation"])
-        shape = [observed] if about["history"] == 1 else [about["history"], observed]
+        about, model, order = self.about, self.model, self.about["joint_order"]
+        firsts = [0, *np.cumsum([entry["size"] for entry in about["observation"]]).tolist()]
+        shape = firsts[-1:] if about["history"] == 1 else [about["history"], firsts[-1]]
         period = about["physics_timestep"] * about["physics_steps"]
         damping = model.dof_damping[6:] - model.actuator_biasprm[:, 2]
-        actions = self.policy.get_outputs()[0].shape[-1]
+        out = self.policy.get_outputs()[0].shape[-1]
         for name, said, found in (
-            ("joint order", about["joint_order"], [model.joint(i).name for i in hinges]),
-            ("actuator order", about["joint_order"], [joint.name for joint in self.joints]),
+            ("joint order", order, [model.joint(i).name for i in range(1, model.njnt)]),
+            ("actuator order", order, [joint.name for joint in self.joints]),
             ("physics timestep", about["physics_timestep"], model.opt.timestep),
             ("control rate", about["control_rate"], round(1 / period, 6)),
             ("stiffness", about["stiffness"], model.actuator_gainprm[:, 0].tolist()),
             ("damping", about["damping"], damping.tolist()),
-            ("poses, scales, actions", [len(self.rest), len(self.scale), actions], [joints] * 3),
+            ("poses, scales, actions", [len(self.rest), len(self.scale), out], [len(order)] * 3),
+            ("observation order", [entry["first"] for entry in about["observation"]], firsts[:-1]),
             ("observation shape", shape, self.policy.get_inputs()[0].shape[1:]),
         ):
             if said != found:

@@ -232,10 +232,27 @@ def test_another_order_of_actuators_is_refused(deployed: Path, tmp_path: Path) -
 def test_an_entry_less_is_refused(deployed: Path, tmp_path: Path) -> None:
     folder = shutil.copytree(deployed, tmp_path / "changed")
     about = described(folder)
-    del about["observation"][0]
+    del about["observation"][-1]
     change(folder, about)
     with pytest.raises(sim2sim.MismatchError, match=r"observation shape: .*\[45\], not \[48\]"):
         sim2sim.Controller(folder)
+
+
+def test_another_order_of_entries_is_refused(deployed: Path, tmp_path: Path) -> None:
+    folder = shutil.copytree(deployed, tmp_path / "changed")
+    about = described(folder)
+    about["observation"][:2] = about["observation"][1::-1]
+    change(folder, about)
+    with pytest.raises(sim2sim.MismatchError, match="observation order"):
+        sim2sim.Controller(folder)
+
+
+def test_a_file_without_a_checksum_is_refused(deployed: Path, tmp_path: Path) -> None:
+    folder = shutil.copytree(deployed, tmp_path / "changed")
+    about = described(folder)
+    del about["sha256"]["go1.xml"]
+    change(folder, about)
+    assert "'go1.xml' is missing" in mjgym_("sim2sim", folder, code=1).output
 
 
 def test_the_loop_needs_nothing_of_this_package(deployed: Path, tmp_path: Path) -> None:
