@@ -90,8 +90,7 @@ def write(folder: Path, policy: AnyPolicy, card: Card, settings: str = "") -> li
         FileExistsError: the folder is not empty.
         OSError: it cannot be written.
     """
-    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise FileExistsError(f"{folder} is there already")
+    atomic.require_empty(folder)
     folder.mkdir(parents=True, exist_ok=True)
     policy.save(folder / POLICY)
     texts = {CARD: card.text()}

@@ -144,7 +144,7 @@ def test_a_bundled_policy_as_a_folder_of_the_hub(tmp_path: Path) -> None:
     assert np.array_equal(policy(rows), trained.bundled(ID).policy(rows))
     done = mjgym_("export", ID, "--hub", tmp_path / "hub", code=1)
     assert "is there already" in done.output
-    assert "--onnx FILE or --hub FOLDER" in mjgym_("export", ID, code=2).output
+    assert "--onnx FILE, --hub FOLDER or --deploy DIR" in mjgym_("export", ID, code=2).output
 
 
 def test_what_comes_down_from_the_hub_acts_and_is_scored(tmp_path: Path) -> None:

@@ -57,6 +57,17 @@ def require_new(path: str | Path) -> None:
         raise FileExistsError(f"{path} is there already")
 
 
+def require_empty(folder: str | Path) -> None:
+    """Check that a folder is new or empty.
+
+    Raises:
+        FileExistsError: something else is there.
+    """
+    folder = Path(folder)
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise FileExistsError(f"{folder} is there already")
+
+
 def write_bytes(path: str | Path, content: bytes) -> None:
     """Write a file atomically, see `replacing`.
 

@@ -1,8 +1,8 @@
-"""Commands of training: train, evaluate, ensemble, export, submit, compare."""
+"""Commands of training: train, evaluate, ensemble, export, sim2sim, submit, compare."""
 
 import typer
 
-from mjgym_train.cli import compare, ensemble, evaluate, export, submit, train
+from mjgym_train.cli import compare, ensemble, evaluate, export, sim2sim, submit, train
 
 
 def add_to(app: typer.Typer) -> None:
@@ -12,6 +12,7 @@ def add_to(app: typer.Typer) -> None:
         evaluate.evaluate,
         ensemble.ensemble,
         export.export,
+        sim2sim.sim2sim,
         submit.submit,
         compare.compare,
     ):

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from mjgym.cli.output import failing, say
+from mjgym.cli.output import failing, require, say
 from mjgym_train.cli.subjects import SUBJECT, Id, Subject, subject_of
 from mjgym_train.cli.train import Trust
 
@@ -22,29 +22,46 @@ def export(
         Path | None,
         typer.Option(help="Write a model's folder of the Hugging Face hub.", file_okay=False),
     ] = None,
+    deploy: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR", help="Write a legged robot's controller to this folder.", file_okay=False
+        ),
+    ] = None,
     id: Id = None,
     trust: Trust = False,
 ) -> None:
-    """Write a policy as a graph of ONNX, or as a folder of the Hugging Face hub.
+    """Write a policy as a graph of ONNX, for a robot's controller, or for the Hugging Face hub.
 
-    The folder holds the policy, its settings, the returns of `mjgym evaluate` where it has been
-    scored, and a card; `hf upload NAME FOLDER` publishes it. Nothing is overwritten.
+    For a controller of `legged/` ids: the graph, the model as MJCF, and `deploy.yaml`, which says
+    all that a controller must know; `mjgym sim2sim DIR` runs it in bare MuJoCo.
+
+    The hub's folder holds the policy, its settings, the returns of `mjgym evaluate` where it has
+    been scored, and a card; `hf upload NAME FOLDER` publishes it. Nothing is overwritten.
     """
     from mjgym.policies import onnx_graph
     from mjgym.policies.network import PolicyError
     from mjgym.util import atomic
-    from mjgym_train import model_card
+    from mjgym_train import deployment, model_card
 
-    if onnx is None and hub is None:
-        raise typer.BadParameter("say where to: --onnx FILE or --hub FOLDER")
+    if onnx is None and hub is None and deploy is None:
+        raise typer.BadParameter("say where to: --onnx FILE, --hub FOLDER or --deploy DIR")
+    if deploy is not None:
+        require("onnx", "yaml", extra="deploy")
     subject = subject_of(policy, id, None, trust=trust)
+    written: list[Path] = []
     with failing(OSError, PolicyError):
+        if hub is not None:
+            atomic.require_empty(hub)
         if onnx is not None:
             atomic.require_new(onnx)
+        if deploy is not None:
+            written += deployment.write(deploy, subject.policy, subject.id, subject.env)
+        if onnx is not None:
             graph = onnx_graph.graph_of(subject.policy, subject.id)
             with atomic.replacing(onnx) as part:
                 part.write_bytes(graph.SerializeToString())
-        written = [onnx] if onnx is not None else []
+            written.append(onnx)
         if hub is not None:
             card, settings = _card(subject)
             written += model_card.write(hub, subject.policy, card, settings)

@@ -46,6 +46,7 @@ STANDING = 0.1  # share of commands to stand still
 HOLD = 500  # control steps after which the command is drawn anew
 COMMANDS = 8  # drawn per episode; a longer one repeats them
 GAIT = (1.25, 1.5)  # Hz, frequency of steps
+FIRST_PHASES = (0.0, pi)  # rad, of the left and the right leg
 
 UPRIGHT = (0.073, 0.0, 1.0)  # wanted vertical of the torso
 ROOT_HEIGHT = 0.5  # m
@@ -200,13 +201,17 @@ class HumanoidJoystick(Joystick):
     def _commanded(self, v: View, number: Array) -> Array:
         return drawn_row(v, v.userdata[..., 1:], 3, number)
 
+    @property
+    def command_ranges(self) -> tuple[tuple[float, float], ...]:
+        return FORWARD, SIDEWAYS, TURNING
+
     def first_command(self, v: View) -> Array:
         return self._commanded(v, v.xp.zeros(v.lead, dtype=v.xp.float64))
 
     def memory(self, v: View) -> Arrays:
         xp = v.xp
         nothing = xp.zeros(v.lead, dtype=xp.float64)
-        phase = xp.stack([nothing, nothing + pi], axis=-1)
+        phase = xp.stack([nothing + first for first in FIRST_PHASES], axis=-1)
         return {
             **super().memory(v),
             "number": nothing,  # of the command
@@ -302,6 +307,16 @@ class HumanoidJoystick(Joystick):
             "phase": xp.concat([xp.cos(m["phase"]), xp.sin(m["phase"])], axis=-1),
         }
         return entries | self.hidden(v) if self.privileged else entries
+
+    @property
+    def measurements(self) -> Mapping[str, Mapping[str, Any]]:
+        phase = {
+            "quantity": "gait_phase",  # cosines, then sines
+            "start": FIRST_PHASES,  # rad, kept for the first step
+            "frequency": sum(GAIT) / 2,  # Hz
+            "frequency_range": GAIT,
+        }
+        return {**super().measurements, "phase": phase}
 
     def hidden(self, v: View) -> Arrays:
         """Entries for a critic, which only a simulation knows."""

@@ -152,8 +152,11 @@ class Joystick(LeggedTask):
     # Actions.
 
     def actions(self, model: Model) -> Sequence[Action]:
-        scales = np.full(len(self.rest), SCALE)
-        return servo_actions(self.body, scales, LARGEST_ACTION)
+        return servo_actions(self.body, self.scales, LARGEST_ACTION)
+
+    @property
+    def scales(self) -> np.ndarray:
+        return np.full(len(self.rest), SCALE)
 
     def control(self, v: View, action: Array) -> Array:
         return self.at_rest(v) + SCALE * action
@@ -303,6 +306,15 @@ class Joystick(LeggedTask):
             "feet_vel": v.xp.concat(feet, axis=-1),
             "feet_air_time": v.memory["air_time"],
         }
+
+    @property
+    def measurements(self) -> Mapping[str, Mapping[str, Any]]:
+        seen = {
+            name: {"quantity": "sensor", "of": name, "scale": scale, "physics_steps_ago": 1}
+            for name, scale in (("local_linvel", 1.0), ("gyro", 1.0), ("gravity", -1.0))
+        }
+        last = {"quantity": "action", "actions_before": 1}
+        return {**super().measurements, **seen, "last_act": last}
 
     def known_labels(self) -> dict[str, Signal]:
         imu, feet, joints = self.body.imu, self.body.feet, self.body.joints

@@ -142,6 +142,10 @@ class QuadrupedJoystick(Joystick):
             v.userdata[:3], drawn[:, CHANGED] = self.command, 0.0
         v.userdata[3:] = drawn.ravel()
 
+    @property
+    def command_ranges(self) -> tuple[tuple[float, float], ...]:
+        return tuple((-largest, largest) for largest in LARGEST)
+
     def first_command(self, v: View) -> Array:
         return v.userdata[..., :3]
 

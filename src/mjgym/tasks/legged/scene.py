@@ -87,6 +87,29 @@ class LeggedTask(Task):
         return {name: readings[..., i, :] for i, name in enumerate(names)}
 
     @property
+    def scales(self) -> np.ndarray:
+        """Offset of each joint's target per unit of action, rad."""
+        raise NotImplementedError
+
+    @property
+    def command_ranges(self) -> tuple[tuple[float, float], ...]:
+        """Ranges of commands forward and to the left, m/s, and about the vertical, rad/s."""
+        raise NotImplementedError
+
+    @property
+    def measurements(self) -> Mapping[str, Mapping[str, Any]]:
+        """The source of each entry of the observation for a robot's controller.
+
+        An entry is a `quantity` `of` a part, times a `scale`. Sensors may be as they were some
+        `physics_steps_ago`, and an action the one some `actions_before` the last.
+        """
+        return {
+            "joint_pos": {"quantity": "joint_position_from_default"},
+            "joint_vel": {"quantity": "joint_velocity"},
+            "command": {"quantity": "command"},
+        }
+
+    @property
     def rest(self) -> tuple[float, ...]:
         """The usual position of each joint, rad."""
         return self.body.pose

@@ -254,7 +254,11 @@ class Velocity(LeggedTask):
     # Actions.
 
     def actions(self, model: Model) -> Sequence[Action]:
-        return servo_actions(self.body, servos_of(self.body).scale, LARGEST_ACTION)
+        return servo_actions(self.body, self.scales, LARGEST_ACTION)
+
+    @property
+    def scales(self) -> np.ndarray:
+        return servos_of(self.body).scale
 
     def control(self, v: View, action: Array) -> Array:
         scale = alongside(servos_of(self.body).scale, action)
@@ -303,6 +307,10 @@ class Velocity(LeggedTask):
         if biases:
             largest_bias = self.encoder_bias
             v.userdata[-biases:] = rng.uniform(-largest_bias, largest_bias, biases)
+
+    @property
+    def command_ranges(self) -> tuple[tuple[float, float], ...]:
+        return self.lin_vel_x, self.lin_vel_y, self.ang_vel_z
 
     def _draw_commands(self, rng: Any) -> np.ndarray:
         drawn = np.zeros((COMMANDS, COLUMNS))
@@ -501,6 +509,16 @@ class Velocity(LeggedTask):
                 "foot_contact_forces": xp.sign(force) * xp.log1p(abs(force)),
             }
         return entries
+
+    @property
+    def measurements(self) -> Mapping[str, Mapping[str, Any]]:
+        return {
+            **super().measurements,
+            "base_lin_vel": {"quantity": "sensor", "of": "imu_lin_vel"},
+            "base_ang_vel": {"quantity": "sensor", "of": "imu_ang_vel"},
+            "projected_gravity": {"quantity": "gravity_direction", "of": self.body.root},
+            "actions": {"quantity": "action"},
+        }
 
     def known_labels(self) -> dict[str, Signal]:
         feet = self.body.feet
