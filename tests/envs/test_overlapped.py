@@ -2,13 +2,13 @@
 
 import copy
 import math
-import multiprocessing
 import pickle
 
 import gymnasium
 import numpy as np
 import pytest
 
+from helpers.small_process import run_small
 from mjgym.envs.overlapped import OverlappedVectorEnv
 
 ID = "dmc/reacher-easy-v0"
@@ -274,34 +274,43 @@ def test_timeouts():
     envs.step_wait(math.inf)
 
 
+FORKED = """
+import multiprocessing
+import gymnasium, mjgym
+
+envs = gymnasium.make_vec("dmc/reacher-easy-v0", num_envs=5, overlap=2)
+envs.reset(seed=0)
+actions = envs.action_space.sample()
+envs.send(actions[:3], envs.groups[0])
+context = multiprocessing.get_context("fork")
+here, there = context.Pipe()
+
+def child():
+    calls = {
+        "recv": envs.recv,
+        "step": lambda: envs.step(actions),
+        "reset": envs.reset,
+        "set_state": lambda: envs.set_state({}),
+    }
+    told = []
+    for name, call in calls.items():
+        try:
+            call()
+        except RuntimeError as error:
+            if "os.fork()" in str(error):
+                told.append(name)
+    there.send(told)
+
+process = context.Process(target=child)
+process.start()
+assert here.poll(timeout=60)
+print(*here.recv())
+process.join(timeout=60)
+if process.is_alive():
+    process.kill()
+envs.recv()
+"""
+
+
 def test_a_fork_is_told_instead_of_hanging():
-    envs, _ = pair()
-    envs.reset(seed=0)
-    envs.send(act(envs, 0)[:3], envs.groups[0])
-    context = multiprocessing.get_context("fork")
-    here, there = context.Pipe()
-
-    def child():
-        calls = {
-            "recv": envs.recv,
-            "step": lambda: envs.step(act(envs, 0)),
-            "reset": envs.reset,
-            "set_state": lambda: envs.set_state({}),
-        }
-        told = []
-        for name, call in calls.items():
-            try:
-                call()
-            except RuntimeError as error:
-                if "os.fork()" in str(error):
-                    told.append(name)
-        there.send(told)
-
-    process = context.Process(target=child)
-    process.start()
-    assert here.poll(timeout=60)
-    assert here.recv() == ["recv", "step", "reset", "set_state"]
-    process.join(timeout=60)
-    if process.is_alive():
-        process.kill()
-    envs.recv()
+    assert run_small(FORKED).split() == ["recv", "step", "reset", "set_state"]

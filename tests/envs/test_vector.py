@@ -1,7 +1,5 @@
 """The vector environment: ends of episodes, seeds, threads, processes, and faults."""
 
-import gc
-import multiprocessing
 import os
 
 import gymnasium
@@ -13,6 +11,7 @@ import mjgym
 from helpers.divergence import assert_a_diverging_slot_ends_alone
 from helpers.equivalence import assert_threads_do_not_matter
 from helpers.rollouts import COPIES, actions_for, equal
+from helpers.small_process import run_small
 
 
 def test_terminations_autoreset_like_sync():
@@ -270,52 +269,50 @@ def _make_reacher():
     return gymnasium.make("dmc/reacher-easy-v0", max_episode_steps=4)
 
 
-def test_a_forked_child_is_told_instead_of_hanging():
+FORKED = """
+import gc, multiprocessing, os
+import gymnasium, mjgym, numpy as np
+
+def made():
     envs = gymnasium.make_vec("dmc/reacher-easy-v0", num_envs=4, threads=2)
     envs.reset(seed=0)
-    context = multiprocessing.get_context("fork")
-    here, there = context.Pipe()
+    return envs
 
-    def child():
-        try:
-            envs.step(np.zeros((4, 2)))
-        except RuntimeError as error:
-            there.send(str(error))
-        os._exit(0)
+def step():
+    try:
+        envs.step(np.zeros((4, 2)))
+    except RuntimeError as error:
+        return str(error)
 
-    process = context.Process(target=child)
-    process.start()
-    assert here.poll(timeout=30)
-    assert "os.fork()" in here.recv()
-    process.join(timeout=30)
-    assert process.exitcode == 0
+def collect():
+    gc.collect()
+    return "collected"
+
+context = multiprocessing.get_context("fork")
+here, there = context.Pipe()
+
+def child(task):
+    there.send(task())
+    os._exit(0)
+"""
+RUN = """
+process = context.Process(target=child, args=(task,))
+process.start()
+assert here.poll(timeout=30)
+print(here.recv())
+process.join(timeout=30)
+assert process.exitcode == 0
+"""
+
+
+def test_a_forked_child_is_told_instead_of_hanging():
+    assert "os.fork()" in run_small(f"{FORKED}\nenvs, task = made(), step\n{RUN}")
 
 
 def test_a_forked_child_may_collect_the_parents_batches():
     """The engine would wait for ever for the threads that it does not find there."""
-    context = multiprocessing.get_context("fork")
-    here, there = context.Pipe()
-    gc.disable()
-    try:
-        for _ in range(3):  # garbage in a cycle, that nobody has collected yet
-            envs = gymnasium.make_vec("dmc/reacher-easy-v0", num_envs=4, threads=2)
-            envs.reset(seed=0)
-        del envs
-
-        def child():
-            gc.collect()
-            there.send("collected")
-            os._exit(0)
-
-        process = context.Process(target=child)
-        process.start()
-        assert here.poll(timeout=30)
-        process.join(timeout=30)
-        assert process.exitcode == 0
-    finally:
-        gc.enable()
-        if process.is_alive():
-            process.kill()
+    garbage = "gc.disable()\nfor _ in range(3): made()\ntask = collect\n"
+    assert "collected" in run_small(f"{FORKED}\n{garbage}\n{RUN}")
 
 
 def test_closing_twice():
