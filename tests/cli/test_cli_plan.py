@@ -19,36 +19,16 @@ SMALL = ("--rollouts", 4, "--horizon", 0.1, "--steps", 4)
 OWN = '''
 from dataclasses import dataclass
 
-import mujoco
-
 import mjgym
-
-MODEL = """
-<mujoco><worldbody><body name="cart">
-  <joint name="slide" type="slide" axis="1 0 0"/><geom size="0.1"/>
-</body></worldbody>
-<actuator><motor name="push" joint="slide" ctrlrange="-1 1"/></actuator></mujoco>
-"""
+from helpers import toys
 
 
 @mjgym.register("planned/cart-v0", "Push a cart.")
 @dataclass(frozen=True)
-class Cart(mjgym.Task):
+class Cart(toys.Cart):
     """A cart."""
 
-    time_limit, control_timestep = 0.2, 0.02  # s
-
-    def model(self):
-        return mujoco.MjSpec.from_string(MODEL)
-
-    def initialize(self, v, rng):
-        v.qpos[0] = rng.uniform(-1, 1)
-
-    def observation(self, v):
-        return {"position": v.qpos, "velocity": v.qvel}
-
-    def terms(self, v):
-        return {"near": 1 / (1 + abs(v.qpos[..., 0]))}
+    time_limit = 0.2  # s
 '''
 
 

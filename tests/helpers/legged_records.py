@@ -9,6 +9,7 @@ import numpy as np
 
 from helpers.places import DATA
 from mjgym.envs.env import Env
+from mjgym.envs.vector import VectorEnv
 from mjgym.tasks.legged.scene import LeggedTask
 
 FOLDER = DATA / "legged"
@@ -129,3 +130,31 @@ class Errors(dict[str, float]):
     def beyond(self, bound: float) -> dict[str, float]:
         """Those that are larger than a bound."""
         return {name: error for name, error in self.items() if not error <= bound}
+
+
+def assert_options(model: mujoco.MjModel, facts: dict[str, Any]) -> None:
+    """The engine's options are the recorded ones, but for gravity and flags."""
+    options = facts["option"]
+    for option in ("timestep", "impratio", "iterations", "ls_iterations", "tolerance"):
+        assert getattr(model.opt, option) == options[option], option
+    for option, kind in (
+        ("integrator", mujoco.mjtIntegrator),
+        ("solver", mujoco.mjtSolver),
+        ("cone", mujoco.mjtCone),
+    ):
+        assert getattr(model.opt, option) == getattr(kind, options[option])
+
+
+def assert_noise(noisy_task: LeggedTask, plain_task: LeggedTask, largest: dict[str, float]) -> None:
+    """Entries of an observation differ by at most the largest error, others not at all."""
+    noisy = VectorEnv(noisy_task, num_envs=200, observation="dict")
+    plain = VectorEnv(plain_task, num_envs=200, observation="dict")
+    seen, true = noisy.reset(seed=0)[0], plain.reset(seed=0)[0]
+    for name, values in true.items():
+        error = np.abs(seen[name] - values).max()
+        if name in largest:
+            assert 0.95 * largest[name] < error <= 1.001 * largest[name], name
+        else:
+            assert error == 0, name
+    noisy.close()
+    plain.close()

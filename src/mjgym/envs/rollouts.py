@@ -1,7 +1,7 @@
 """Rollouts: rewards of action sequences from given states, apart from an environment's episodes.
 
-    found = env.unwrapped.rollout(env.unwrapped.get_state(), actions)  # (n, steps, actions)
-    best = actions[found.rewards.sum(axis=1).argmax()]
+    rollouts = env.unwrapped.rollout(env.unwrapped.get_state(), actions)  # (n, steps, actions)
+    best = actions[rollouts.rewards.sum(axis=1).argmax()]
 
 Candidates run in a batch of their own, through the same loop as episodes: each is equal, bit for
 bit, to `set_state` and `step`.
@@ -200,11 +200,11 @@ class _Tables:
     def result(self, output: Callable[[Any], Any]) -> Rollouts:
         """All results, in the user's array library; states are NumPy's."""
         observations, states = self.asked["observations"], self.asked["states"]
-        found = {
+        tables = {
             name: output(getattr(self, name))
             for name in ("rewards", "terms", "terminated", "truncated", "diverged", "success")
         }
-        return Rollouts(**found, observations=output(observations), states=states)
+        return Rollouts(**tables, observations=output(observations), states=states)
 
 
 class RolloutMethods:
@@ -250,10 +250,10 @@ class RolloutMethods:
         """
         self._check_open()
         size = len(self.task.actions(self.model))
-        found = shape(actions)
-        if len(found) != 3 or found[2] != size or 0 in found[:2]:
-            raise ValueError(f"actions: expected shape (n, steps, {size}), got {found}")
-        candidates = self._candidates_of(found[0], observations)
+        given = shape(actions)
+        if len(given) != 3 or given[2] != size or 0 in given[:2]:
+            raise ValueError(f"actions: expected shape (n, steps, {size}), got {given}")
+        candidates = self._candidates_of(given[0], observations)
         return candidates.run(states, actions, observations=observations, snapshots=snapshots)
 
     def _candidates_of(self, n: int, observed: bool) -> Candidates:

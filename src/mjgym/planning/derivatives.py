@@ -120,16 +120,16 @@ def _stepped(
         rows = np.minimum(np.arange(begin, begin + size), m * k - 1)
         at, move = points[rows], moves[which[rows]]
         start = {n: v[at] if len(v) == m else v for n, v in states.items()}
-        found = env.rollout(
+        rollouts = env.rollout(
             tangent.moved(start, move[:, :nx]),
             (actions[at] + move[:, nx:])[:, None],
             snapshots=True,
         )
         ends.append(
-            {n: found.states[n][:, 0] for n in ("qpos", "qvel", "act") if n in found.states}
+            {n: rollouts.states[n][:, 0] for n in ("qpos", "qvel", "act") if n in rollouts.states}
         )
-        rewards.append(found.rewards[:, 0])
-        terms.append({name: term[:, 0] for name, term in found.terms.items() if term.ndim == 2})
+        rewards.append(rollouts.rewards[:, 0])
+        terms.append({name: term[:, 0] for name, term in rollouts.terms.items() if term.ndim == 2})
     end = {n: np.concatenate([part[n] for part in ends])[: m * k] for n in ends[0]}
     unmoved = {n: v.reshape(m, k, -1)[points, 0] for n, v in end.items()}
     return (

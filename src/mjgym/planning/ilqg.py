@@ -58,9 +58,9 @@ class ILQG:
                 problem.env, {n: v[: problem.steps] for n, v in states.items()}, actions
             )
             while mu < LARGEST:
-                found = _backward(problem, model, actions, mu)
-                if found is not None:
-                    change, feedback, expected = found
+                proposal = _backward(problem, model, actions, mu)
+                if proposal is not None:
+                    change, feedback, expected = proposal
                     if expected < self.tolerance:
                         break
                     tried = self._forward(problem, state, actions, states, change, feedback)

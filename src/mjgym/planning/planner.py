@@ -118,9 +118,9 @@ class Planner:
         for _ in range(problem.steps):
             action = np.clip(self._prior(observation), problem.low, problem.high)
             actions.append(action)
-            found = self._env.rollout(state, action[None, None], observations=True, snapshots=True)
-            state = {name: value[0, 0] for name, value in found.states.items()}
-            observation = _row(_row(found.observations, 0), 0)
+            step = self._env.rollout(state, action[None, None], observations=True, snapshots=True)
+            state = {name: value[0, 0] for name, value in step.states.items()}
+            observation = _row(_row(step.observations, 0), 0)
         return problem.knots_of(np.stack(actions))[None]
 
 

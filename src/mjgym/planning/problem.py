@@ -88,16 +88,16 @@ class Problem:
 
     def returns(self, state: State, actions: np.ndarray) -> np.ndarray:
         """Returns (n,) of action sequences (n, T, nu) from a state; -inf where one diverges."""
-        found = self.env.rollout(state, actions, observations=self.tail is not None)
+        rollouts = self.env.rollout(state, actions, observations=self.tail is not None)
         discounts = self.discount ** np.arange(actions.shape[1])
-        total: np.ndarray = found.rewards @ discounts
+        total: np.ndarray = rollouts.rewards @ discounts
         if self.tail is not None:
-            ended = (found.terminated | found.truncated).any(axis=1)
-            last = found.observations
+            ended = (rollouts.terminated | rollouts.truncated).any(axis=1)
+            last = rollouts.observations
             last = {k: v[:, -1] for k, v in last.items()} if isinstance(last, dict) else last[:, -1]
             value = self.discount ** actions.shape[1] * self.tail(last)
             total = total + np.where(ended, 0.0, value)
-        return np.where(found.diverged.any(axis=1), -np.inf, total)
+        return np.where(rollouts.diverged.any(axis=1), -np.inf, total)
 
     def plan(self, knots: np.ndarray, spread: float | np.ndarray = 0.0) -> Plan:
         """The plan of some knots."""

@@ -4,7 +4,14 @@ import mujoco
 import numpy as np
 import pytest
 
-from helpers.legged_records import Errors, Placed, model_facts, record
+from helpers.legged_records import (
+    Errors,
+    Placed,
+    assert_noise,
+    assert_options,
+    model_facts,
+    record,
+)
 from mjgym.envs.env import Env
 from mjgym.envs.vector import VectorEnv
 from mjgym.tasks.legged import humanoid_joystick, quadruped_joystick
@@ -96,12 +103,7 @@ def replayed(request):
 
 def test_the_model_is_the_recorded_one(replayed):
     model, facts = replayed.model, model_facts(f"{replayed.task.robot}_playground")
-    for option in ("timestep", "impratio", "iterations", "ls_iterations", "tolerance"):
-        assert getattr(model.opt, option) == facts["option"][option], option
-    for option, of in (
-        ("integrator", "mjtIntegrator"), ("solver", "mjtSolver"), ("cone", "mjtCone")
-    ):  # fmt: skip
-        assert getattr(model.opt, option) == getattr(getattr(mujoco, of), facts["option"][option])
+    assert_options(model, facts)
     assert facts["option"]["disableflags"]["names"] == ["mjDSBL_EULERDAMP"]
     assert model.opt.disableflags == mujoco.mjtDisableBit.mjDSBL_EULERDAMP
     for recorded in facts["joints"][1:]:
@@ -471,19 +473,9 @@ def test_published_variations_are_drawn(replayed):
 
 def test_noise_is_the_published_one(replayed):
     made = TASKS[replayed.task.robot]
-    noisy = VectorEnv(made(noise=True), num_envs=200, observation="dict")
-    plain = VectorEnv(made(), num_envs=200, observation="dict")
-    seen, true = noisy.reset(seed=0)[0], plain.reset(seed=0)[0]
     scales = replayed.record.meta["config"]["noise_config"]["scales"]
     largest = {("local_linvel" if name == "linvel" else name): x for name, x in scales.items()}
-    for name, values in true.items():
-        error = np.abs(seen[name] - values).max()
-        if name in largest:
-            assert 0.95 * largest[name] < error <= 1.001 * largest[name], name
-        else:
-            assert error == 0, name
-    noisy.close()
-    plain.close()
+    assert_noise(made(noise=True), made(), largest)
 
 
 # Fields.

@@ -3,11 +3,17 @@
 import dataclasses
 from math import pi
 
-import mujoco
 import numpy as np
 import pytest
 
-from helpers.legged_records import Errors, Placed, model_facts, record
+from helpers.legged_records import (
+    Errors,
+    Placed,
+    assert_noise,
+    assert_options,
+    model_facts,
+    record,
+)
 from mjgym.envs.env import Env
 from mjgym.envs.vector import VectorEnv
 from mjgym.task import registrations
@@ -114,14 +120,7 @@ def replayed(request):
 
 def test_the_model_is_the_recorded_one(replayed):
     model, facts = replayed.model, model_facts(replayed.task.robot)
-    for option in ("timestep", "impratio", "iterations", "ls_iterations", "tolerance"):
-        assert getattr(model.opt, option) == facts["option"][option], option
-    for option, of in (
-        ("integrator", "mjtIntegrator"),
-        ("solver", "mjtSolver"),
-        ("cone", "mjtCone"),
-    ):
-        assert getattr(model.opt, option) == getattr(getattr(mujoco, of), facts["option"][option])
+    assert_options(model, facts)
     assert model.opt.disableflags == facts["option"]["disableflags"]["value"] == 0
     assert np.array_equal(model.opt.gravity, facts["option"]["gravity"])
     for recorded in facts["actuators"]:
@@ -528,19 +527,10 @@ def test_published_variations_are_those_of_the_settings(replayed):
 
 
 def test_noise_is_the_published_one(replayed):
-    noisy = VectorEnv(published(replayed.task.robot, noise=True), num_envs=200, observation="dict")
-    plain = VectorEnv(published(replayed.task.robot), num_envs=200, observation="dict")
-    seen, true = noisy.reset(seed=0)[0], plain.reset(seed=0)[0]
+    robot = replayed.task.robot
     largest = {"base_lin_vel": 0.5, "base_ang_vel": 0.2, "projected_gravity": 0.05,
                "joint_pos": 0.01, "joint_vel": 1.5}  # fmt: skip
-    for name, values in true.items():
-        error = np.abs(seen[name] - values).max()
-        if name in largest:
-            assert 0.95 * largest[name] < error <= 1.001 * largest[name], name
-        else:
-            assert error == 0, name
-    noisy.close()
-    plain.close()
+    assert_noise(published(robot, noise=True), published(robot), largest)
 
 
 def test_published_variations_are_refused_where_there_are_none():

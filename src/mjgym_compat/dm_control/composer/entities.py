@@ -156,11 +156,8 @@ class Entity(Callbacks):
 
     def attach(self, entity: "Entity", attach_site: mjcf.Element | None = None) -> mjcf.Element:
         """Attach another entity; returns the body that holds it."""
-        model, number = entity.mjcf_model, 0
-        name = model.model
-        while self.mjcf_model.namescope.has_inner(model.model):  # entities may be alike
-            number += 1
-            model.model = f"{name}_{number}"
+        model = entity.mjcf_model
+        model.model = self.mjcf_model.namescope.free_name(model.model)  # entities may be alike
         frame = (attach_site or self.mjcf_model).attach(model)
         entity.parent = self
         self._attached.append(entity)

@@ -129,7 +129,7 @@ class Environment(dm_env.Environment):  # type: ignore[misc]
         for entity in self._task.iter_entities():
             getattr(entity, name)(*arguments, self._random_state)
         for hook in self._extra[name]:
-            hook(*(with_action), self._random_state)
+            hook(*with_action, self._random_state)
 
     def _compile(self) -> None:
         self._physics = mjcf.Physics.from_mjcf_model(self._task.root_entity.mjcf_model)

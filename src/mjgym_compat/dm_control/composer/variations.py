@@ -58,11 +58,8 @@ class Variation:
     def __neg__(self) -> "Variation":
         return _Operation(operator.neg, self)
 
-    def _key(self) -> Any:
-        return repr(self)
-
     def __eq__(self, other: object) -> bool:
-        return type(other) is type(self) and other._key() == self._key()
+        return type(other) is type(self) and repr(other) == repr(self)
 
     def __hash__(self) -> int:
         return hash(repr(self))

@@ -109,10 +109,7 @@ class Element:
             return self._value(attribute)
         child = spec.children.get(name)
         if child is None:
-            raise AttributeError(
-                f"{type(self).__name__!r} object has no attribute {name!r}"
-                f"{or_else(name, self._words())}"
-            )
+            raise self._no_attribute(name)
         if child.repeated:
             return ElementList(self, child, [c for c in self.all_children() if c.spec is child])
         return self._only(child)
@@ -132,13 +129,15 @@ class Element:
             if (present := self._only(child)) is not None:
                 present.remove()
         else:
-            raise AttributeError(
-                f"{type(self).__name__!r} object has no attribute {name!r}"
-                f"{or_else(name, self._words())}"
-            )
+            raise self._no_attribute(name)
 
     def __dir__(self) -> list[str]:
         return sorted({*super().__dir__(), *self._words()})
+
+    def _no_attribute(self, name: str) -> AttributeError:
+        kind = type(self).__name__
+        known = or_else(name, self._words())
+        return AttributeError(f"{kind!r} object has no attribute {name!r}{known}")
 
     def _words(self) -> list[str]:
         return [*map(_outer, self._spec.attributes), *self._spec.children]
@@ -357,10 +356,7 @@ class Element:
         Raises:
             ValueError: there is no such kind.
         """
-        if namespace not in namespaces():
-            raise ValueError(
-                f"{namespace!r} is not a valid namespace{or_else(namespace, sorted(namespaces()))}"
-            )
+        _require_namespace(namespace)
         try:
             element: Element = self.namescope.get(namespace, identifier)
         except KeyError:
@@ -387,10 +383,7 @@ class Element:
         Raises:
             ValueError: there is no such kind.
         """
-        if namespace not in namespaces():
-            raise ValueError(
-                f"{namespace!r} is not a valid namespace{or_else(namespace, sorted(namespaces()))}"
-            )
+        _require_namespace(namespace)
         elements: list[Element] = []
         for child in self._existing():
             if exclude_attachments and child.root is not self.root:
@@ -677,10 +670,7 @@ class RootElement(Element):
         assert body is not None
         scope = self.namescope
         if attachment.model == UNNAMED:
-            number = len(self.attached_models)
-            while scope.has_inner(attachment.model):
-                attachment.model = f"{UNNAMED}_{number}"
-                number += 1
+            attachment.model = scope.free_name(UNNAMED, len(self.attached_models))
         scope.attach(attachment.namescope)
         frame = AttachmentFrame(body, place if place.tag == "site" else None, attachment)
         body._children.append(frame)
@@ -752,10 +742,6 @@ class RootElement(Element):
             if section in self._single:
                 yield from self._single[section]._children
 
-    def get_assets_map(self) -> dict[str, bytes]:
-        """See `get_assets`."""
-        return self.get_assets()
-
 
 class ElementList(list[Element]):
     """Children of one kind, by index or by name.
@@ -787,6 +773,12 @@ class ElementList(list[Element]):
             scope = self._parent.namescope
             return any(element.prefixed_identifier(scope) == key for element in self)
         return super().__contains__(key)
+
+
+def _require_namespace(namespace: str) -> None:
+    if namespace not in namespaces():
+        known = or_else(namespace, sorted(namespaces()))
+        raise ValueError(f"{namespace!r} is not a valid namespace{known}")
 
 
 def _inner(name: str) -> str:

@@ -88,9 +88,13 @@ class NameScope:
         """Scope of an attached model; KeyError if there is none."""
         return self._inner[name]
 
-    def has_inner(self, name: str) -> bool:
-        """Whether a model of this name is attached."""
-        return name in self._inner
+    def free_name(self, name: str, number: int = 1) -> str:
+        """A name that no attached model has: the given one, or that with the first free number."""
+        free = name
+        while free in self._inner:
+            free = f"{name}_{number}"
+            number += 1
+        return free
 
     def add(self, namespace: str, identifier: str, element: Any) -> None:
         """Note an element's name.
