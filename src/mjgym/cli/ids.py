@@ -247,7 +247,8 @@ def _load_file(path: Path) -> ModuleType:
     if folder not in sys.path:  # for modules beside it
         sys.path.insert(0, folder)
     for module in list(sys.modules.values()):
-        if getattr(module, "__file__", None) == str(path):  # loaded already, or in a package
+        # Loaded already, or in a package; attributes of lazy modules may import.
+        if getattr(module, "__dict__", {}).get("__file__") == str(path):
             return module
     name = path.stem if path.stem not in sys.modules else f"{path.stem}_{abs(hash(path)):x}"
     spec = importlib.util.spec_from_file_location(name, path)

@@ -249,14 +249,10 @@ class Element:
 
     def all_children(self) -> "list[Element]":
         """All children, those of attached models included."""
-        children = []
         for spec in self._spec.children.values():
-            if not spec.repeated and (child := self._only(spec)) is not None:
-                children.append(child)
-        children += self._children
-        for other in self._attached_sections():
-            children += [c for c in other.all_children() if c.spec.repeated]
-        return children
+            if not spec.repeated:
+                self._only(spec)
+        return self._existing()
 
     def _attached_sections(self) -> "list[Element]":
         """The same sections of models attached to this one, if their elements are listed here."""
@@ -964,16 +960,13 @@ class _Writer:
         return xml
 
     def _root(self, element: Element, xml: Any) -> None:
-        for spec in element.spec.children.values():
-            if spec.name == "default":
+        models = list(element.root.all_models())
+        for name in element.spec.children:
+            if name == "default":
                 xml.append(self._defaults(element.root))
-            elif (child := element._single.get(spec.name)) is not None or spec.name == "worldbody":
-                written = self._element(child or element.root.worldbody, False)
-                if len(written) or written.attrib or spec.name == "worldbody":
-                    xml.append(written)
-            elif any(spec.name in model._single for model in element.root.all_models()):
-                written = self._element(getattr(element, spec.name), False)
-                if len(written):
+            elif name == "worldbody" or any(name in model._single for model in models):
+                written = self._element(getattr(element, name), False)
+                if len(written) or written.attrib or name == "worldbody":
                     xml.append(written)
 
     def _defaults(self, root: RootElement) -> Any:
