@@ -44,6 +44,18 @@ PRIVATE = {
     "composer.variation.distributions": {"_NEGATIVE_STDEV": "NEGATIVE_STDEV"},
     "composer.variation.noises": {"_NEGATIVE_TIMESCALE": "NEGATIVE_TIMESCALE"},
     "mjcf.physics": {"_PICKLING_NOT_SUPPORTED": "PICKLING"},
+    "mujoco.engine": {
+        "_BOTH_SEGMENTATION_AND_DEPTH_ENABLED": "BOTH",
+        "_INVALID_PHYSICS_STATE": "INVALID",
+        "_KEYFRAME_ID_OUT_OF_RANGE": "NO_KEYFRAME",
+        "_OVERLAYS_NOT_SUPPORTED_FOR_DEPTH_OR_SEGMENTATION": "NO_OVERLAYS",
+        "_RENDER_FLAG_OVERRIDES_NOT_SUPPORTED_FOR_DEPTH_OR_SEGMENTATION": "NO_FLAGS",
+    },
+    "mujoco.index": {"_COLUMN_ID_TO_FIELDS": "NAMED_COLUMNS"},
+    "mujoco.wrapper.core": {
+        "_CONTACT_ID_OUT_OF_RANGE": "CONTACT_OUT_OF_RANGE",
+        "_NOT_LAST_PARSED_ERROR": "NOT_LAST_PARSED",
+    },
 }
 
 

@@ -133,6 +133,8 @@ def _missing(package: str, name: str) -> str:
     parent, _, last = name.rpartition(".")
     above = _resolve(package, parent)
     known = {f"{parent}.{n}".lstrip(".") for n in dir(above) if not n.startswith("_")}
+    files = pkgutil.iter_modules(getattr(above, "__path__", []))
+    known |= {f"{parent}.{found.name}".lstrip(".") for found in files}
     known |= {n for n in _table(package) if n.rpartition(".")[0] == parent} or set(_table(package))
     near = close(name, sorted(known)) or close(last, sorted(known))
     mean = f"; did you mean {', '.join(f'{package}.{n}' for n in near)}?" if near else ""

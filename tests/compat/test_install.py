@@ -35,7 +35,7 @@ def test_the_changed_import_finds_their_module_names_too():
 
 
 @pytest.mark.parametrize(
-    "statement, nearest",
+    ("statement", "nearest"),
     [
         ("import dm_control.mjfc", "dm_control.mjcf"),
         ("from dm_control.composer import Entitty", "dm_control.composer.Entity"),

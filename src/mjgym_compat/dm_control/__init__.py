@@ -8,6 +8,7 @@ from mjgym_compat.importing import answer_under_own_name, submodules
 
 # dm_control's module names that differ from those here.
 MODULES = {
+    "_render": "mujoco.gl",
     "mjcf.attribute": "mjcf.values",
     "mjcf.constants": "mjcf.grammar",
     "mjcf.element": "mjcf.elements",
@@ -34,6 +35,9 @@ MODULES = {
     "composer.variation.noises": "composer.variations",
     "composer.variation.variation_broadcaster": "composer.variations",
     "mujoco.wrapper.core": "mujoco.wrapper",
+    "mujoco.wrapper.mjbindings": "mujoco.bindings",
+    "mujoco.wrapper.mjbindings.sizes": "mujoco.bindings",
+    "mujoco.wrapper.util": "utils.strings",
 }
 
 answer_under_own_name("dm_control")

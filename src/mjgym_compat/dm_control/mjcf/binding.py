@@ -9,8 +9,8 @@ from mjgym.sim import fields
 from mjgym.util.suggestions import or_else
 from mjgym_compat.dm_control.mjcf.elements import Element, RootElement
 from mjgym_compat.dm_control.mjcf.grammar import FRAME
-from mjgym_compat.dm_named import COLUMNS
-from mjgym_compat.dm_physics import Physics as PhysicsOfText
+from mjgym_compat.dm_control.mujoco import Physics as PhysicsOfText
+from mjgym_compat.dm_control.mujoco.index import COLUMNS
 
 _INPUTS = (
     *("qpos", "qvel", "act", "ctrl", "mocap_pos", "mocap_quat", "qfrc_applied", "xfrc_applied"),
