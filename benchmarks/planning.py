@@ -20,6 +20,7 @@ A row has the command, commit, versions and machine. A row that is there is not 
 
 import argparse
 import dataclasses
+import functools
 import itertools
 import os
 import platform
@@ -100,6 +101,7 @@ def jobs(options: argparse.Namespace) -> Iterator[Job]:
         yield Job(id, options.planner, budget, seed)
 
 
+@functools.cache
 def settings(id: str, planner: str, budget: float) -> dict[str, int]:
     """Candidates and steps between improvements that use up a budget, by timing some steps."""
     env, few, many = environment(id), *TRIED
@@ -162,8 +164,9 @@ def measure(job: Job) -> Row:
     )  # fmt: skip
 
 
+@functools.cache
 def commit() -> str:
-    """This checkout's commit, with a plus if it has changes."""
+    """This checkout's commit at the first row, with a plus if it has changes."""
     return subprocess.run(
         ["git", "describe", "--always", "--dirty=+", "--abbrev=12", "--exclude=*"],
         cwd=commits.ROOT, capture_output=True, text=True, check=True,
