@@ -25,6 +25,7 @@ from mjgym_compat.dm_control.mjcf.frames import (
 from mjgym_compat.dm_control.mjcf.grammar import PREFIX_SEPARATOR
 from mjgym_compat.dm_control.mjcf.reading import from_file, from_path, from_xml_string, from_zip
 from mjgym_compat.dm_control.mjcf.values import Asset
+from mjgym_compat.importing import submodules
 
 __all__ = [
     "PREFIX_SEPARATOR",
@@ -44,3 +45,5 @@ __all__ = [
     "get_frame_joints",
     "get_freejoint",
 ]
+
+__getattr__ = submodules(__name__)
