@@ -21,6 +21,7 @@ from mjgym_compat.dm_control.composer.environment import (
 )
 from mjgym_compat.dm_control.composer.observation.observable import cached_property, observable
 from mjgym_compat.dm_control.composer.task import NullTask, Task
+from mjgym_compat.importing import submodules
 
 __all__ = [
     "HOOK_NAMES",
@@ -38,3 +39,5 @@ __all__ = [
     "cached_property",
     "observable",
 ]
+
+__getattr__ = submodules(__name__)

@@ -251,8 +251,9 @@ class MJCFCamera(MujocoCamera):
     """
 
     def __init__(self, mjcf_element: Element, **options: Any) -> None:
-        if not isinstance(mjcf_element, Element) or mjcf_element.tag != "camera":
-            raise ValueError(f"expected an `mjcf.Element` of <camera>, got {mjcf_element!r}")
+        element = _elements(mjcf_element)
+        if not isinstance(element, Element) or element.tag != "camera":
+            raise ValueError(f"expected a <camera>, got {mjcf_element!r}")
         self._element = mjcf_element
         super().__init__("", **options)
 
