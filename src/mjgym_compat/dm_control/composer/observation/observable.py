@@ -251,8 +251,9 @@ class MJCFCamera(MujocoCamera):
     """
 
     def __init__(self, mjcf_element: Element, **options: Any) -> None:
-        element = _elements(mjcf_element)
-        if not isinstance(element, Element) or element.tag != "camera":
+        if not isinstance(mjcf_element, Element):
+            raise ValueError(f"expected an `mjcf.Element`, got {mjcf_element!r}")
+        if mjcf_element.tag != "camera":
             raise ValueError(f"expected a <camera>, got {mjcf_element!r}")
         self._element = mjcf_element
         super().__init__("", **options)
