@@ -181,7 +181,10 @@ class Physics:
         model: the fields of the MjModel, which is `model.ptr`; they are writable.
         data: the fields of the MjData, which is `data.ptr`.
         named: fields with names, see `NamedField`.
+        legacy_step: whether steps are in the order of the published suite.
     """
+
+    legacy_step = True
 
     def __init__(self, env: Env) -> None:
         self._env = env
@@ -319,6 +322,9 @@ class Physics:
         """
         model, data = self.model.ptr, self.data.ptr
         with self.check_invalid_state():
+            if not self.legacy_step:
+                mujoco.mj_step(model, data, nstep)
+                return
             if model.opt.integrator == mujoco.mjtIntegrator.mjINT_RK4:  # it has no second half
                 mujoco.mj_step(model, data, nstep)
             else:
