@@ -149,7 +149,7 @@ def test_values_arrive_by_their_delay():
 def test_orders_of_a_step(legacy):
     """In the published order, poses are those of the new state."""
     model = mjcf.from_xml_string(
-        "<mujoco><worldbody><body name='b'><joint axis='0 1 0'/><geom size='.1' pos='1 0 0'/></body>"
+        "<mujoco><worldbody><body><joint axis='0 1 0'/><geom size='.1' pos='1 0 0'/></body>"
         "</worldbody></mujoco>"
     )
     task = composer.NullTask(composer.ModelWrapperEntity(model))
