@@ -50,6 +50,11 @@ class OptionalHooks(Fields):
         """
         return ()
 
+    @property
+    def reported(self) -> tuple[str, ...]:
+        """Memory entries that `info` shows too, at a start and after each control step."""
+        return ()
+
     # Within a control step.
 
     def before_step(self, v: View, action: Array) -> Arrays:

@@ -570,3 +570,31 @@ def test_noise_is_the_published_one(case):
 def test_published_variations_are_refused_where_there_are_none():
     with pytest.raises(ValueError, match=r'vary: Pendulum has no "published" variations'):
         Env(Pendulum(), vary="published")
+
+
+# What `info` says.
+
+
+def test_commands_are_in_info():
+    env = Env(published("go1"), observation="dict", dtype="float64")
+    observation, info = env.reset(seed=0)
+    for _ in range(3):
+        assert np.array_equal(info["command"], observation["command"])
+        observation, *_, info = env.step(np.zeros(12))
+
+
+@pytest.mark.parametrize("mode", ["SameStep", "NextStep", "Disabled"])
+def test_commands_are_in_the_info_of_a_batch(mode):
+    task = published("go1", time_limit=0.1)
+    envs = VectorEnv(task, num_envs=3, observation="dict", dtype="float64", autoreset_mode=mode)
+    observation, info = envs.reset(seed=0)
+    for _ in range(12):
+        assert np.array_equal(info["command"], observation["command"])
+        assert info["_command"].all()
+        observation, _, _, truncated, info = envs.step(np.zeros((3, 12)))
+        if truncated.any() and mode == "SameStep":
+            last = info["final_obs"][0]["command"]
+            assert np.array_equal(info["final_info"]["command"][0], last)
+        if truncated.any() and mode == "Disabled":
+            observation, info = envs.reset(options={"reset_mask": truncated})
+    envs.close()

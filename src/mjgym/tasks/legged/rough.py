@@ -220,10 +220,10 @@ class RoughVelocity(Velocity):
         walked = norm(v.qpos[..., :2] - m["origin"][..., :2])
         wanted = norm(m["command"][..., :2]) * self.time_limit
         up, down = walked > PROMOTED, walked < DEMOTED * wanted
-        step = xp.where(up, 1.0, xp.where(down, -1.0, 0.0))
+        up, down = (xp.astype(xp.asarray(moved), xp.float64) for moved in (up, down & ~up))
         return {
             **super().update(v),
-            "next_level": xp.maximum(m["level"] + step, 0.0),
+            "next_level": xp.maximum(m["level"] + up - down, 0.0),
             "hits": self._hits(v),
         }
 
@@ -231,20 +231,20 @@ class RoughVelocity(Velocity):
 
     def _hits(self, v: View) -> Array:
         xp, root = v.xp, v.body(self.body.root)
-        grid = v.from_numpy(GRID)
+        ahead, aside = (v.from_numpy(GRID[:, k]) for k in range(2))
         forward, left = root.xmat[..., XX : XX + 1], root.xmat[..., YX : YX + 1]
         length = xp.sqrt(forward**2 + left**2)
         cosine, sine = forward / length, left / length
-        x = root.xpos[..., :1] + cosine * grid[:, 0] - sine * grid[:, 1]
-        y = root.xpos[..., 1:2] + sine * grid[:, 0] + cosine * grid[:, 1]
+        x = root.xpos[..., :1] + cosine * ahead - sine * aside
+        y = root.xpos[..., 1:2] + sine * ahead + cosine * aside
         return xp.stack([x, y, self.ground_height(x, y)], axis=-1)
 
     def heights(self, v: View) -> Array:
         sites, robot = v.take("site_xpos", self.body.feet), self.body
         angles = np.arange(robot.foot_points) * 2 * pi / robot.foot_points
         ring = robot.foot_radius * np.stack([np.cos(angles), np.sin(angles)])
-        around = v.from_numpy(np.concatenate([np.zeros((2, 1)), ring], axis=1))
-        x, y = sites[..., 0, None] + around[0], sites[..., 1, None] + around[1]
+        ahead, aside = (v.from_numpy(np.append(0.0, offsets)) for offsets in ring)
+        x, y = sites[..., 0, None] + ahead, sites[..., 1, None] + aside
         return v.xp.clip(smallest(sites[..., 2, None] - self.ground_height(x, y)), 0.0, HIGHEST)
 
     def _normal(self, v: View) -> Array:

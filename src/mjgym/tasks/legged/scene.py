@@ -91,6 +91,10 @@ class LeggedTask(Task):
         return {name: readings[..., i, :] for i, name in enumerate(names)}
 
     @property
+    def reported(self) -> tuple[str, ...]:
+        return ("command",)
+
+    @property
     def scales(self) -> np.ndarray:
         """Offset of each joint's target per unit of action, rad."""
         raise NotImplementedError
