@@ -18,6 +18,7 @@ MODULES = {
     "composer.observation.observable.base": "composer.observation.observable",
     "composer.observation.observable.mjcf": "composer.observation.observable",
     "composer.variation.variation_values": "composer.variation.base",
+    "suite.base": "tasks",
     "mujoco.wrapper.core": "mujoco.wrapper",
     "mujoco.wrapper.mjbindings": "mujoco.bindings",
     "mujoco.wrapper.mjbindings.sizes": "mujoco.bindings",
