@@ -11,8 +11,9 @@ and so on (`ROUNDS`). They are ranked by the mean over all ids so far of the las
 evaluations, 10 episodes each. One seed shows large differences only.
 
 Goals are scored by the 100 episodes of `mjgym evaluate`, three seeds each; no run is repeated.
-Runs are sequential, on one thread; finished ones are kept and stopped ones continue. Budgets are
-CPU time of the process, evaluations included, which depends on what else the machine does.
+Runs are sequential, on one thread, with the kernels that OpenBLAS chooses (`OPENBLAS_CORETYPE`
+unset); finished ones are kept and stopped ones continue. Budgets are CPU time of the process,
+evaluations included, which depends on what else the machine does.
 """
 
 import argparse
@@ -39,13 +40,12 @@ from mjgym_train.run import Run
 FILE = assets() / "baselines" / "recipe.csv"
 SMALL = ("hidden=[128,128]", "batch_size=128", "atoms=51")
 CANDIDATES: dict[str, tuple[str, ...]] = {
-    "default": (),
     "small": SMALL,
     "updates": (*SMALL, "updates_per_step=0.5"),
     "growing": (*SMALL, "updates_per_step=0.1", "updates_per_step_end=0.5"),
     "decay": (*SMALL, "learning_rate_left=0.1"),
     "n-step-5": (*SMALL, "n_step=5"),
-    "medium": ("hidden=[192,192]", "batch_size=128", "atoms=51"),
+    "average": (*SMALL, "average_rate=0.005"),
 }
 """Changes to the default settings of TD3."""
 
