@@ -12,6 +12,7 @@ import numpy as np
 from comparison import report
 
 from mjgym import registry
+from mjgym.util import tables
 from mjgym.util.packaged import assets
 from mjgym_train import baselines, comparison, metrics, score_table
 from mjgym_train.comparison import Curve
@@ -27,6 +28,7 @@ HEADER = (
 )
 BASELINES = assets() / "baselines"
 PUBLISHED = BASELINES / "published.csv"
+REPORT = BASELINES / "suite_report_2018.csv"
 SHARE = 0.1  # fraction of the scale above both baselines, below which a task counts as not learned
 COLUMNS = 6  # of panels
 PANEL = 2.1, 1.5  # inches
@@ -138,6 +140,65 @@ def beside_published(rows: Sequence[Row], method: str = RECIPE) -> str:
         cells.append([id, own, *named, rest])
     columns = (f"{name}, {_millions(of_method[name].steps)}" for name in BESIDE)
     return report.table(("id", "here, 0.5M", *columns, "others"), cells)
+
+
+@dataclass(frozen=True)
+class Reported:
+    """Score of the suite's report of 2018.
+
+    Args:
+        id: of the task.
+        budget: of training, "1e8 steps" or "24 hours".
+        method: its name.
+        score: mean return of an episode.
+        standard_error: of the score.
+    """
+
+    id: str
+    budget: str
+    method: str
+    score: float
+    standard_error: float
+
+
+def reported() -> list[Reported]:
+    """The report's Tables 1 (1e8 steps) and 2 (24 hours)."""
+    return tables.read(REPORT, Reported)
+
+
+def beside_report(rows: Sequence[Row], method: str = RECIPE) -> str:
+    """Scores of the ids that the suite's report of 2018 has, beside its own."""
+    found = reported()
+    columns = list(dict.fromkeys((one.method, one.budget) for one in found))
+    theirs = {(one.id, one.method, one.budget): one.score for one in found}
+    cells = []
+    for id in dict.fromkeys(one.id for one in found):
+        scores = score_table.line(rows, method, id).scores
+        own = f"{statistics.mean(scores):.0f}" if scores else MISSING
+        others = [theirs.get((id, *column)) for column in columns]
+        cells.append([id, own, *("" if score is None else f"{score:.0f}" for score in others)])
+    header = ("id", "here, 0.5M", *(f"{name}, {budget}" for name, budget in columns))
+    return report.table(header, cells)
+
+
+def common(rows: Sequence[Row], method: str = RECIPE) -> str:
+    """Means over the ids that a published method and the table both have."""
+    groups: dict[str, dict[str, float]] = {}
+    for one in published():
+        groups.setdefault(f"{one.method}, {_millions(one.steps)}", {})[one.id] = one.score
+    for said in reported():
+        groups.setdefault(f"{said.method}, 2018, {said.budget}", {})[said.id] = said.score
+    cells = []
+    for name, theirs in groups.items():
+        lines = {id: score_table.line(rows, method, id) for id in theirs}
+        own = {id: statistics.mean(line.scores) for id, line in lines.items() if line.scores}
+        if own:
+            ahead = sum(theirs[id] > score for id, score in own.items())
+            means = (statistics.mean(own.values()), statistics.mean(theirs[id] for id in own))
+            runs = sum(lines[id].runs for id in own)
+            cells.append([name, str(len(own)), *(f"{m:.0f}" for m in means), str(ahead), str(runs)])
+    header = ("method", "ids in common", "mean here", "its mean", "it leads on", "runs here")
+    return report.table(header, cells) if cells else f"{MISSING.capitalize()}."
 
 
 def _millions(steps: int) -> str:
@@ -285,5 +346,7 @@ def every(folder: Path = score_table.FOLDER) -> Mapping[str, Callable[[], str]]:
         **made,
         "not-learned": functools.partial(not_learned, rows),
         "published": functools.partial(beside_published, rows),
+        "common": functools.partial(common, rows),
+        "report": functools.partial(beside_report, rows),
         "sources": sources,
     }
