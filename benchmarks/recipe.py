@@ -46,6 +46,7 @@ CANDIDATES: dict[str, tuple[str, ...]] = {
     "decay": (*SMALL, "learning_rate_left=0.1"),
     "n-step-5": (*SMALL, "n_step=5"),
     "average": (*SMALL, "average_rate=0.005"),
+    "together": (*SMALL, "n_step=5", "average_rate=0.005"),
 }
 """Changes to the default settings of TD3."""
 
