@@ -94,7 +94,7 @@ class Deterministic(FastUpdate):
     def __init__(self, agent: DeterministicAgent) -> None:
         super().__init__(agent)
         rates = {agent.target_actor: agent.config.target_rate}
-        if agent.average_actor is not None:
+        if agent.average_actor is not None and agent.config.average_rate is not None:
             rates[agent.average_actor] = agent.config.average_rate
         self._following = [(flatten(a.parameters()).numpy(), rate) for a, rate in rates.items()]
         self.target_actor = self._frozen(agent.target_actor.body)
