@@ -2,6 +2,7 @@
 
     python benchmarks/recipe.py search            # successive halving, then a table
     python benchmarks/recipe.py goals             # the chosen settings on tasks with a goal
+    python benchmarks/recipe.py tables            # all ids of the guide to scores
     python benchmarks/recipe.py table             # results so far
     python benchmarks/recipe.py collect           # add finished runs to assets/baselines
 
@@ -10,7 +11,9 @@ candidates train for 0.6 CPU minutes on the first two ids; the better half goes 
 and so on (`ROUNDS`). They are ranked by the mean over all ids so far of the last two of four
 evaluations, 10 episodes each. One seed shows large differences only.
 
-Goals are scored by the 100 episodes of `mjgym evaluate`, three seeds each; no run is repeated.
+Goals are scored by the 100 episodes of `mjgym evaluate`, three seeds each; no run is repeated. The
+tables have ten CPU minutes a run: five seeds of the suite's ids, three of the locomotion ids and of
+the tabletop ids with dense reward, which is 61 CPU hours.
 Runs are sequential, on one thread, with the kernels that OpenBLAS chooses (`OPENBLAS_CORETYPE`
 unset); finished ones are kept and stopped ones continue. Budgets are CPU time of the process,
 evaluations included, which depends on what else the machine does.
@@ -18,16 +21,18 @@ evaluations included, which depends on what else the machine does.
 
 import argparse
 import dataclasses
+import functools
 import json
 import statistics
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
+import numpy as np
 from comparison import report
 from comparison.command import RESULTS, described
-from training import plan
+from training import plan, scores
 from training.tables import MISSING
 
 from mjgym.policies.run_errors import RunError
@@ -36,7 +41,9 @@ from mjgym.util.packaged import assets
 from mjgym_train import metrics
 from mjgym_train.comparison import machine_of
 from mjgym_train.run import Run
+from mjgym_train.statistics import mean_interval
 
+PARTS = ("search", "goals", "tables", "table", "collect")
 FILE = assets() / "baselines" / "recipe.csv"
 SMALL = ("hidden=[128,128]", "batch_size=128", "atoms=51")
 CANDIDATES: dict[str, tuple[str, ...]] = {
@@ -68,6 +75,9 @@ USUAL = ("threads=1", "tensorboard=false", "keep_buffer=false", "evaluation_epis
 SEARCH_EVALUATIONS, GOAL_EVALUATIONS = 4, 10
 LAST = 2  # evaluations that rank a candidate
 SEEDS = (0, 1, 2)
+TABLE_CPU_MINUTES = 10.0
+TABLE_SEEDS = {"suite": 5, "locomotion": 3, "tabletop": 3}
+"""Runs of each id of the tables of the guide to scores."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -84,6 +94,8 @@ class Row:
     updates: int
     last: float  # mean return of the last two evaluations
     score: str  # mean return of 100 episodes with other seeds; empty in the search
+    failed: str  # share of these episodes below half of the highest
+    success: str  # share of these that succeeded, for a task with success
     curve: str  # "CPU s:return" of every evaluation
     settings: str
     command: str
@@ -121,8 +133,7 @@ class Cell:
         found = [line for line in lines if line.metric == metrics.RETURN]
         if not found or spent[found[-1].env_step] < 60 * self.cpu_minutes:
             return None
-        scored = run.evaluation_file.exists()
-        if self.part != "search" and not scored:
+        if self.part != "search" and not run.evaluation_file.exists():
             return None
         about = json.loads(run.fingerprint_file.read_text())
         returns = [line.value for line in found]
@@ -133,7 +144,7 @@ class Cell:
             steps=found[-1].env_step,
             updates=found[-1].updates,
             last=round(statistics.mean(returns[-LAST:]), 1),
-            score=f"{json.loads(run.evaluation_file.read_text())['mean']:.1f}" if scored else "",
+            **_score(run.evaluation_file),
             curve=" ".join(f"{spent[line.env_step]:.0f}:{line.value:.0f}" for line in found),
             settings=" ".join(settings),
             command=about["learner"]["command"].replace(str(folder), "OUT"),
@@ -152,6 +163,16 @@ class Cell:
             train, evaluate = self.job().commands(out)
             for command in (train, *([evaluate] if self.part != "search" else [])):
                 subprocess.run(command, check=True)
+
+
+def _score(file: Path) -> dict[str, str]:
+    if not file.exists():
+        return {"score": "", "failed": "", "success": ""}
+    about = json.loads(file.read_text())
+    returns = about["returns"]
+    failed = sum(one < max(returns) / 2 for one in returns) / len(returns)
+    success = f"{about['success']:.2f}" if "success" in about else ""
+    return {"score": f"{about['mean']:.1f}", "failed": f"{failed:.2f}", "success": success}
 
 
 def ranked(rows: Sequence[Row], names: Sequence[str], ids: Sequence[str]) -> list[str]:
@@ -184,12 +205,23 @@ def goals(ids: Sequence[str], name: str, seeds: Sequence[int]) -> Iterator[Cell]
     )
 
 
+def table_cells(ids: Sequence[str], name: str, seeds: Sequence[int]) -> Iterator[Cell]:
+    """Runs of the tables, ids with a goal first, and one seed after the other."""
+    suites = scores.suites()
+    for seed in range(max(TABLE_SEEDS.values())):
+        known = [id for table, count in TABLE_SEEDS.items() for id in suites[table] if seed < count]
+        for id in sorted(known, key=lambda id: id not in GOALS):
+            if seed in seeds and (not ids or id in ids):
+                yield Cell("tables", name, id, seed, TABLE_CPU_MINUTES)
+
+
 def of_runs(out: Path) -> list[Row]:
     """Results of the finished runs in folders."""
     every = [id for ids in ROUNDS for id in ids]
     cells = [Cell("search", n, id, 0, SEARCH_CPU_MINUTES) for n in CANDIDATES for id in every]
     for name in CANDIDATES:
         cells += goals((), name, SEEDS)
+        cells += table_cells((), name, range(max(TABLE_SEEDS.values())))
     return [row for cell in cells if (row := cell.row(out)) is not None]
 
 
@@ -210,10 +242,12 @@ def _short(id: str) -> str:
 
 def search_table(rows: Sequence[Row]) -> str:
     """A row for each candidate: runs, and the mean of its last evaluations by task."""
-    ids = [id for ids in ROUNDS for id in ids]
     last = {(row.name, row.id): row.last for row in rows if row.part == "search"}
+    ids = [id for ids in ROUNDS for id in ids if any(id == one for _, one in last)]
     lines = []
     for name, settings in CANDIDATES.items():
+        if not any(name == one for one, _ in last):
+            continue
         own = [f"{last[name, id]:.0f}" if (name, id) in last else "" for id in ids]
         words = " ".join(f"`{word}`" for word in settings)
         lines.append([name, words, str(len(own) - own.count("")), *own])
@@ -241,26 +275,66 @@ def goals_table(rows: Sequence[Row]) -> str:
     return report.table(columns, lines) if lines else f"{MISSING.capitalize()}."
 
 
+def whole_table(rows: Sequence[Row]) -> str:
+    """A row for each id with runs of ten CPU minutes."""
+    lines, own = [], [row for row in rows if row.part == "tables"]
+    known = [id for ids in scores.suites().values() for id in ids]
+    for name, id in sorted({(row.name, row.id) for row in own}):
+        runs = [row for row in own if (row.name, row.id) == (name, id)]
+        found = np.array([float(row.score) for row in runs])
+        interval = mean_interval(found)
+        shares = [
+            f"{statistics.mean(float(getattr(row, field)) for row in runs):.0%}"
+            if getattr(runs[0], field)
+            else ""
+            for field in ("failed", "success")
+        ]
+        cells = (
+            *(id, name, f"{found.mean():.0f}"),
+            "" if interval is None else f"{interval[0]:.0f} to {interval[1]:.0f}",
+            ", ".join(f"{score:.0f}" for score in found),
+            *(str(len(runs)), f"{statistics.mean(row.last for row in runs):.0f}", *shares),
+        )
+        lines.append(cells)
+    header = ("id", "settings", "score", "95 %", "of the seeds", "runs", "last evaluations")
+    measured = len({line[0] for line in lines})
+    count = f"{measured} of {len(known)} ids have runs, {len(own)} in all."
+    if not lines:
+        return count
+    return f"{report.table((*header, 'failed', 'success'), lines)}\n\n{count}"
+
+
+def every() -> dict[str, Callable[[], str]]:
+    """Both tables, by name."""
+    rows = packaged()
+    return {
+        "recipe-search": functools.partial(search_table, rows),
+        "recipe-goals": functools.partial(goals_table, rows),
+        "recipe-tables": functools.partial(whole_table, rows),
+    }
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run, and print the tables so far."""
     parser = described(__doc__ or "")
-    parser.add_argument("parts", nargs="+", choices=("search", "goals", "table", "collect"))
-    parser.add_argument("--ids", nargs="+", default=[], choices=list(GOALS), metavar="ID")
-    parser.add_argument("--settings", default="small", choices=list(CANDIDATES), help="of goals")
+    parser.add_argument("parts", nargs="+", choices=PARTS)
+    known = [id for ids in scores.suites().values() for id in ids]
+    parser.add_argument("--ids", nargs="+", default=[], choices=known, metavar="ID")
+    parser.add_argument(
+        "--settings", default="small", choices=list(CANDIDATES), help="of goals and tables"
+    )
     parser.add_argument("--seeds", nargs="+", type=int, default=SEEDS)
     parser.add_argument("--out", type=Path, default=RESULTS / "recipe", help="of the runs")
     given: argparse.Namespace = parser.parse_args(arguments)
     for part in given.parts:
-        cells = {
-            "search": search(given.out),
-            "goals": goals(given.ids, given.settings, given.seeds),
-        }
+        of = (given.ids, given.settings, given.seeds)
+        cells = {"search": search(given.out), "goals": goals(*of), "tables": table_cells(*of)}
         for cell in cells.get(part, ()):
             cell.make(given.out)
     if "collect" in given.parts:
         collect(given.out)
     rows = of_runs(given.out)
-    print(f"{search_table(rows)}\n\n{goals_table(rows)}")
+    print("\n\n".join(table(rows) for table in (search_table, goals_table, whole_table)))
     return 0
 
 
