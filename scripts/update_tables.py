@@ -23,7 +23,7 @@ from mjgym.policies import trained
 from mjgym.robots import arms, hands
 from mjgym.tasks.robosuite.lift import Lift
 from mjgym.util import atomic
-from mjgym_train import baselines
+from mjgym_train import baselines, leaderboard
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "benchmarks"))
@@ -286,6 +286,9 @@ TABLES = {
     "fidelity": {"dimensions": dimensions_table, "engines": engines_table},
     "gpu": {"measurements": device_table},
     "scores": scores.every(),
+    "leaderboard": {
+        "leaderboard": lambda: scores.leaderboard_table(leaderboard.read()),
+    },
     "results": training_tables() | cloning_tables() | recipe.every() | {"policies": policies_table},
     "tasks": {"suite": suite_table},
     "tabletop": {

@@ -14,7 +14,7 @@ from comparison import report
 from mjgym import registry
 from mjgym.util import tables
 from mjgym.util.packaged import assets
-from mjgym_train import baselines, comparison, metrics, score_table
+from mjgym_train import baselines, comparison, leaderboard, metrics, score_table
 from mjgym_train.comparison import Curve
 from mjgym_train.score_table import CPU_MINUTES, Row
 from mjgym_train.statistics import mean_interval, performance_profile
@@ -235,6 +235,34 @@ def not_learned(rows: Sequence[Row], method: str = RECIPE) -> str:
     if not lines:
         return "No run has ended that far below." if rows else f"{MISSING.capitalize()}."
     return report.table(("id", "score", "without learning", "most of those published"), lines)
+
+
+def leaderboard_table(rows: Sequence[leaderboard.Row]) -> str:
+    """The leaderboard, with random and zero actions, best first for each id."""
+    cells = []
+    for id in dict.fromkeys(row.id for row in rows):
+        entries = [
+            (
+                row.score,
+                [
+                    *(row.method, f"{row.score:.0f}", f"{row.standard_error:.1f}", row.success),
+                    *(row.cpu_minutes, row.steps, row.learner, row.machine, row.engine, row.date),
+                    f"{row.first_seed} to {row.first_seed + leaderboard.EPISODES - 1}",
+                    f"`{row.policy_sha256[:16]}`",
+                ],
+            )
+            for row in rows
+            if row.id == id
+        ]
+        for name, nothing in baselines.of(id).items():
+            error = nothing.std / nothing.episodes**0.5
+            blank = [""] * 5
+            own = [name, f"{nothing.mean:.0f}", f"{error:.1f}", *blank, f"MuJoCo {nothing.mujoco}"]
+            entries.append((nothing.mean, [*own, "", "table's", ""]))
+        cells += [[id, *entry] for _, entry in sorted(entries, key=lambda pair: -pair[0])]
+    header = ("id", "method", "score", "standard error", "success", "CPU min", "steps", "learner")
+    columns = (*header, "machine", "scored on", "date", "seeds", "policy")
+    return report.table(columns, cells) if cells else "No run has been handed in."
 
 
 # Plots.
