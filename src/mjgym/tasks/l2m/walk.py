@@ -238,7 +238,9 @@ class Walk(Task):
         ]
 
     def scripted_policy(self) -> Reflexes:
-        return Reflexes(parameters(self.reflexes if self.planar else "spatial"))
+        if self.planar:
+            return Reflexes(parameters(self.reflexes))
+        return Reflexes(parameters("spatial-walk"), abduction="angle")
 
     def colours(self, v: View) -> Arrays:
         """Muscles from pale to red by their activations."""
