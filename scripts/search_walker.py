@@ -33,7 +33,7 @@ COARSE, FINE = 0.001, 0.0004  # s, physics steps
 SPEED_RANGE, LEAN_RANGE = 0.1, np.deg2rad(3)  # m/s forward and sideways, rad, of starts
 DAMPING = {"pelvis_list": 300.0, "pelvis_tz": 600.0}  # N m s/rad, N s/m, of the whole harness
 LOOSENED, TIGHTENED = 0.9, 1.03  # of the harness in a generation
-ENOUGH, FEW = 0.5, 0.15  # share of walks that reach the horizon
+ENOUGH, FEW = 0.35, 0.1  # share of walks that reach the horizon
 GONE = 0.004  # of the harness
 SPREAD, LEAST_SPREAD, SIDEWAYS_SPREAD = 0.02, 0.015, 0.06  # of parameters
 SPACE = 9  # parameters of the frontal plane
@@ -77,16 +77,29 @@ class Walks:
         self.steps = 0
 
     def start(
-        self, rng: np.random.Generator, repeats: int, seed: int, harness: float = 0.0
+        self,
+        rng: np.random.Generator,
+        repeats: int,
+        seed: int,
+        harness: float = 0.0,
+        spread: float = 1.0,
     ) -> np.ndarray:
-        """Begin `repeats` walks from each start, in a share of the harness."""
+        """Begin `repeats` walks from each start, in a share of the harness.
+
+        Args:
+            rng: draws the starts.
+            repeats: number of walks from each start.
+            seed: of the first start's episode.
+            harness: share of the damping.
+            spread: share of the largest perturbation.
+        """
         envs = self.batches[0]
         n = envs.num_envs // repeats
         envs.reset(seed=[seed + i for i in range(n)] * repeats)
         state = envs.get_state()
         at = self._dofs
-        speed = rng.uniform(-SPEED_RANGE, SPEED_RANGE, size=(2, n))
-        lean = rng.uniform(-LEAN_RANGE, LEAN_RANGE, size=n)
+        speed = spread * rng.uniform(-SPEED_RANGE, SPEED_RANGE, size=(2, n))
+        lean = spread * rng.uniform(-LEAN_RANGE, LEAN_RANGE, size=n)
         heading = rng.uniform(-self.heading, self.heading, size=n)
         x, z = START[0] + speed[0], START[1] + speed[1]
         cosine, sine = np.cos(heading), np.sin(heading)

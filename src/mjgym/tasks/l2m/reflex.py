@@ -38,10 +38,12 @@ ANKLE_ZERO = np.pi / 2  # rad, of the ankle at a right angle; hip and knee are s
 
 # Slices of a leg's published observations: ground reaction forces, angles, rates, and force, length
 # and velocity of each muscle.
-FIELD, PELVIS, FORCES, ANGLES, OF_A_MUSCLE = 2 * SEEN * SEEN, 9, 3, 4, 3
+PELVIS, FORCES, ANGLES, OF_A_MUSCLE = 9, 3, 4, 3
+CENTRE = 3  # numbers before those of the body, with the target at the walker alone
 HERE = SEEN // 2  # index of the walker's own position in the field
 MUSCLES_OF_A_LEG = ("HAB", "HAD", "HFL", "GLU", "HAM", "RF", "VAS", "BFSH", "GAS", "SOL", "TA")
 OF_A_LEG = FORCES + 2 * ANGLES + OF_A_MUSCLE * len(MUSCLES_OF_A_LEG)
+BODY = PELVIS + len(SIDES) * OF_A_LEG
 # Entries after the field.
 ENTRIES = (
     *(f"pelvis/{name}" for name in ("height", "pitch", "roll", "vel")),
@@ -317,14 +319,18 @@ class Reflexes:
 
 
 def looked_at(observation: np.ndarray | Mapping[str, np.ndarray]) -> Seen:
-    """Extract the input of the reflexes from an observation, flat (..., 339) or by entries."""
+    """Extract the input of the reflexes from an observation, (..., 339 or 100) or by entries."""
     if isinstance(observation, Mapping):
         body = np.concatenate([observation[name] for name in ENTRIES], axis=-1, dtype=float)
-        target = np.asarray(observation["v_tgt_field"], dtype=float)[..., HERE, HERE]
+        if "v_tgt" in observation:
+            target = np.asarray(observation["v_tgt"], dtype=float)
+        else:
+            target = np.asarray(observation["v_tgt_field"], dtype=float)[..., HERE, HERE]
     else:
         flat = np.asarray(observation, dtype=float)
-        body = flat[..., FIELD:]
-        target = flat[..., HERE * (SEEN + 1) : FIELD : SEEN * SEEN]
+        field, body = flat[..., :-BODY], flat[..., -BODY:]
+        centre = field.shape[-1] == CENTRE
+        target = field[..., :2] if centre else field[..., HERE * (SEEN + 1) :: SEEN * SEEN]
     pelvis = body[..., :PELVIS]
     legs = body[..., PELVIS:].reshape(*body.shape[:-1], len(SIDES), OF_A_LEG)
     first = FORCES + 2 * ANGLES
