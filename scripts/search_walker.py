@@ -1,12 +1,12 @@
 """Search parameters of the reflex walker in space, by CMA-ES from perturbed starts.
 
     python scripts/search_walker.py RUN --cpu-minutes 100          # goes on where it ended
-    python scripts/search_walker.py RUN --write assets/l2m/reflex_spatial.toml
 
-A generation's candidates walk from the same starts, drawn anew for each generation. A harness damps
-roll and sideways motion; it loosens as more of the walks reach the horizon, which grows once it is
-gone. RUN holds `search.csv` (a line per generation) and `search.pickle` (the state; open only your
-own). Physics steps are 1 ms, or those of the id with `--fine`.
+It needs `pip install -e ".[fast]" cma`. A generation's candidates walk from the same starts, drawn
+anew for each generation. A harness damps roll and sideways motion; it loosens as more of the walks
+reach the horizon, which grows once it is gone. RUN holds `search.csv` (a line per generation) and
+`search.pickle` (the state; open only your own). Physics steps are 1 ms, or those of the id with
+`--fine`.
 """
 
 import argparse
@@ -116,7 +116,7 @@ class Walks:
         return envs.set_state(state)
 
     def walk(self, reflexes: Reflexes, observation: np.ndarray, steps: int) -> dict[str, Any]:
-        """Time without a fall (s), worth, and reward of each walk."""
+        """Time without a fall (s), worth, reward, and whether it is alive, of each walk."""
         total = len(observation)
         time, worth, reward = np.zeros((3, total))
         rows, rung = np.arange(total), 0
@@ -184,7 +184,7 @@ def begin(base: str, seed: int) -> dict[str, Any]:
 
 
 def main() -> None:
-    """Search, or write the mean of a search."""
+    """Search, and keep the state after each generation."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("run", type=Path)
     parser.add_argument("--id", default="l2m/walk_forward-v0")
