@@ -57,9 +57,9 @@ def test_of_no_other_task():
         Reflexes.for_task(other)
 
 
-def walked(steps, id="l2m/walk_planar-v0"):
+def walked(steps, id="l2m/walk_planar-v0", start=START):
     """Distance (m), times of footsteps (s) and whether it fell, after some control steps."""
-    env = gymnasium.make(id, init_pose=START, dtype="float64")
+    env = gymnasium.make(id, init_pose=start, dtype="float64")
     observation, _ = env.reset(seed=0)
     script = Reflexes.for_task(env.unwrapped.task)
     taken = []
@@ -104,6 +104,17 @@ def test_it_walks_in_space():
     assert not fell
     assert distance > 12
     assert len(taken) > 15
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("forward", "right"), [(0.02, 0.0), (-0.02, 0.0), (0.0, 0.02)])
+def test_it_walks_in_space_from_other_speeds(forward, right):
+    """For 5 s and more than 4 m: from there it falls after six to seven."""
+    start = (START[0] + forward, START[1] + right, *START[2:])
+    distance, taken, fell = walked(500, "l2m/walk_forward-v0", start)
+    assert not fell
+    assert distance > 4
+    assert len(taken) > 7
 
 
 def test_steering_changes_nothing_by_default():
