@@ -107,16 +107,19 @@ class Servos(NamedTuple):
 
 @functools.cache  # hooks ask at each step
 def servos_of(robot: LeggedRobot) -> Servos:
-    """The servos that follow from a robot's rotor inertias and torque limits."""
+    """A robot's servos: its own, or those that follow from its rotor inertias."""
     spec = robot.model()
     joints = [spec.joint(name) for name in robot.joints]
     inertia = np.array([joint.armature for joint in joints])
     limit = np.array([joint.actfrcrange[1] for joint in joints])
-    stiffness = inertia * FREQUENCY**2
+    stiffness, damping = inertia * FREQUENCY**2, 2 * DAMPING_RATIO * inertia * FREQUENCY
+    if robot.stiffness:
+        stiffness = np.full_like(inertia, robot.stiffness)
+        damping = np.full_like(inertia, robot.damping)
     lower, upper = robot.ranges
     centre, half = (lower + upper) / 2, (upper - lower) / 2
     return Servos(
-        stiffness, 2 * DAMPING_RATIO * inertia * FREQUENCY, limit, SHARE * limit / stiffness,
+        stiffness, damping, limit, SHARE * limit / stiffness,
         centre - SOFT_LIMIT * half, centre + SOFT_LIMIT * half,
     )  # fmt: skip
 
@@ -129,6 +132,7 @@ def servos_of(robot: LeggedRobot) -> Servos:
     angular_momentum=-0.02,
     self_collisions=-1.0,
 )
+@register("legged/go2-velocity-v0", "A quadruped follows a velocity command.", robot="go2")
 @register("legged/go1-velocity-v0", "A quadruped follows a velocity command.")
 @dataclass(frozen=True)
 class Velocity(LeggedTask):
