@@ -16,7 +16,7 @@ from mjgym.loop.states import in_simulation
 from mjgym.policies.network import begin
 from mjgym.rendering.looks import QUALITIES
 from mjgym.rendering.twin import Twin
-from mjgym.viewing.driving import Driver
+from mjgym.viewing.driving import Hands
 
 BURST = 1 / 30  # s of computing, after which the viewer has its turn
 LAG = 0.1  # s, by which the simulation may be late before it gives up catching up
@@ -85,7 +85,7 @@ class Session:
         env: Any,
         act: Callable[[Any], np.ndarray],
         seed: int = 0,
-        keys: Driver | None = None,
+        keys: Hands | None = None,
     ) -> None:
         self._wrapped = env
         self._act = act

@@ -21,7 +21,16 @@ from mjgym.sim.single import SingleView
 from mjgym.sim.views import View
 from mjgym.task import Arrays, Signal, register
 from mjgym.task.signals import vector_names
-from mjgym.tasks.legged.scene import COUNT, FLOOR, FORCE, ROOT, LeggedTask, drawn_row, servo_actions
+from mjgym.tasks.legged.scene import (
+    COUNT,
+    FLOOR,
+    FORCE,
+    FOREVER,
+    ROOT,
+    LeggedTask,
+    drawn_row,
+    servo_actions,
+)
 from mjgym.variation import Uniform, offset, shared
 
 # Servos: critically damped twice over, at this frequency, for the rotor alone.
@@ -320,6 +329,11 @@ class Velocity(LeggedTask):
     @property
     def command_ranges(self) -> tuple[tuple[float, float], ...]:
         return self.lin_vel_x, self.lin_vel_y, self.ang_vel_z
+
+    def commanded(self, command: np.ndarray) -> dict[str, np.ndarray]:
+        row = np.zeros(COLUMNS)
+        row[[VX, VY, WZ]] = command
+        return {"command": command, "drawn": row, "left": np.array(FOREVER)}
 
     def _draw_commands(self, rng: Any) -> np.ndarray:
         drawn = np.zeros((COMMANDS, COLUMNS))
