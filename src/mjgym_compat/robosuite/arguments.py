@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from mjgym import registry
-from mjgym.robots import arms
+from mjgym.robots import arms, bases
 from mjgym.util.suggestions import or_else
 from mjgym_compat.robosuite.controllers import controller_of
 from mjgym_compat.robosuite.macros import SIMULATION_TIMESTEP
@@ -95,16 +95,14 @@ SAMPLED: dict[str, tuple[str, Any]] = {
 NOISE_FIELDS = ("start_noise", "start_noise_type")
 NOISES = ("gaussian", "uniform")
 MOBILE_BASES = (
-    "OmronMobileBase",
     "NullMobileBase",
     "NoActuationBase",
     "FloatingLeggedBase",
     "SpotFloating",
     "Spot",
 )
-# Robots of robosuite with mobile bases, legs or torsos.
+# Robots of robosuite that are not here.
 MOVING_ROBOTS = (
-    "PandaOmron",
     "Tiago",
     "SpotWithArm",
     "SpotWithArmFloating",
@@ -215,7 +213,7 @@ def bases_of(asked: Any) -> Any:
     if isinstance(asked, list | tuple):
         return tuple(map(bases_of, asked))
     if asked in MOBILE_BASES:
-        raise ValueError(f"base_types: no {asked!r}, as mobile bases and legs are not here yet")
+        raise ValueError(f"base_types: no {asked!r} here yet; there are {', '.join(bases.names())}")
     return "NullMount" if asked is None else asked
 
 
@@ -265,8 +263,8 @@ def robot_fields(asked: Mapping[str, Any]) -> dict[str, Any]:
     for robot in names:
         if robot in MOVING_ROBOTS:
             raise ValueError(
-                f"robots: no {robot!r}, as robots with mobile bases, legs or torsos are not here"
-                f" yet; there are {', '.join(n for n in arms.names() if arms.find(n).base)}"
+                f"robots: no {robot!r}, as robots with legs or torsos are not here yet;"
+                f" there are {', '.join(n for n in arms.names() if arms.find(n).base)}"
             )
     fields: dict[str, Any] = {"robot": names[0] if len(names) == 1 else names}
     where = asked.get("env_configuration", "default")

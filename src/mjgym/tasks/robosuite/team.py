@@ -1,7 +1,8 @@
 """Robots of a task: arms, hands, mounts, controllers and names.
 
-Names of the n-th robot begin with "robot<n>_", its mount's with "fixed_mount<n>_", and those of the
-hand on its right or left arm with "gripper<n>_right_" or "gripper<n>_left_".
+Names of the n-th robot begin with "robot<n>_", its mount's with "fixed_mount<n>_" (of a base that
+moves with "mobilebase<n>_"), and those of the hand on its right or left arm with
+"gripper<n>_right_" or "gripper<n>_left_".
 """
 
 import dataclasses
@@ -15,7 +16,7 @@ import numpy as np
 
 from mjgym.controllers import Controller, controllers, make
 from mjgym.mjcf import Spec, add, word
-from mjgym.robots import Arm, Base, Hand, Limb, arms, attach, bases, hands
+from mjgym.robots import Arm, Base, Group, Hand, Limb, arms, attach, bases, hands
 from mjgym.rotations import about_z
 
 PHYSICS_TIMESTEP = 0.002  # s
@@ -99,6 +100,48 @@ class Manipulator:
 
 
 @dataclass(frozen=True)
+class Driven:
+    """A group of joints of a robot beside its arms, e.g. the drive of its base.
+
+    Args:
+        robot: index of the robot.
+        group: the group; names without prefix.
+        prefix: of its elements.
+    """
+
+    robot: int
+    group: Group
+    prefix: str
+
+    @functools.cached_property
+    def name(self) -> str:
+        """Name, as "robot0_torso"."""
+        return f"robot{self.robot}_{self.group.name}"
+
+    @functools.cached_property
+    def controller(self) -> Controller:
+        return self.group.controller
+
+    @functools.cached_property
+    def joints(self) -> tuple[str, ...]:
+        return tuple(self.prefix + joint for joint in self.group.joints)
+
+    @functools.cached_property
+    def motors(self) -> tuple[str, ...]:
+        """Names of its actuators."""
+        return tuple(self.prefix + actuator for actuator in self.group.actuators)
+
+    @functools.cached_property
+    def tool(self) -> str:
+        """A site that it moves, which its controller ignores."""
+        return self.prefix + self.group.site
+
+    @property
+    def origin(self) -> str:
+        return self.tool
+
+
+@dataclass(frozen=True)
 class Robot:
     """A robot with its hands and its mount.
 
@@ -119,6 +162,26 @@ class Robot:
         """Joints of all of its arms."""
         return tuple(joint for each in self.manipulators for joint in each.joints)
 
+    @functools.cached_property
+    def base_prefix(self) -> str:
+        """Prefix of its base's elements."""
+        return f"{self.base.prefix}{self.number}_"
+
+    @functools.cached_property
+    def centre(self) -> str:
+        """Site that is observed as the pose of its base; empty for a fixed one."""
+        return self.base.centre and self.base_prefix + self.base.centre
+
+    @functools.cached_property
+    def groups(self) -> tuple[Driven, ...]:
+        """Its driven joints beside its arms."""
+        return tuple(Driven(self.number, group, self.base_prefix) for group in self.base.groups)
+
+    @functools.cached_property
+    def parts(self) -> tuple[Manipulator | Driven, ...]:
+        """Its arms, then its other driven joints: parts of an action in this order."""
+        return (*self.manipulators, *self.groups)
+
     def stand(self, scene: Spec, place: tuple[float, float, float]) -> None:
         """Attach it to a scene.
 
@@ -129,7 +192,7 @@ class Robot:
         x, y, yaw = place
         site = add(scene.worldbody, "site", name=f"stand{self.number}", pos=(x, y, 0.0), group=4)
         site.quat = about_z(yaw)
-        mount, arm = f"fixed_mount{self.number}_", f"robot{self.number}_"
+        mount, arm = self.base_prefix, f"robot{self.number}_"
         attach(scene, self.base, mount, site)
         attach(scene, self.arm, arm, mount + self.base.mount)
         for each in self.manipulators:

@@ -9,16 +9,15 @@ from typing import Any
 import numpy as np
 
 from mjgym.controllers import Controller, controllers
-from mjgym.robots import arms
+from mjgym.controllers.joint import JointPosition
+from mjgym.robots import Base, arms, bases
 from mjgym.util.suggestions import or_else
 
-BASIC, WHOLE_BODY = "BASIC", "WHOLE_BODY_IK"
-ALL_COMPOSITE_CONTROLLERS = (BASIC, WHOLE_BODY)
+BASIC, WHOLE_BODY, HYBRID = "BASIC", "WHOLE_BODY_IK", "HYBRID_MOBILE_BASE"
+ALL_COMPOSITE_CONTROLLERS = (BASIC, WHOLE_BODY, HYBRID)
 ALL_PART_CONTROLLERS = tuple(name for name in controllers.names() if name != WHOLE_BODY)
 # Unsupported composite controllers of robosuite, and why.
 LEFT_OUT = {
-    "HYBRID_MOBILE_BASE": "as it adds a number that drives a mobile base, and robots with one are"
-    ' not here yet; on a fixed base "BASIC" does the same',
     "WHOLE_BODY_MINK_IK": 'as it comes with a package of examples there; "WHOLE_BODY_IK" is here',
 }
 # Keys of "composite_controller_specific_configs" of WHOLE_BODY_IK: the control parameter, or
@@ -94,7 +93,8 @@ def load_composite_controller_config(
     """Configuration of a whole robot: controllers of the arms and their grippers.
 
     Args:
-        controller: "BASIC", "WHOLE_BODY_IK", or the path of a JSON file; None: the robot's default.
+        controller: "BASIC", "WHOLE_BODY_IK", "HYBRID_MOBILE_BASE" for a base that drives, or the
+            path of a JSON file; None: the robot's default.
         robot: a name, which determines the arms; None for both arms.
 
     Raises:
@@ -116,6 +116,12 @@ def load_composite_controller_config(
     if controller == WHOLE_BODY:
         return _whole_body(sides)
     arm = load_part_controller_config(default_controller=USUAL)
+    base = None if robot is None else bases.find(arms.find(robot).base)
+    if base is not None and base.hybrid and controller != BASIC:
+        parts = {side: {**arm, "gripper": dict(_GRIPPER)} for side in sides}
+        return {"type": HYBRID, "body_parts": {"arms": parts, **_base_parts(base)}}
+    if controller == HYBRID:
+        raise ValueError(f"controller: {HYBRID} is of robots whose base drives, not of {robot!r}")
     return refactor_composite_controller_config(arm, robot, sides)
 
 
@@ -164,6 +170,7 @@ def controller_of(config: Any, robot: str, number: int = 0) -> Any:
         )
     parts = dict(config["body_parts"])
     parts |= parts.pop("arms", {})
+    _check_base(kind, parts, robot)
     for name in parts:
         if name not in (*SIDES, *_STAND):
             raise ValueError(f"controller_configs: no part {name!r}{or_else(name, SIDES)}")
@@ -176,6 +183,30 @@ def controller_of(config: Any, robot: str, number: int = 0) -> Any:
     if kind == WHOLE_BODY:
         return _whole_body_law(config.get(SPECIFIC, {}), laws[0], robot, number)
     return laws[0]
+
+
+def _base_parts(base: Base) -> Config:
+    """Configurations of the joints of a base that drives."""
+    return {
+        group.name: {"type": "JOINT_POSITION", "interpolation": None, "kp": group.controller.kp}
+        if isinstance(group.controller, JointPosition)
+        else {"type": "JOINT_VELOCITY", "interpolation": None}
+        for group in base.groups
+    }
+
+
+def _check_base(kind: str, parts: Mapping[str, Any], robot: str) -> None:
+    """Refuse controllers of a base that drives other than its own, and on others the hybrid one."""
+    base = bases.find(arms.find(robot).base or "NullMount")
+    if base.hybrid != (kind == HYBRID):
+        own = HYBRID if base.hybrid else BASIC
+        raise ValueError(f"controller_configs: the type of {robot} is {own!r} here, not {kind!r}")
+    for name, own in _base_parts(base).items() if base.hybrid else ():
+        asked = {"interpolation": None, **parts.get(name, own)}
+        if asked["interpolation"] == "null":
+            asked["interpolation"] = None
+        if asked != own:
+            raise ValueError(f"controller_configs: {name} of {robot} is {own} here, not {asked}")
 
 
 def _whole_body(sides: Sequence[str]) -> Config:

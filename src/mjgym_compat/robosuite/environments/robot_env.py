@@ -106,9 +106,8 @@ class RobotEnv(MujocoEnv):
     def _setup_references(self) -> None:
         super()._setup_references()
         self.actions = self._driver.actions(self.env.model)
-        driven = [
-            m for each in self._driver.manipulators for m in (*each.motors, *each.finger_actuators)
-        ]
+        driven = [name for r in self._driver.robots for part in r.parts for name in part.motors]
+        driven += [name for each in self._driver.manipulators for name in each.finger_actuators]
         self._driven = sorted(self.sim.model.actuator_name2id(name) for name in driven)
         for robot in self.robots:
             robot.reset_sim(self.sim, self.env, self.actions)
