@@ -24,6 +24,7 @@ from mjgym_compat.robosuite.utils.observables import (
     sensor,
 )
 from mjgym_compat.robosuite.utils.placement_samplers import UniformRandomSampler
+from mjgym_compat.robosuite.utils.robot_composition_utils import create_composite_robot
 
 
 class Push(ManipulationEnv):
@@ -440,8 +441,32 @@ def test_a_robot_on_a_base_that_drives():
     with pytest.raises(ValueError, match="torso of PandaOmron"):
         suite.make("Lift", robots="PandaOmron", controller_configs=config, use_camera_obs=False)
     basic = suite.load_composite_controller_config(controller="BASIC", robot="PandaOmron")
-    with pytest.raises(ValueError, match="type of PandaOmron is 'HYBRID_MOBILE_BASE'"):
-        suite.make("Lift", robots="PandaOmron", controller_configs=basic, use_camera_obs=False)
+    plain = suite.make("Lift", "PandaOmron", controller_configs=basic, use_camera_obs=False)
+    assert plain.action_dim == 11
+    assert not plain.robots[0].has_part("base_mode")
+    with pytest.raises(ValueError, match="for a base that drives, not Panda's"):
+        suite.make(
+            "Lift",
+            controller_configs={**config, "type": "HYBRID_MOBILE_BASE"},
+            use_camera_obs=False,
+        )
+
+
+def test_robots_composed_of_parts():
+    create_composite_robot("Mine", robot="UR5e", base="OmronMobileBase", grippers="RethinkGripper")
+    config = suite.load_composite_controller_config(controller="BASIC", robot="Mine")
+    env = suite.make("Lift", robots="Mine", controller_configs=config, use_camera_obs=False)
+    robot = env.robots[0]
+    assert env.action_dim == 6 + 1 + 3 + 1
+    assert robot.is_mobile
+    assert robot.gripper["right"].class_name == "RethinkGripper"
+    own = make(robots="Mine", controller_configs=config)
+    own.reset()
+    assert own.action_dim == 11
+    create_composite_robot("Mine", robot="UR5e", base="RethinkMount", grippers=None)
+    assert suite.make("Lift", robots="Mine", use_camera_obs=False).action_dim == 6
+    with pytest.raises(ValueError, match="did you mean OmronMobileBase"):
+        create_composite_robot("Mine", robot="UR5e", base="OmronMobilBase")
 
 
 def test_a_base_that_drives_in_an_environment_of_ones_own():

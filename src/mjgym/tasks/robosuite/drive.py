@@ -28,7 +28,7 @@ def actions(robots: Sequence[Robot]) -> tuple[Action, ...]:
 
 
 def _mode(robot: Robot) -> tuple[Action, ...]:
-    if not robot.base.hybrid:
+    if not robot.hybrid:
         return ()
     meaning = "moves the arm from where it is (at most 0) or from its goal, which follows the base"
     return (Action(f"robot{robot.number}_base_mode", -1.0, 1.0, "", meaning=meaning),)
@@ -166,7 +166,7 @@ def modes(robots: Sequence[Robot]) -> list[tuple[str, int]]:
     found, end = [], 0
     for robot in robots:
         end += len(actions([robot]))
-        if robot.base.hybrid:
+        if robot.hybrid:
             found += [(each.name, end - 1) for each in robot.manipulators]
     return found
 

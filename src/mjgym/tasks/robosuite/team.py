@@ -150,12 +150,14 @@ class Robot:
         arm: the robot without hands.
         base: its mount.
         manipulators: its arms, the right one first.
+        hybrid: whether an action ends with the mode of a base that drives.
     """
 
     number: int
     arm: Arm
     base: Base
     manipulators: tuple[Manipulator, ...]
+    hybrid: bool = False
 
     @functools.cached_property
     def joints(self) -> tuple[str, ...]:
@@ -246,7 +248,8 @@ def find_robots(
             robot.
         base: a name in `mjgym.robots.bases`, "default", or one for each robot.
         controller: a name in `mjgym.controllers.controllers`, a dict of parameters with "type" as
-            normalised by `normal`, or one for each robot.
+            normalised by `normal`, or one for each robot. With `"hybrid": false` in it, an action
+            for a base that drives has no mode.
         substeps: physics steps per control step.
 
     Raises:
@@ -270,7 +273,7 @@ def find_robots(
         hand = _find_hand(name, arm, held)
         mount = (arm.base or "RethinkMount") if stand == DEFAULT else stand
         foot = bases.find(mount, argument="base")
-        control = _find_controller(law, substeps)
+        control, hybrid = _find_controller(law, substeps)
         limbs = arm.limbs
         for limb in limbs.values():
             control.actions(limb.joints)  # raises for parameters of another number of joints
@@ -283,6 +286,7 @@ def find_robots(
                     Manipulator(i, side, limb, hand, control, alone=len(limbs) == 1)
                     for side, limb in limbs.items()
                 ),
+                hybrid and foot.hybrid,
             )
         )
     return tuple(robots)
@@ -336,15 +340,19 @@ def _find_hand(robot: str, arm: Arm, name: str | None) -> Hand:
     return hand
 
 
-def _find_controller(controller: Any, substeps: int) -> Controller:
-    parameters = unpacked(controller)
+def _find_controller(controller: Any, substeps: int) -> tuple[Controller, bool]:
+    """A controller, and whether an action may end with the mode of a base that drives."""
+    parameters, hybrid = unpacked(controller), True
+    if isinstance(parameters, Mapping):
+        hybrid = bool(parameters.get("hybrid", True))
+        parameters = {name: value for name, value in parameters.items() if name != "hybrid"}
     if parameters is None or parameters == DEFAULT:
         raise ValueError(f"controller: expected one of {', '.join(controllers.names())}")
     law = make(parameters)
     ramps = any(field.name == "substeps" for field in dataclasses.fields(law))
     if ramps and not (isinstance(parameters, Mapping) and "substeps" in parameters):
         law = make(law, substeps=substeps)
-    return law
+    return law, hybrid
 
 
 def places(

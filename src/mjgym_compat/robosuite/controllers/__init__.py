@@ -61,6 +61,8 @@ _GRIPPER = {"type": "GRIP"}
 SPECIFIC = "composite_controller_specific_configs"
 
 Config = dict[str, Any]
+COMPOSITES: dict[str, tuple[str, str | None, str | None]] = {}
+"""Robot, base and gripper of `utils.robot_composition_utils.create_composite_robot`, by name."""
 
 
 def load_part_controller_config(
@@ -112,6 +114,7 @@ def load_composite_controller_config(
             f"controller: no {controller!r}{or_else(controller, ALL_COMPOSITE_CONTROLLERS)}, or the"
             " path of a JSON file"
         )
+    robot = robot and COMPOSITES.get(robot, (robot,))[0]
     sides = SIDES if robot is None else tuple(arms.find(robot).limbs)
     if controller == WHOLE_BODY:
         return _whole_body(sides)
@@ -141,18 +144,34 @@ def refactor_composite_controller_config(
     return {"type": "BASIC", "body_parts": parts}
 
 
-def controller_of(config: Any, robot: str, number: int = 0) -> Any:
+def controller_of(config: Any, robot: str, number: int = 0, base: str = "default") -> Any:
     """Convert the configuration of a robot or an arm to a task's `controller`.
 
     Args:
         config: the configuration, the name of an arm's controller, or None for the default.
         robot: its name.
         number: of the robot in the environment.
+        base: name of its base, "default" for its own.
 
     Raises:
         TypeError: it is not a configuration, or contains unsupported entries.
         ValueError: a value is not supported; the message names the nearest.
     """
+    own = bases.find(arms.find(robot).base or "NullMount")
+    foot = own if base == "default" else bases.find(base, argument="base_types")
+    asked = config.get("type") if isinstance(config, Mapping) and "body_parts" in config else None
+    hybrid = asked == HYBRID or (config is None and own.hybrid)
+    if hybrid and not foot.hybrid:
+        raise ValueError(
+            f"controller_configs: {HYBRID} is for a base that drives, not {robot}'s; {BASIC} is"
+        )
+    law = _law(config, robot, number, foot)
+    if foot.hybrid and not hybrid:
+        return {**({"type": law} if isinstance(law, str) else law), "hybrid": False}
+    return law
+
+
+def _law(config: Any, robot: str, number: int, base: Base) -> Any:
     if config is None:
         return USUAL
     if isinstance(config, str):
@@ -170,7 +189,7 @@ def controller_of(config: Any, robot: str, number: int = 0) -> Any:
         )
     parts = dict(config["body_parts"])
     parts |= parts.pop("arms", {})
-    _check_base(kind, parts, robot)
+    _check_base(parts, robot, base)
     for name in parts:
         if name not in (*SIDES, *_STAND):
             raise ValueError(f"controller_configs: no part {name!r}{or_else(name, SIDES)}")
@@ -195,14 +214,10 @@ def _base_parts(base: Base) -> Config:
     }
 
 
-def _check_base(kind: str, parts: Mapping[str, Any], robot: str) -> None:
-    """Refuse controllers of a base that drives other than its own, and on others the hybrid one."""
-    base = bases.find(arms.find(robot).base or "NullMount")
-    if base.hybrid != (kind == HYBRID):
-        own = HYBRID if base.hybrid else BASIC
-        raise ValueError(f"controller_configs: the type of {robot} is {own!r} here, not {kind!r}")
-    for name, own in _base_parts(base).items() if base.hybrid else ():
-        asked = {"interpolation": None, **parts.get(name, own)}
+def _check_base(parts: Mapping[str, Any], robot: str, base: Base) -> None:
+    """Refuse controllers of a base that drives other than its own."""
+    for name, own in _base_parts(base).items():
+        asked = {**own, **parts.get(name, own)}
         if asked["interpolation"] == "null":
             asked["interpolation"] = None
         if asked != own:
