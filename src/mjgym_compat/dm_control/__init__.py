@@ -17,6 +17,8 @@ MODULES = {
     "composer.observation.observable.base": "composer.observation.observable",
     "composer.observation.observable.mjcf": "composer.observation.observable",
     "composer.variation.variation_values": "composer.variation.base",
+    "entities.manipulators.kinova.jaco_arm": "entities.manipulators.kinova",
+    "entities.manipulators.kinova.jaco_hand": "entities.manipulators.kinova",
     "mujoco.wrapper.core": "mujoco.wrapper",
 }
 
