@@ -17,6 +17,7 @@ import importlib
 import importlib.util
 import io
 import json
+import operator
 import os
 import re
 import subprocess
@@ -40,6 +41,7 @@ HELPERS = re.compile(r"testing|test_utils|fake_physics|_test$|testdata|test_data
 MARK = "RESULT "
 # Private constants that their tests read, and their names here.
 PRIVATE = {
+    "composer.observation.observable.mjcf": {"_BOTH_SEGMENTATION_AND_DEPTH_ENABLED": "base.BOTH"},
     "mujoco.engine": {
         "_BOTH_SEGMENTATION_AND_DEPTH_ENABLED": "BOTH",
         "_INVALID_PHYSICS_STATE": "INVALID",
@@ -86,7 +88,7 @@ def run_here(folder: Path, file: Path) -> dict[str, Any]:
     for place, names in PRIVATE.items():
         answer = importlib.import_module(f"{PACKAGE}.{place}")
         for theirs, ours in names.items():
-            setattr(answer, theirs, getattr(answer, ours))
+            setattr(answer, theirs, operator.attrgetter(ours)(answer))
     from absl import flags
 
     flags.FLAGS([str(file)])
