@@ -16,7 +16,6 @@ AGGREGATORS = {
     "median": functools.partial(np.median, axis=0),
     "sum": functools.partial(np.sum, axis=0),
 }
-BOTH = "`depth` and `segmentation` cannot both be True"
 OPTIONS = ("update_interval", "buffer_size", "delay", "aggregator", "corruptor", "enabled")
 
 
@@ -155,8 +154,6 @@ class MujocoCamera(Observable):
         scene_option: Any = None,
         **options: Any,
     ) -> None:
-        if depth and segmentation:
-            raise ValueError(BOTH)
         self._camera = camera_name
         self.height, self.width = height, width
         self.depth, self.segmentation, self.scene_option = depth, segmentation, scene_option

@@ -8,6 +8,8 @@ import numpy as np
 from mjgym_compat.dm_control.composer.observation.observable import base
 from mjgym_compat.dm_control.mjcf import Element
 
+_BOTH_SEGMENTATION_AND_DEPTH_ENABLED = "`depth` and `segmentation` cannot both be True"
+
 
 class MJCFFeature(base.Observable):
     """Numbers of elements of a model.
@@ -63,6 +65,8 @@ class MJCFCamera(base.MujocoCamera):
             raise ValueError(f"expected an `mjcf.Element`, got {mjcf_element!r}")
         if mjcf_element.tag != "camera":
             raise ValueError(f"expected a <camera>, got {mjcf_element!r}")
+        if options.get("depth") and options.get("segmentation"):
+            raise ValueError(_BOTH_SEGMENTATION_AND_DEPTH_ENABLED)
         self._element = mjcf_element
         super().__init__("", **options)
 
