@@ -17,6 +17,7 @@ _INPUTS = (
     *("qpos", "qvel", "act", "ctrl", "mocap_pos", "mocap_quat", "qfrc_applied", "xfrc_applied"),
     *("qacc_warmstart", "time"),
 )
+_ROWS = (fields.QPOS, fields.QVEL, "na", "nsensordata")  # rows also for one element, as published
 _MOVED = {"pos", "quat"}  # whose writing means that frames differ
 _INERTIAL = {"ipos", "iquat"}
 _MOCAP = "mocap_body"
@@ -97,7 +98,7 @@ class Binding:
                         )
                 else:
                     rows = fields.rows(model, size, self._ids)
-            single = self._single and (size not in fields.UNEVEN or len(rows) == 1)
+            single = self._single and size not in _ROWS and np.size(rows) == 1
             known = self._fields[name] = (field, int(rows[0]) if single else rows)
         return known
 
