@@ -24,6 +24,7 @@ LAYERS = {
     "actions": 1,
     "sim": 1,
     "sim.fields": 1,
+    "sim.single": 1,
     "variation": 1,
     "mjcf": 1,
     "muscles": 1,

@@ -17,6 +17,7 @@ MODULES = {
     "composer.variation.variation_values": "composer.variation.base",
     "entities.manipulators.kinova.jaco_arm": "entities.manipulators.kinova",
     "entities.manipulators.kinova.jaco_hand": "entities.manipulators.kinova",
+    "suite.base": "tasks",
     "mujoco.wrapper.core": "mujoco.wrapper",
     "mujoco.wrapper.mjbindings": "mujoco.bindings",
     "mujoco.wrapper.mjbindings.sizes": "mujoco.bindings",

@@ -71,6 +71,7 @@ class Physics(simulation.Physics):
     def _use(self, data: MjData) -> None:
         self._free_rendering_contexts()
         self._twin = None
+        self.__dict__.pop("_view", None)
         self._data = data
         axes = make_axis_indexers(data.model)
         self._named = NamedIndexStructs(
@@ -126,6 +127,11 @@ class Physics(simulation.Physics):
     def reload_from_xml_path(self, file_path: str | Path) -> None:
         """Replace the model by that of an MJCF file, and start from its default state."""
         self._reload_from_model(MjModel.from_xml_path(file_path))
+
+    @property
+    def env(self) -> Env | None:
+        """The environment whose state this is, or None."""
+        return self._env
 
     @property
     def model(self) -> MjModel:
@@ -218,7 +224,7 @@ class Physics(simulation.Physics):
         return copied
 
     def __getstate__(self) -> dict[str, Any]:
-        hidden = ("_contexts", "_named", "_release", "_twin")
+        hidden = ("_contexts", "_named", "_release", "_twin", "_view")
         state = {name: value for name, value in self.__dict__.items() if name not in hidden}
         return state if self._env is None else {**state, "_data": self.data.ptr}
 

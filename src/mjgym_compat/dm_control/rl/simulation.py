@@ -1,4 +1,4 @@
-"""What an environment needs of a simulation."""
+"""The interface of simulations that environments step."""
 
 import abc
 import contextlib
