@@ -38,13 +38,6 @@ BEGIN = f"<!-- {NAME}:begin (written by scripts/run_reference_tests.py) -->"
 END = f"<!-- {NAME}:end -->"
 HELPERS = re.compile(r"testing|test_utils|fake_physics|_test$|testdata|test_data")
 MARK = "RESULT "
-# Private constants that their tests read, and their names here.
-PRIVATE = {
-    "composer.observation.observable.mjcf": {"_BOTH_SEGMENTATION_AND_DEPTH_ENABLED": "BOTH"},
-    "composer.variation.distributions": {"_NEGATIVE_STDEV": "NEGATIVE_STDEV"},
-    "composer.variation.noises": {"_NEGATIVE_TIMESCALE": "NEGATIVE_TIMESCALE"},
-    "mjcf.physics": {"_PICKLING_NOT_SUPPORTED": "PICKLING"},
-}
 
 
 class Helpers(MetaPathFinder):
@@ -75,10 +68,6 @@ def run_here(folder: Path, file: Path) -> dict[str, Any]:
 
     mjgym_compat.install(PACKAGE)
     sys.meta_path.insert(0, Helpers(folder))
-    for place, names in PRIVATE.items():
-        answer = importlib.import_module(f"{PACKAGE}.{place}")
-        for theirs, ours in names.items():
-            setattr(answer, theirs, getattr(answer, ours))
     from absl import flags
 
     flags.FLAGS([str(file)])

@@ -30,6 +30,12 @@ _FLAGS = {
     if name.startswith("mjDSBL_")
 }
 
+# Lists of elements that refer to others, and their number in the compiled model.
+_REFERRING = {
+    "actuators": "nu", "sensors": "nsensor", "equalities": "neq", "tendons": "ntendon",
+    "pairs": "npair", "excludes": "nexclude", "skins": "nskin",
+}  # fmt: skip
+
 
 class PhysicsError(DivergenceError):
     """MuJoCo warned about a state from which it cannot continue."""
@@ -218,8 +224,10 @@ class Physics:
 
     @classmethod
     def _with_model(cls, make: Callable[[], Spec]) -> Self:
-        timestep = make().option.timestep
-        env = Env(_Alone(make, time_limit=float("inf"), control_timestep=timestep))
+        spec = make()
+        env = Env(_Alone(make, time_limit=float("inf"), control_timestep=spec.option.timestep))
+        if any(len(getattr(spec, many)) != getattr(env.model, n) for many, n in _REFERRING.items()):
+            spec.compile()  # the engine's copies lack what refers to nothing; this is its error
         physics = cls(env)
         physics.reset()
         return physics

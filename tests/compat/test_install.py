@@ -29,13 +29,13 @@ def test_imports_of_dm_control_find_the_modules_here():
 
 
 def test_the_changed_import_finds_their_module_names_too():
-    assert run("from mjgym_compat.dm_control.mjcf import element; print(element.__name__)") == (
-        "mjgym_compat.dm_control.mjcf.elements"
+    assert run("from mjgym_compat.dm_control.composer import arena; print(arena.__name__)") == (
+        "mjgym_compat.dm_control.composer.entity"
     )
 
 
 @pytest.mark.parametrize(
-    "statement, nearest",
+    ("statement", "nearest"),
     [
         ("import dm_control.mjfc", "dm_control.mjcf"),
         ("from dm_control.composer import Entitty", "dm_control.composer.Entity"),

@@ -5,7 +5,7 @@
 Models are those of `mjgym_compat.dm_control.mjcf`. Environments need the extra `[dm_env]`.
 """
 
-from mjgym_compat.dm_control.composer.entities import (
+from mjgym_compat.dm_control.composer.entity import (
     Arena,
     Entity,
     Initializer,
@@ -13,14 +13,14 @@ from mjgym_compat.dm_control.composer.entities import (
     Observables,
     Robot,
 )
-from mjgym_compat.dm_control.composer.environments import (
+from mjgym_compat.dm_control.composer.environment import (
     HOOK_NAMES,
     Environment,
     EpisodeInitializationError,
     ObservationPadding,
 )
-from mjgym_compat.dm_control.composer.sensing import cached_property, observable
-from mjgym_compat.dm_control.composer.tasks import NullTask, Task
+from mjgym_compat.dm_control.composer.observation.observable import cached_property, observable
+from mjgym_compat.dm_control.composer.task import NullTask, Task
 from mjgym_compat.importing import submodules
 
 __all__ = [

@@ -4,7 +4,7 @@ import copy
 from collections.abc import Sequence
 from typing import Any
 
-from mjgym_compat.dm_control.mjcf.elements import AttachmentFrame, Element, RootElement
+from mjgym_compat.dm_control.mjcf.element import AttachmentFrame, Element, RootElement
 
 _GENERAL = ("general", "motor", "position", "velocity", "intvelocity", "damper", "cylinder")
 

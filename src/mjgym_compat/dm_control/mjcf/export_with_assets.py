@@ -5,7 +5,7 @@ import zipfile
 from pathlib import Path
 
 from mjgym.util import atomic
-from mjgym_compat.dm_control.mjcf.elements import RootElement
+from mjgym_compat.dm_control.mjcf.element import RootElement
 
 
 def _contents(

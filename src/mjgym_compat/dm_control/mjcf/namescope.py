@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from mjgym_compat.dm_control.mjcf.grammar import FRAME, PREFIX_SEPARATOR
+from mjgym_compat.dm_control.mjcf.constants import FRAME, PREFIX_SEPARATOR
 
 UNNAMED = "/unnamed_"
 

@@ -1,28 +1,25 @@
 """Trees of MJCF elements, whose root can be attached to another tree."""
 
 import copy
+import os
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any, NoReturn, Self
 
 import numpy as np
 from lxml import etree
 
 from mjgym.util.suggestions import or_else
-from mjgym_compat.dm_control.mjcf import names
-from mjgym_compat.dm_control.mjcf.grammar import (
-    PREFIX_SEPARATOR,
-    ElementSpec,
-    frame_spec,
-    namespaces,
-    schema,
-)
-from mjgym_compat.dm_control.mjcf.names import NameScope
-from mjgym_compat.dm_control.mjcf.values import File, Identifier, Memory, Reference
+from mjgym_compat.dm_control.mjcf import debugging
+from mjgym_compat.dm_control.mjcf.attribute import BasePath, File, Identifier, Memory, Reference
+from mjgym_compat.dm_control.mjcf.constants import PREFIX_SEPARATOR
+from mjgym_compat.dm_control.mjcf.namescope import UNNAMED as UNNAMED_PREFIX
+from mjgym_compat.dm_control.mjcf.namescope import NameScope
+from mjgym_compat.dm_control.mjcf.schema import ElementSpec, collect_namespaces, frame_spec, schema
 
 UNNAMED = "unnamed_model"
 _ORDERED = ("spatial", "fixed")  # whose children have an order
 _STATEFUL = ("intvelocity", "cylinder", "muscle")
-_MAXIMAL = ("nconmax", "njmax", "nstack", "nkey", "memory")
 _ORIENTATIONS = ("quat", "axisangle", "xyaxes", "zaxis", "euler")
 _SEPARATE = ("worldbody", "default", "asset")  # sections that models do not share
 _EITHER = ("visual", "statistic")  # sections where the values of the outer model stand
@@ -38,11 +35,12 @@ class Element:
     _children: "list[Element]"
     _single: "dict[str, Element]"
     _removed: bool
+    _stacks: dict[str | None, Any]  # lines that made it (None) and set its attributes
 
     def __init__(self, spec: ElementSpec, parent: "Element | None", root: "RootElement") -> None:
         self.__dict__.update(
             _spec=spec, _parent=parent, _root=root, _values={}, _children=[], _single={},
-            _removed=False,
+            _removed=False, _stacks={None: debugging.get_current_stack_trace()},
         )  # fmt: skip
 
     # What it is.
@@ -97,13 +95,15 @@ class Element:
         if self._spec.name == "default":
             return prefix or PREFIX_SEPARATOR
         number = self.namescope.number(self)
-        return f"{prefix or PREFIX_SEPARATOR}{names.UNNAMED}{self._spec.namespace}_{number}"
+        return f"{prefix or PREFIX_SEPARATOR}{UNNAMED_PREFIX}{self._spec.namespace}_{number}"
 
     # Attributes and children.
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):
             raise AttributeError(name)
+        if (failed := getattr(type(self), name, None)) is not None:  # a property: its own error
+            return failed.__get__(self)
         spec = self._spec
         if (attribute := _inner(name)) in spec.attributes and name != "class":
             return self._value(attribute)
@@ -115,13 +115,16 @@ class Element:
         return self._only(child)
 
     def __setattr__(self, name: str, value: Any) -> None:
-        if _inner(name) not in self._spec.attributes:
+        if name.startswith("_"):
+            self.__dict__[name] = value
+        elif _inner(name) not in self._spec.attributes:
             raise AttributeError(f"can't set attribute {name!r}{or_else(name, self._words())}")
-        self.set_attributes(**{name: value})
+        else:
+            self.set_attributes(**{name: value})
 
     def __delattr__(self, name: str) -> None:
-        if (attribute := _inner(name)) in self._spec.attributes:
-            self._write(attribute, None)
+        if _inner(name) in self._spec.attributes:
+            self.set_attributes(**{name: None})
         elif name in self._spec.children:
             child = self._spec.children[name]
             if child.repeated:
@@ -145,7 +148,10 @@ class Element:
     def _value(self, name: str) -> Any:
         value = self._values.get(name)
         if isinstance(value, Element) and value.is_removed:
-            del self._values[name]
+            kind = self._spec.attributes[name]
+            self._values.pop(name)
+            if isinstance(kind, Reference) and kind.namespace.startswith("@"):
+                self._values.pop(kind.namespace[1:], None)
             return None
         return value
 
@@ -178,20 +184,23 @@ class Element:
                     f"{name!r} is not a valid attribute for <{self.tag}>"
                     f"{or_else(name, [*map(_outer, self._spec.attributes)])}"
                 )
-            if value is None or (isinstance(value, str) and value == ""):
-                converted[attribute] = None
-                continue
+            if empty := value is None or (isinstance(value, str) and value == ""):
+                self._require(attribute)
             try:
-                converted[attribute] = kind.convert(value)
-            except (ValueError, TypeError, OSError) as error:
+                converted[attribute] = None if empty else kind.convert(value, self)
+            except (ValueError, OSError) as error:
                 where = f"attribute {name!r} of <{self.tag}>"
+                if isinstance(kind, Reference):  # whose message is the published one
+                    error.add_note(where)
+                    raise
                 raise type(error)(f"{where}: {error}") from error
-            if isinstance(kind, Identifier) and PREFIX_SEPARATOR in value:
-                raise ValueError(
-                    f"attribute {name!r} of <{self.tag}>: {value!r} holds"
-                    f" {PREFIX_SEPARATOR!r}, which is reserved for prefixes"
-                )
+            if isinstance(kind, BasePath):  # files that are converted next are in it
+                self._root.folders[kind.files] = value or ""
         return converted
+
+    def _require(self, attribute: str) -> None:
+        if attribute in self._spec.required:
+            raise AttributeError(f"attribute {_outer(attribute)!r} of <{self.tag}> is required")
 
     def _rename(self, name: str | None) -> None:
         identifier = self._spec.identifier
@@ -213,14 +222,20 @@ class Element:
             self._rename(value)
             return
         self._put(name, value)
-        for other in self._merged():  # attached models share their options
-            other._put(name, value)
+        if not isinstance(self._spec.attributes[name], BasePath):
+            for other in self._merged():  # attached models share their options
+                other._put(name, value)
 
     def _put(self, name: str, value: Any) -> None:
         if value is None:
             self._values.pop(name, None)
         else:
             self._values[name] = value
+        kind = self._spec.attributes[name]
+        if isinstance(kind, Reference) and isinstance(value, Element) and not self.referred(kind):
+            self._put(kind.namespace[1:], value.spec.namespace)
+        if stack := debugging.get_current_stack_trace():
+            self._stacks[name] = stack
 
     def _only(self, spec: ElementSpec) -> "Element | None":
         """The child that exists once; made when first asked for, unless it is on demand."""
@@ -282,9 +297,9 @@ class Element:
         if not spec.repeated and self._only(spec) is not None:
             raise ValueError(f"a <{element_name}> child already exists")
         child = Element(spec, self, self._root)
-        missing = [name for name in spec.required if attributes.get(_outer(name)) is None]
-        if missing:
-            raise ValueError(f"<{element_name}> lacks the required {', '.join(missing)}")
+        for name in spec.required:
+            if attributes.get(_outer(name)) is None:
+                child._require(name)
         child.set_attributes(**attributes)
         if spec.repeated:
             self._children.insert(position, child)
@@ -325,7 +340,7 @@ class Element:
             parent._children[:] = [c for c in parent._children if c is not self]
         else:
             parent._single.pop(self.tag, None)
-        self.__dict__["_removed"] = True
+        self._removed = True
 
     def attach(self, attachment: "RootElement") -> "AttachmentFrame":
         """Attach a model here: to a body, or where a site is.
@@ -352,7 +367,7 @@ class Element:
         Raises:
             ValueError: there is no such kind.
         """
-        _require_namespace(namespace)
+        self._require_namespace(namespace)
         try:
             element: Element = self.namescope.get(namespace, identifier)
         except KeyError:
@@ -361,6 +376,13 @@ class Element:
         while ancestor is not None and ancestor is not self:
             ancestor = ancestor._holder()
         return element if ancestor is self else None
+
+    def _require_namespace(self, namespace: str) -> None:
+        known = collect_namespaces(self._root.spec)
+        if namespace not in known:
+            raise ValueError(
+                f"{namespace!r} is not a valid namespace{or_else(namespace, sorted(known))}"
+            )
 
     def _holder(self) -> "Element | None":
         """The parent, or where its model is attached."""
@@ -379,7 +401,7 @@ class Element:
         Raises:
             ValueError: there is no such kind.
         """
-        _require_namespace(namespace)
+        self._require_namespace(namespace)
         elements: list[Element] = []
         for child in self._existing():
             if exclude_attachments and child.root is not self.root:
@@ -418,14 +440,14 @@ class Element:
         for name, kind in self._spec.attributes.items():
             value = self._values.get(name)
             if isinstance(kind, Reference) and isinstance(value, str):
-                namespace = self._namespace(kind)
-                if namespace in namespaces() and self.namescope.has(namespace, value):
+                namespace = self.referred(kind)
+                if self.namescope.has(namespace, value):
                     self._values[name] = self.namescope.get(namespace, value)
         for child in self._existing():
             child.resolve_references()
 
-    def _namespace(self, kind: Reference) -> str:
-        """Kind of the elements that an attribute refers to."""
+    def referred(self, kind: Reference) -> str:
+        """Kind of the elements that an attribute refers to; "" if it is open."""
         if not kind.namespace.startswith("@"):
             return kind.namespace
         word = str(self._values.get(kind.namespace[1:], ""))
@@ -482,7 +504,7 @@ class Element:
     def to_xml(
         self,
         prefix_root: NameScope | None = None,
-        debug_context: Any = None,
+        debug_context: dict[Any, "Element"] | None = None,
         *,
         precision: int = 17,
         zero_threshold: float = 0.0,
@@ -492,13 +514,42 @@ class Element:
 
         Args:
             prefix_root: scope whose prefixes are left out; the element's own by default.
-            debug_context: ignored.
+            debug_context: takes the element of each lxml element.
             precision: significant digits.
             zero_threshold: numbers that are smaller are written as 0.
             self_only: whether to leave out its children.
         """
-        writer = _Writer(prefix_root or self.namescope, precision, zero_threshold)
+        writer = _Writer(prefix_root or self.namescope, precision, zero_threshold, debug_context)
         return writer.write(self, self_only)
+
+    def get_attribute_xml_string(
+        self,
+        attribute_name: str,
+        prefix_root: NameScope | None = None,
+        *,
+        precision: int = 17,
+        zero_threshold: float = 0.0,
+    ) -> str | None:
+        """An attribute's value in XML; None if it is not written."""
+        name, above = _inner(attribute_name), self._parent
+        in_class = "childclass" in self._values
+        while above is not None:
+            in_class, above = in_class or "childclass" in above._values, above._parent
+        writer = _Writer(prefix_root, precision, zero_threshold)
+        if name == "class" and self.tag == "default":
+            return self.prefixed_identifier(prefix_root)
+        if name == self._spec.identifier and name not in self._values:
+            return None
+        text: str | None = writer.attributes(self, in_class).get(name)
+        return text
+
+    def get_init_stack(self) -> Any:
+        """Calls that made the element; empty without debug mode."""
+        return self._stacks[None]
+
+    def get_last_modified_stacks_for_all_attributes(self) -> dict[str, Any]:
+        """Calls that set each attribute last."""
+        return {_outer(name): stack for name, stack in self._stacks.items() if name is not None}
 
     def to_xml_string(
         self,
@@ -522,7 +573,7 @@ class Element:
         return text
 
     def __str__(self) -> str:
-        writer = _Writer(self.namescope, 17, 0.0, unnamed=False)
+        writer = _Writer(self.namescope, unnamed=False)
         xml = writer.write(self, self_only=True)
         if self._existing():
             xml.text = "..."
@@ -554,8 +605,9 @@ class AttachmentFrame(Element):
     _attachment: "RootElement"
 
     def __init__(self, parent: Element, site: Element | None, attachment: "RootElement") -> None:
-        super().__init__(frame_spec(parent.tag == "worldbody"), parent, parent.root)
-        self.__dict__["_attachment"] = attachment
+        body = parent.root.spec.children["worldbody"].children["body"]
+        super().__init__(frame_spec(body, parent.tag == "worldbody"), parent, parent.root)
+        self._attachment = attachment
         if site is not None:
             for name in ("pos", *_ORIENTATIONS):
                 self._put(name, copy.copy(site._value(name)))
@@ -586,30 +638,40 @@ class RootElement(Element):
 
     Args:
         model: its name, which becomes the prefix of its names where it is attached.
-        assets: contents of files by name, for the attributes that name files.
+        model_dir: folder of the files that attributes name.
+        assets: contents of files by name, which are not read then.
+
+    Attributes:
+        folders: within `model_dir`, by kind of files.
     """
 
-    def __init__(self, model: str | None = None, assets: Mapping[str, bytes] | None = None) -> None:
+    folders: dict[str, str]
+    _scope: NameScope
+    _frame: AttachmentFrame | None
+    _attached: "list[RootElement]"
+
+    def __init__(
+        self,
+        model: str | None = None,
+        model_dir: str = "",
+        assets: Mapping[str, str | bytes] | None = None,
+    ) -> None:
         super().__init__(schema(), None, self)
         self.__dict__.update(
-            _scope=NameScope(model or UNNAMED, self),
-            _frame=None,
-            _attached=[],
-            _assets=dict(assets or {}),
-        )
+            _scope=NameScope(model or UNNAMED, self), _frame=None, _attached=[], folders={},
+            _assets=dict(assets or {}), _model_dir=model_dir,
+        )  # fmt: skip
         self._values["model"] = model or UNNAMED
 
     @property
     def namescope(self) -> NameScope:
         """Names of the model."""
-        scope: NameScope = self.__dict__["_scope"]
-        return scope
+        return self._scope
 
     @property
     def parent_frame(self) -> AttachmentFrame | None:
         """Body that holds it in the model that it is attached to."""
-        frame: AttachmentFrame | None = self.__dict__["_frame"]
-        return frame
+        return self._frame
 
     @property
     def parent_model(self) -> "RootElement | None":
@@ -625,13 +687,26 @@ class RootElement(Element):
     @property
     def attached_models(self) -> "list[RootElement]":
         """Models attached to this one."""
-        attached: list[RootElement] = self.__dict__["_attached"]
-        return attached
+        return self._attached
+
+    def read_file(self, name: str, files: str) -> bytes:
+        """Contents of a file that an attribute names, of a kind that has its own folder."""
+        folder = self.folders.get(files) or self.folders.get("asset", "")
+        path = os.path.normpath(os.path.join(self._model_dir, folder, name))
+        for key in (name, path, os.path.basename(name)):
+            if key in self._assets:
+                contents = self._assets[key]
+                return contents.encode() if isinstance(contents, str) else contents
+        return Path(path).read_bytes()
+
+    def named_body(self, name: str) -> Any:
+        """A body by its name, whether it is there yet or not."""
+        return _NamedBody(self, name)
 
     @property
     def worldbody(self) -> Element:
         """The world."""
-        world = self._only(schema().children["worldbody"])
+        world = self._only(self._spec.children["worldbody"])
         assert world is not None
         return world
 
@@ -671,7 +746,7 @@ class RootElement(Element):
         frame = AttachmentFrame(body, place if place.tag == "site" else None, attachment)
         body._children.append(frame)
         self.attached_models.append(attachment)
-        attachment.__dict__["_frame"] = frame
+        attachment._frame = frame
         for section, name, value in values:
             section._write(name, value)
         for section in _sections(self.root_model):
@@ -691,8 +766,8 @@ class RootElement(Element):
         frame.parent._children[:] = [c for c in frame.parent._children if c is not frame]
         outer.attached_models.remove(self)
         outer.namescope.detach(self.namescope)
-        frame.__dict__["_removed"] = True
-        self.__dict__["_frame"] = None
+        frame._removed = True
+        self._frame = None
 
     def include_copy(self, other: "RootElement", override_attributes: bool = False) -> None:
         """Copy the contents of another model into this one.
@@ -739,6 +814,15 @@ class RootElement(Element):
                 yield from self._single[section]._children
 
 
+class _NamedBody:
+    def __init__(self, root: RootElement, name: str) -> None:
+        self._root, self._name = root, name
+
+    @property
+    def full_identifier(self) -> str:
+        return f"{self._root.namescope.full_prefix()}{self._name}"
+
+
 class ElementList(list[Element]):
     """Children of one kind, by index or by name.
 
@@ -769,12 +853,6 @@ class ElementList(list[Element]):
             scope = self._parent.namescope
             return any(element.prefixed_identifier(scope) == key for element in self)
         return super().__contains__(key)
-
-
-def _require_namespace(namespace: str) -> None:
-    if namespace not in namespaces():
-        known = or_else(namespace, sorted(namespaces()))
-        raise ValueError(f"{namespace!r} is not a valid namespace{known}")
 
 
 def _inner(name: str) -> str:
@@ -824,25 +902,28 @@ def _reconciled(outer: RootElement, inner: RootElement) -> list[tuple[Element, s
         path = section._path()
         target = _at(outer, path)
         for name in section._values:
+            if isinstance(section.spec.attributes[name], BasePath):
+                continue
             a, b = target._value(name), section._value(name)
             if a is not None and not np.array_equal(a, b):
-                if name in _MAXIMAL or path[0].name == "size":
-                    b = _larger(a, b, name)
-                elif path[0].name in _EITHER:
-                    b = a
-                else:
-                    raise ValueError(
-                        f"Conflicting values for attribute `{name}` of <{section.tag}>: {a} and {b}"
-                    )
+                either = "any" if path[0].name in _EITHER else None
+                match section.spec.conflicts.get(name, either):
+                    case "min":
+                        b = min(a, b)
+                    case "max":
+                        b = max(a, b)
+                    case "max_bytes":
+                        sizes = Memory.bytes(a), Memory.bytes(b)
+                        b = str(-1 if -1 in sizes else max(sizes))
+                    case "any":
+                        b = a
+                    case _:
+                        raise ValueError(
+                            f"Conflicting values for attribute `{name}` of <{section.tag}>:"
+                            f" {a} and {b}"
+                        )
             values.append((target, name, b))
     return values
-
-
-def _larger(a: Any, b: Any, name: str) -> Any:
-    if name != "memory":
-        return max(a, b)
-    sizes = Memory.bytes(a), Memory.bytes(b)
-    return str(-1 if -1 in sizes else max(sizes))
 
 
 def _namesake(child: Element, target: Element) -> Element | None:
@@ -870,12 +951,12 @@ def _copy_into(target: Element, source: Element, override: bool, made: dict[int,
             )
         target._write(name, value.copy() if isinstance(value, np.ndarray) else value)
     for child in source._single.values():
-        if child.spec.on_demand:
-            present_child = target._single.get(child.tag) or target.add(child.tag)
-        else:
-            only = target._only(child.spec)
-            assert only is not None
-            present_child = only
+        present_child = target._only(child.spec)
+        if present_child is None:
+            present_child = Element(child.spec, target, target.root)
+            target._single[child.tag] = present_child
+            if child.spec.identifier:
+                target.namescope.enter(present_child)
         made[id(child)] = present_child
         _copy_into(present_child, child, override, made)
     for child in source._children:
@@ -899,15 +980,20 @@ class _Writer:
         scope: whose prefixes are left out.
         precision: significant digits.
         zero_threshold: numbers that are smaller are written as 0.
+        made: takes the element of each lxml element.
         unnamed: whether elements without a name get one.
     """
 
     def __init__(
-        self, scope: NameScope, precision: int, zero_threshold: float, unnamed: bool = True
+        self,
+        scope: NameScope | None,
+        precision: int = 17,
+        zero_threshold: float = 0.0,
+        made: dict[Any, Element] | None = None,
+        unnamed: bool = True,
     ) -> None:
-        self._scope = scope
-        self._format = precision, zero_threshold
-        self._unnamed = unnamed
+        self._scope, self._format = scope, (precision, zero_threshold)
+        self._made, self._unnamed = made, unnamed
 
     def write(self, element: Element, self_only: bool = False) -> Any:
         """An lxml element."""
@@ -923,7 +1009,7 @@ class _Writer:
     def _element(self, element: Element, in_class: bool, self_only: bool = False) -> Any:
         spec = element.spec
         in_class = in_class or "childclass" in element._values
-        xml = self._attributes(element, in_class)
+        xml = self.attributes(element, in_class)
         if self_only:
             return xml
         if element._parent is None:
@@ -939,10 +1025,12 @@ class _Writer:
                 xml.append(written)
         return xml
 
-    def _attributes(self, element: Element, in_class: bool) -> Any:
+    def attributes(self, element: Element, in_class: bool) -> Any:
         """An lxml element without children."""
         spec = element.spec
         xml = etree.Element(spec.name)
+        if self._made is not None:
+            self._made[xml] = element
         outside = isinstance(element._parent, AttachmentFrame)  # its name ends with a prefix
         framed = outside or isinstance(element, AttachmentFrame)
         if not framed:
@@ -971,6 +1059,8 @@ class _Writer:
 
     def _defaults(self, root: RootElement) -> Any:
         xml = etree.Element("default")
+        if self._made is not None:
+            self._made[xml] = root.default
         for model in root.all_models():
             own = self._element(model.default, False)
             own.set("class", model.default.prefixed_identifier(self._scope))
@@ -992,8 +1082,8 @@ class _Writer:
             xml.set(name, value.prefixed_identifier(self._scope))
         elif isinstance(kind, Reference):
             xml.set(name, element.namescope.full_prefix(self._scope) + value)
-        else:
-            xml.set(name, kind.text(value, *self._format))
+        elif (text := kind.text(value, *self._format)) is not None:
+            xml.set(name, text)
 
 
 def _is_stateful(actuator: Element) -> bool:

@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 from dm_env import specs
 
-from mjgym_compat.dm_control.composer.entities import Entity
-from mjgym_compat.dm_control.composer.sensing import Observable
+from mjgym_compat.dm_control.composer.entity import Entity
+from mjgym_compat.dm_control.composer.observation.observable import Observable
 
 DEFAULT_TIMESTEP = 0.002  # s, MuJoCo's
 

@@ -7,8 +7,9 @@ import numpy as np
 
 from mjgym.sim import fields
 from mjgym.util.suggestions import or_else
-from mjgym_compat.dm_control.mjcf.elements import Element, RootElement
-from mjgym_compat.dm_control.mjcf.grammar import FRAME
+from mjgym_compat.dm_control.mjcf import debugging
+from mjgym_compat.dm_control.mjcf.constants import FRAME
+from mjgym_compat.dm_control.mjcf.element import Element, RootElement
 from mjgym_compat.dm_named import COLUMNS
 from mjgym_compat.dm_physics import Physics as PhysicsOfText
 
@@ -19,7 +20,7 @@ _INPUTS = (
 _MOVED = {"pos", "quat"}  # whose writing means that frames differ
 _INERTIAL = {"ipos", "iquat"}
 _MOCAP = "mocap_body"
-PICKLING = "{type} cannot be pickled, as it is part of a simulation; pickle a copy"
+_PICKLING_NOT_SUPPORTED = "{type} cannot be pickled, as it is part of a simulation; pickle a copy"
 
 
 class BoundArray(np.ndarray):
@@ -44,7 +45,7 @@ class BoundArray(np.ndarray):
         return np.array(self, order=order, subok=False)
 
     def __reduce__(self) -> NoReturn:
-        raise NotImplementedError(PICKLING.format(type=type(self)))
+        raise NotImplementedError(_PICKLING_NOT_SUPPORTED.format(type=type(self)))
 
 
 class Binding:
@@ -193,17 +194,22 @@ class Physics(PhysicsOfText):
         Raises:
             ValueError: it does not compile; the message is the compiler's.
         """
-        return cls.from_xml_string(mjcf_model.to_xml_string(), mjcf_model.get_assets())
+        try:
+            return cls.from_xml_string(mjcf_model.to_xml_string(), mjcf_model.get_assets())
+        except ValueError as error:
+            raise debugging.explained(error, mjcf_model) from None
 
     def reload_from_mjcf_model(self, mjcf_model: RootElement) -> None:
         """Replace the model, and start from its default state."""
-        self.reload_from_xml_string(mjcf_model.to_xml_string(), mjcf_model.get_assets())
+        self._become(type(self).from_mjcf_model(mjcf_model))
 
     def reload_from_xml_string(
         self, xml_string: str | bytes, assets: Mapping[str, bytes] | None = None
     ) -> None:
         """Replace the model by that of an MJCF string."""
-        fresh = type(self).from_xml_string(xml_string, assets)
+        self._become(type(self).from_xml_string(xml_string, assets))
+
+    def _become(self, fresh: Self) -> None:
         self.__dict__.clear()
         self.__dict__.update(fresh.__dict__)
 

@@ -10,8 +10,8 @@ import numpy as np
 
 from mjgym.util.suggestions import or_else
 from mjgym_compat.dm_control import mjcf
-from mjgym_compat.dm_control.composer.tasks import Task
-from mjgym_compat.dm_control.composer.updating import Updater
+from mjgym_compat.dm_control.composer.observation.updater import Updater
+from mjgym_compat.dm_control.composer.task import Task
 from mjgym_compat.dm_physics import PhysicsError
 
 HOOK_NAMES = (

@@ -8,7 +8,7 @@ import mujoco
 import numpy as np
 
 from mjgym_compat.dm_control import mjcf
-from mjgym_compat.dm_control.composer.sensing import OPTIONS, Observable, observable
+from mjgym_compat.dm_control.composer.observation.observable import OPTIONS, Observable, observable
 
 _NO_ROTATION = np.array([1.0, 0.0, 0.0, 0.0])
 

@@ -17,7 +17,7 @@ AGGREGATORS = {
     "median": functools.partial(np.median, axis=0),
     "sum": functools.partial(np.sum, axis=0),
 }
-BOTH = "`depth` and `segmentation` cannot both be True"
+_BOTH_SEGMENTATION_AND_DEPTH_ENABLED = "`depth` and `segmentation` cannot both be True"
 OPTIONS = ("update_interval", "buffer_size", "delay", "aggregator", "corruptor", "enabled")
 
 
@@ -206,7 +206,7 @@ class MujocoCamera(Observable):
         **options: Any,
     ) -> None:
         if depth and segmentation:
-            raise ValueError(BOTH)
+            raise ValueError(_BOTH_SEGMENTATION_AND_DEPTH_ENABLED)
         self._camera = camera_name
         self.height, self.width = height, width
         self.depth, self.segmentation, self.scene_option = depth, segmentation, scene_option
@@ -251,8 +251,10 @@ class MJCFCamera(MujocoCamera):
     """
 
     def __init__(self, mjcf_element: Element, **options: Any) -> None:
-        if not isinstance(mjcf_element, Element) or mjcf_element.tag != "camera":
-            raise ValueError(f"expected an `mjcf.Element` of <camera>, got {mjcf_element!r}")
+        if not isinstance(mjcf_element, Element):
+            raise ValueError(f"expected an `mjcf.Element`, got {mjcf_element!r}")
+        if mjcf_element.tag != "camera":
+            raise ValueError(f"expected a <camera>, got {mjcf_element!r}")
         self._element = mjcf_element
         super().__init__("", **options)
 

@@ -10,13 +10,13 @@ from lxml import etree
 
 from mjgym.mjcf.size_limits import require_bounded, require_bounded_text
 from mjgym.util.suggestions import or_else
-from mjgym_compat.dm_control.mjcf.elements import Element, RootElement
-from mjgym_compat.dm_control.mjcf.grammar import PREFIX_SEPARATOR
-from mjgym_compat.dm_control.mjcf.names import UNNAMED
-from mjgym_compat.dm_control.mjcf.values import Asset, File, Identifier, Reference
+from mjgym_compat.dm_control.mjcf.attribute import File, Identifier, Reference
+from mjgym_compat.dm_control.mjcf.constants import PREFIX_SEPARATOR, PREFIX_SEPARATOR_ESCAPE
+from mjgym_compat.dm_control.mjcf.element import Element, RootElement
+from mjgym_compat.dm_control.mjcf.namescope import UNNAMED
+from mjgym_compat.dm_control.mjcf.schema import ElementSpec
 
-_FOLDERS = {"texture": "texturedir", "mesh": "meshdir", "hfield": "meshdir", "skin": "meshdir"}
-_ESCAPED = "\\"
+_FOLDERS = ("assetdir", "meshdir", "texturedir")
 
 
 def from_xml_string(
@@ -120,16 +120,11 @@ class _Reader:
         if xml.tag != "mujoco":
             raise ValueError(f"root element of the XML should be <mujoco>: got <{xml.tag}>")
         self._include(xml, self._folder)
-        root = RootElement(model=self._named(xml.get("model")))
-        for compiler in xml.findall("compiler"):
-            for name in ("assetdir", "meshdir", "texturedir"):
-                if (folder := compiler.attrib.pop(name, None)) is not None:
-                    root.compiler.set_attributes(**{name: folder})
-        self._dirs = {
-            kind: root.compiler._value(name) or root.compiler._value("assetdir") or ""
-            for kind, name in _FOLDERS.items()
-        }
-        root.compiler.set_attributes(assetdir=None, meshdir=None, texturedir=None)
+        root = RootElement(self._named(xml.get("model")), str(self._folder), self._assets)
+        for compiler in xml.findall("compiler"):  # the folders that files are in come first
+            root.compiler.set_attributes(
+                **{n: compiler.attrib.pop(n) for n in _FOLDERS if n in compiler.attrib}
+            )
         for part in xml:
             section = getattr(root, part.tag, None)
             if not isinstance(section, Element):
@@ -142,27 +137,22 @@ class _Reader:
 
     def _include(self, xml: Any, folder: Path) -> None:
         for include in list(xml.iter("include")):
-            path = folder / include.get("file")
-            text = self._contents(include.get("file"), path)
-            inner = _parse(text)
-            self._include(inner, path.parent)
+            name = include.get("file")
+            inner = _parse(RootElement(None, str(folder), self._assets).read_file(name, ""))
+            self._include(inner, (folder / name).parent)
             parent = include.getparent()
             place = parent.index(include)
             parent.remove(include)
             for k, child in enumerate(inner):
                 parent.insert(place + k, child)
 
-    def _contents(self, name: str, path: Path) -> bytes:
-        for key in (name, str(path), Path(name).name):
-            if key in self._assets:
-                return self._assets[key]
-        return path.read_bytes()
-
     def _named(self, name: str | None) -> str | None:
-        return name.replace(PREFIX_SEPARATOR, _ESCAPED) if name and self._escape else name
+        if name is None or not self._escape:
+            return name
+        return name.replace(PREFIX_SEPARATOR, PREFIX_SEPARATOR_ESCAPE)
 
     def _children(self, element: Element, xml: Any) -> None:
-        element.set_attributes(**self._attributes(element, xml))
+        element.set_attributes(**self._attributes(element.spec, xml))
         for part in xml:
             self._child(element, part)
 
@@ -175,28 +165,22 @@ class _Reader:
             child = getattr(parent, xml.tag)
             self._children(child, xml)
             return
-        probe = Element(spec, parent, parent.root) if spec else parent
-        child = parent.add(xml.tag, **self._attributes(probe, xml))
+        child = parent.add(xml.tag, **self._attributes(spec or parent.spec, xml))
         for part in xml:
             self._child(child, part)
 
-    def _attributes(self, element: Element, xml: Any) -> dict[str, Any]:
+    def _attributes(self, spec: ElementSpec, xml: Any) -> dict[str, Any]:
         attributes: dict[str, Any] = {}
         for name, value in xml.attrib.items():
-            kind = element.spec.attributes.get(name)
+            kind = spec.attributes.get(name)
             if name == "class" and value == PREFIX_SEPARATOR:
                 continue
             if isinstance(kind, Identifier) and value.startswith(PREFIX_SEPARATOR + UNNAMED):
                 continue
-            if isinstance(kind, File):
-                path = self._folder / self._dirs.get(element.tag, "") / value
-                stem = Path(value).stem
-                asset = Asset(self._contents(value, path), Path(value).suffix, stem)
-                attributes[name] = asset
-                if name == "file" and "name" not in xml.attrib and element.tag != "include":
-                    attributes.setdefault("name", stem)
-            elif isinstance(kind, Identifier | Reference):
+            if isinstance(kind, Identifier | Reference):
                 attributes["dclass" if name == "class" else name] = self._named(value)
             else:
                 attributes[name] = value
+            if isinstance(kind, File) and name == "file" and "name" not in xml.attrib:
+                attributes.setdefault("name", Path(value).stem)
         return attributes
