@@ -2,5 +2,6 @@
 
 import mjgym  # noqa: F401  (registers the ids)
 from mjgym_compat.importing import install
+from mjgym_compat.of_dm_env import gymnasium
 
-__all__ = ["install"]
+__all__ = ["gymnasium", "install"]

@@ -5,9 +5,11 @@
 Models are those of `mjgym_compat.dm_control.mjcf`. Environments need the extra `[dm_env]`.
 """
 
+from mjgym_compat.dm_control.composer.constants import SENSOR_SITES_GROUP
 from mjgym_compat.dm_control.composer.entity import (
     Arena,
     Entity,
+    FreePropObservableMixin,
     Initializer,
     ModelWrapperEntity,
     Observables,
@@ -25,10 +27,12 @@ from mjgym_compat.importing import submodules
 
 __all__ = [
     "HOOK_NAMES",
+    "SENSOR_SITES_GROUP",
     "Arena",
     "Entity",
     "Environment",
     "EpisodeInitializationError",
+    "FreePropObservableMixin",
     "Initializer",
     "ModelWrapperEntity",
     "NullTask",

@@ -1,5 +1,6 @@
 """Entities: models with observables and callbacks, attached to each other."""
 
+import abc
 from collections.abc import Iterator, Mapping
 from types import SimpleNamespace
 from typing import Any
@@ -82,6 +83,30 @@ class Observables:
         return iter(self._observables.values())
 
 
+class FreePropObservableMixin(abc.ABC):
+    """Names of the observables that a free prop has."""
+
+    @property
+    @abc.abstractmethod
+    def position(self) -> Any:
+        """Position in the world, m."""
+
+    @property
+    @abc.abstractmethod
+    def orientation(self) -> Any:
+        """Orientation in the world, a quaternion."""
+
+    @property
+    @abc.abstractmethod
+    def linear_velocity(self) -> Any:
+        """Velocity in the world, m/s."""
+
+    @property
+    @abc.abstractmethod
+    def angular_velocity(self) -> Any:
+        """Angular velocity in the world, rad/s."""
+
+
 class Callbacks:
     """Callbacks of an entity, in the order in which they are called."""
 
@@ -147,6 +172,11 @@ class Entity(Callbacks):
         """The body that holds the entity, or the world."""
         return self.mjcf_model.parent_frame or self.mjcf_model.worldbody
 
+    @property
+    def attachment_site(self) -> mjcf.Element:
+        """Site that entities are attached to by default, or the model."""
+        return self.mjcf_model
+
     def iter_entities(self, exclude_self: bool = False) -> "Iterator[Entity]":
         """This entity, and all that are attached to it, parents first."""
         if not exclude_self:
@@ -158,7 +188,7 @@ class Entity(Callbacks):
         """Attach another entity; returns the body that holds it."""
         model = entity.mjcf_model
         model.model = self.mjcf_model.namescope.free_name(model.model)  # entities may be alike
-        frame = (attach_site or self.mjcf_model).attach(model)
+        frame = (attach_site or self.attachment_site).attach(model)
         entity.parent = self
         self._attached.append(entity)
         return frame

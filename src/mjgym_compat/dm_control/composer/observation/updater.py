@@ -1,12 +1,12 @@
 """Observations of a control step: values by their time of arrival."""
 
-import collections
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
 from dm_env import specs
 
+from mjgym_compat.dm_control.composer.observation.obs_buffer import Buffer
 from mjgym_compat.dm_control.composer.observation.observable import AGGREGATORS, Observable
 
 DEFAULT_UPDATE_INTERVAL = 1  # physics steps
@@ -37,65 +37,51 @@ class _Readings:
     ) -> None:
         self._observable, self._random_state = observable, random_state
         self._value = observable.observation_callable(physics, random_state)
-        self._size = observable.buffer_size or DEFAULT_BUFFER_SIZE
-        self._strip = strip and self._size == 1
         value = np.array(self._value())
-        padding = value if first else np.zeros_like(value)
-        self._buffer = collections.deque([padding] * self._size, self._size)
-        self.spec = self._make_spec(name, value)
-        # Arrival, number and value of what is on the way; None until it is read.
-        self._coming: list[list[Any]] = []
+        size = observable.buffer_size or DEFAULT_BUFFER_SIZE
+        self._buffer = Buffer(size, value.shape, value.dtype, first, strip)
+        self.spec = self._make_spec(name, value, size, strip and size == 1)
+        self._schedule: list[tuple[int, int]] = []  # times and delays
         self._due = 0
-        self._schedule(0)
-        self._coming[-1][2] = value
+        self._plan_one()
+        self._buffer.insert(*self._schedule.pop(), value)
 
     def _draw(self, number: Any, default: int) -> int:
         if callable(number):
             number = number(random_state=self._random_state)
         return default if number is None else int(number)
 
-    def _schedule(self, time: int) -> None:
-        """Plan a reading, and the one after it."""
-        arrival = time + self._draw(self._observable.delay, DEFAULT_DELAY)
-        self._coming.append([arrival, time, None])
+    def _plan_one(self) -> None:
+        delay = self._draw(self._observable.delay, DEFAULT_DELAY)
+        self._schedule.append((self._due, delay))
         interval = self._draw(self._observable.update_interval, DEFAULT_UPDATE_INTERVAL)
-        self._due = time + max(1, interval)
+        self._due += max(1, interval)
 
-    def plan(self, end: int) -> None:
+    def plan(self, end: int, steps: int) -> None:
         """Plan the readings up to the end of a control step."""
         while self._due <= end:
-            self._schedule(self._due)
-        self._coming.sort(key=lambda reading: reading[0])
-        arrived = [reading for reading in self._coming if reading[0] <= end]
-        # Earlier ones would be pushed out of the buffer before anyone sees them.
-        for reading in arrived[: -self._size]:
-            self._coming.remove(reading)
+            self._plan_one()
+        self._buffer.drop_unobserved_upcoming_items(self._schedule, steps)
 
     def read(self, time: int) -> None:
         """Take the reading that is planned for now, if any."""
-        for reading in self._coming:
-            if reading[1] == time and reading[2] is None:
-                reading[2] = np.array(self._value())
+        if self._schedule and self._schedule[0][0] == time:
+            self._buffer.insert(*self._schedule.pop(0), self._value())
 
     def observation(self, time: int) -> Any:
         """The observation at the end of a control step."""
-        while self._coming and self._coming[0][0] <= time:
-            self._buffer.append(self._coming.pop(0)[2])
-        values = np.stack(self._buffer)
-        if self._observable.aggregator is not None:
-            return self._observable.aggregator(values)
-        return values[0] if self._strip else values
+        values = self._buffer.read(time)
+        aggregator = self._observable.aggregator
+        return values if aggregator is None else aggregator(values)
 
-    def _make_spec(self, name: str, value: np.ndarray) -> Any:
+    def _make_spec(self, name: str, value: np.ndarray, size: int, strip: bool) -> Any:
         observable = self._observable
-        values = np.stack([value] * self._size)
+        values = value if strip else np.stack([value] * size)
         kind = observable.array_spec
         if observable.aggregator is not None:
             values = np.asarray(observable.aggregator(values))
             if observable.aggregator is AGGREGATORS["sum"]:  # bounds of parts are not the sum's
                 kind = None
-        elif self._strip:
-            values = value
         if kind is None:
             return specs.Array(values.shape, values.dtype, name)
         return kind.replace(shape=values.shape, dtype=values.dtype, name=name)
@@ -140,8 +126,6 @@ class Updater:
             }
             for part in self._parts
         ]
-        for readings in self._all():
-            readings.plan(0)
 
     def _all(self) -> Iterator[_Readings]:
         for part in self._readings:
@@ -150,7 +134,7 @@ class Updater:
     def prepare_for_next_control_step(self) -> None:
         """Plan the coming control step: what nobody would see is not read."""
         for readings in self._all():
-            readings.plan(self._time + self._steps)
+            readings.plan(self._time + self._steps, self._steps)
 
     def update(self) -> None:
         """Read what is due after a physics step."""
