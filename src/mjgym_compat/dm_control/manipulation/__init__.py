@@ -5,13 +5,27 @@ from mjgym_compat.dm_control import manipulation
 env = manipulation.load("stack_2_bricks_features", seed=42)
 """
 
+from mjgym.util.suggestions import or_else
+from mjgym_compat import dm_env
 from mjgym_compat.dm_env import MANIPULATION as ALL
-from mjgym_compat.dm_env import DmEnv, Seed, get_environments_by_tag, load_manipulation
 
-TAGS = ("easy", "features", "vision")
+TAGS = ("features", "vision", "easy")
 
 
-def load(environment_name: str, seed: Seed = None) -> DmEnv:
+def get_environments_by_tag(tag: str) -> tuple[str, ...]:
+    """Names of the tasks with a tag.
+
+    Raises:
+        ValueError: there is no such tag; the message names the nearest ones.
+    """
+    if tag not in TAGS:
+        raise ValueError(f"no tag {tag!r}{or_else(tag, TAGS)}")
+    if tag == "easy":
+        return tuple(name for name in ALL if name.startswith("reach_"))
+    return dm_env.get_environments_by_tag(tag)
+
+
+def load(environment_name: str, seed: dm_env.Seed = None) -> dm_env.DmEnv:
     """A task as a `dm_env.Environment`.
 
     Args:
@@ -21,7 +35,7 @@ def load(environment_name: str, seed: Seed = None) -> DmEnv:
     Raises:
         ValueError: there is no such task; the message names the nearest ones.
     """
-    return load_manipulation(environment_name, seed)
+    return dm_env.load_manipulation(environment_name, seed)
 
 
 __all__ = ["ALL", "TAGS", "get_environments_by_tag", "load"]

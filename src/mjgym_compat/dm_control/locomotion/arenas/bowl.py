@@ -5,13 +5,14 @@ from typing import Any
 import numpy as np
 
 from mjgym.tasks.locomotion.arenas import find_arena
-from mjgym_compat.dm_control import composer, mjcf
+from mjgym_compat.dm_control import mjcf
 from mjgym_compat.dm_control.locomotion.arenas import looks
+from mjgym_compat.dm_control.locomotion.models import read
 
 PLAIN = (0.2, 0.3, 0.4, 1.0)
 
 
-class Bowl(composer.Arena):
+class Bowl(looks.Place):
     """A bumpy bowl, redrawn for each episode, in an endless plain.
 
     Args:
@@ -21,7 +22,7 @@ class Bowl(composer.Arena):
     """
 
     def _build(self, size: Any = (10, 10), aesthetic: str = "default", name: str = "bowl") -> None:
-        self._mjcf_root = looks.read("bowl.xml", name)
+        self._mjcf_root = read("arenas/bowl.xml", name)
         self._hfield = self._mjcf_root.find("hfield", "terrain")
         self._grounds = tuple(self._mjcf_root.find("geom", n) for n in ("terrain", "ground"))
         self._grounds[1].size = (*size, 0.5)

@@ -3,9 +3,10 @@
 import itertools
 from typing import Any
 
-from mjgym_compat.dm_control import composer, mjcf
+from mjgym_compat.dm_control import mjcf
 from mjgym_compat.dm_control.composer import variation
 from mjgym_compat.dm_control.locomotion.arenas import looks
+from mjgym_compat.dm_control.locomotion.models import read
 
 _CORRIDOR_X_PADDING = 2.0  # m, of ground before x = 0 and behind the corridor's length
 HEIGHT = 4.0  # m, of the side planes
@@ -16,7 +17,7 @@ HALF = 0.16  # m, half the thickness of a platform
 GREY = (0.5, 0.5, 0.5, 1)
 
 
-class Corridor(composer.Arena):
+class Corridor(looks.Place):
     """A place with a length and a width."""
 
     @property
@@ -51,7 +52,7 @@ class EmptyCorridor(Corridor):
         visible_side_planes: bool = True,
         name: str = "empty_corridor",
     ) -> None:
-        self._mjcf_root = looks.read("corridor.xml", name)
+        self._mjcf_root = read("arenas/corridor.xml", name)
         self._given = {"width": corridor_width, "length": corridor_length}
         self._width, self._length = 0.0, 0.0
         self._ground = self._mjcf_root.find("geom", "ground")

@@ -3,14 +3,15 @@
 import math
 from typing import Any
 
-from mjgym_compat.dm_control import composer, mjcf
+from mjgym_compat.dm_control import mjcf
 from mjgym_compat.dm_control.locomotion.arenas import looks
+from mjgym_compat.dm_control.locomotion.models import read
 
 EXTENT = 4.0  # m: the sky is drawn at some 25 times that, behind the camera's view
 NEAREST = 0.02  # m, near clipping distance: a rat sees its paws
 
 
-class Floor(composer.Arena):
+class Floor(looks.Place):
     """A flat floor without end, drawn as a rectangle.
 
     Args:
@@ -31,7 +32,7 @@ class Floor(composer.Arena):
         top_camera_y_padding_factor: float = 1.1,
         top_camera_distance: float = 100,
     ) -> None:
-        self._mjcf_root = looks.read("floor.xml", name)
+        self._mjcf_root = read("arenas/floor.xml", name)
         self._size = size
         self._top_camera_y_padding_factor = top_camera_y_padding_factor
         self._ground = self._mjcf_root.find("geom", "ground")

@@ -28,7 +28,7 @@ class _Look(composer.Entity):
         raise NotImplementedError
 
     def _checker(self, name: str, colour: np.ndarray) -> mjcf.Element:
-        return self._mjcf_root.asset.add(  # type: ignore[no-any-return]
+        return self._mjcf_root.asset.add(
             "texture", name=name, type="2d", builtin="checker", rgb1=colour, rgb2=0.85 * colour,
             width=64, height=64,
         )  # fmt: skip

@@ -1,26 +1,19 @@
 """Looks of arenas: plain, or a meadow under a hazy sky."""
 
-import numpy as np
+from typing import Any
 
-from mjgym.mjcf import asset_path
 from mjgym.util.suggestions import or_else
-from mjgym_compat.dm_control import mjcf
+from mjgym_compat.dm_control import composer, mjcf
+from mjgym_compat.dm_control.locomotion.models import read
 
 MEADOW = "outdoor_natural"
 AESTHETICS = ("default", MEADOW)
 
 
-def read(file: str, name: str | None) -> mjcf.RootElement:
-    """The model of an arena of this package."""
-    model = mjcf.from_path(asset_path(f"locomotion/arenas/{file}"))
-    if name:
-        model.model = name
-    if model.compiler.angle == "degree":  # walkers are in radians
-        model.compiler.angle = "radian"
-        for geom in model.find_all("geom"):
-            if geom.euler is not None:
-                geom.euler = np.deg2rad(geom.euler)
-    return model
+class Place(composer.Arena):
+    """An arena from a model of this package."""
+
+    _mjcf_root: Any
 
 
 def ground(model: mjcf.RootElement, aesthetic: str) -> mjcf.Element | None:
@@ -37,5 +30,5 @@ def ground(model: mjcf.RootElement, aesthetic: str) -> mjcf.Element | None:
         for texture in model.find_all("texture"):
             if texture.type == "skybox":
                 texture.remove()
-        model.include_copy(read("outdoors.xml", None))
+        model.include_copy(read("arenas/outdoors.xml"))
     return model.find("material", "grass")

@@ -12,6 +12,7 @@ from mjgym_compat.dm_control.composer.observation import observable
 from mjgym_compat.dm_control.locomotion.arenas import looks
 from mjgym_compat.dm_control.locomotion.arenas.covering import make_walls
 from mjgym_compat.dm_control.locomotion.arenas.labmaze_textures import texture_list
+from mjgym_compat.dm_control.locomotion.models import read
 
 TARGET, SPAWN, WALL = "G", "P", "*"
 OUTSIDE = "."  # of rooms, in the layer of variations
@@ -52,7 +53,7 @@ def open_maze(targets: int = 6) -> RandomMaze:
     return RandomMaze(lambda rng: floor_plans.scatter_targets(rng, plan, targets))
 
 
-class MazeWithTargets(composer.Arena):
+class MazeWithTargets(looks.Place):
     """A maze from the layers of a text.
 
     Args:
@@ -80,8 +81,8 @@ class MazeWithTargets(composer.Arena):
         name: str = "maze",
     ) -> None:
         self._maze, self._xy_scale, self._z_height = maze, xy_scale, z_height
-        outdoors = aesthetic == looks.MEADOW
-        self._mjcf_root = looks.read("maze_outdoors.xml" if outdoors else "maze.xml", name)
+        suffix = "_outdoors" if aesthetic == looks.MEADOW else ""
+        self._mjcf_root = read(f"arenas/maze{suffix}.xml", name)
         grass = looks.ground(self._mjcf_root, aesthetic)
         self._ground = self._mjcf_root.find("geom", "ground")
         self._body = self._mjcf_root.find("body", "maze_body")

@@ -10,11 +10,11 @@ from mjgym_compat.dm_control.locomotion.arenas.mazes import open_maze
 from mjgym_compat.dm_control.locomotion.props import TargetSphere
 from mjgym_compat.dm_control.locomotion.walkers import CMUHumanoidPositionControlled
 
-TIMESTEPS = {"physics_timestep": 0.005, "control_timestep": 0.03}  # s
-CORRIDOR = {"corridor_width": 10, "corridor_length": 100}  # m
+TIMESTEPS: dict[str, Any] = {"physics_timestep": 0.005, "control_timestep": 0.03}  # s
+CORRIDOR: dict[str, Any] = {"corridor_width": 10, "corridor_length": 100}  # m
 TIME_LIMIT = 30.0  # s
 SEEING = {"egocentric_camera": {"enabled": True}}
-BLUE = {"rgb1": (0, 0, 0.4), "rgb2": (0, 0, 0.7)}
+BLUE: dict[str, Any] = {"rgb1": (0, 0, 0.4), "rgb2": (0, 0, 0.7)}
 RADIUS = 0.4  # m, of targets
 
 
@@ -81,7 +81,7 @@ def cmu_humanoid_maze_forage(random_state: Any = None) -> composer.Environment:
 
 def cmu_humanoid_heterogeneous_forage(random_state: Any = None) -> composer.Environment:
     """Find the good targets among bad ones of another colour, in an open square."""
-    green = {"rgb1": (0, 0.4, 0), "rgb2": (0, 0.7, 0)}
+    green: dict[str, Any] = {"rgb1": (0, 0.4, 0), "rgb2": (0, 0.7, 0)}
     task = tasks.ManyHeterogeneousGoalsMaze(
         CMUHumanoidPositionControlled(observable_options=SEEING),
         arenas.MazeWithTargets(open_maze(), xy_scale=3),

@@ -9,10 +9,10 @@ from mjgym_compat.dm_control.locomotion import arenas, tasks
 from mjgym_compat.dm_control.locomotion.props import TargetSphere, TargetSphereTwoTouch
 from mjgym_compat.dm_control.locomotion.walkers import Rat
 
-TIMESTEPS = {"physics_timestep": 0.001, "control_timestep": 0.02}  # s
+TIMESTEPS: dict[str, Any] = {"physics_timestep": 0.001, "control_timestep": 0.02}  # s
 TIME_LIMIT = 30.0  # s
 SEEING = {"egocentric_camera": {"enabled": True}}
-MEADOW = {"aesthetic": "outdoor_natural"}
+MEADOW: dict[str, Any] = {"aesthetic": "outdoor_natural"}
 
 
 def _environment(

@@ -13,6 +13,8 @@ BLUES = (0.4, 0.7, 1.0), (0, 0.4, 0.7)
 
 
 class _Sphere(composer.Entity):
+    _geom: mjcf.Element
+
     def _make(
         self, name: str, radius: float, height: float, colours: Any, ids: Iterable[int] | None
     ) -> None:

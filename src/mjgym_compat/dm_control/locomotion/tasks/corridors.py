@@ -6,6 +6,7 @@ import numpy as np
 
 from mjgym.rewards import tolerance
 from mjgym_compat.dm_control.locomotion.tasks.walking import WalkingTask
+from mjgym_compat.dm_control.locomotion.walkers.base import centre_velocity
 
 
 class RunThroughCorridor(WalkingTask):
@@ -46,9 +47,13 @@ class RunThroughCorridor(WalkingTask):
         super().initialize_episode(physics, random_state)
         self.spawn(physics, random_state, self._spawn_position, self._spawn_rotation)
 
+    def before_step(self, physics: Any, action: Any, random_state: np.random.RandomState) -> None:
+        """Let the walker act."""
+        self._walker.apply_action(physics, action, random_state)
+
     def get_reward(self, physics: Any) -> float:
         """1 at the target speed, falling to 0 at rest and at twice that speed."""
-        speed = physics.bind(self._walker.root_body).subtree_linvel[0]
+        speed = centre_velocity(physics, self._walker.root_body)[0]
         bounds = (self._target, self._target)
         margin = self._target
         return float(tolerance(speed, bounds, margin=margin, sigmoid="linear", value_at_margin=0.0))

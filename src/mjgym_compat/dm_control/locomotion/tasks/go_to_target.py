@@ -90,6 +90,10 @@ class GoToTarget(WalkingTask):
         if self._relative is not None:
             self._place_target(physics, random_state)
 
+    def before_step(self, physics: Any, action: Any, random_state: np.random.RandomState) -> None:
+        """Let the walker act."""
+        self._walker.apply_action(physics, action, random_state)
+
     def after_step(self, physics: Any, random_state: np.random.RandomState) -> None:
         """Move the target that has been reached."""
         super().after_step(physics, random_state)

@@ -7,7 +7,6 @@ from typing import Any
 import mujoco
 import numpy as np
 
-from mjgym_compat.dm_control import mjcf
 from mjgym_compat.dm_control.composer.observation import observable
 from mjgym_compat.dm_control.locomotion.props.target_sphere import TargetSphere
 from mjgym_compat.dm_control.locomotion.tasks.walking import WalkingTask
@@ -172,15 +171,14 @@ class RepeatSingleGoalMaze(NullGoalMaze):
         self._value, self._most, self._redraws = (
             target_reward_scale, max_repeats, regenerate_maze_on_repeat,
         )  # fmt: skip
-        maze_arena.attach(self._target)
+        self._frame = maze_arena.attach(self._target)
         self._found, self._rewarded = 0, False
 
     def initialize_episode_mjcf(self, random_state: np.random.RandomState) -> None:
         """Draw the maze and the target's place."""
         super().initialize_episode_mjcf(random_state)
         places = self._maze_arena.target_positions
-        self._place = places[random_state.randint(len(places))]
-        mjcf.get_attachment_frame(self._target.mjcf_model).pos = self._place
+        self._frame.pos = places[random_state.randint(len(places))]
 
     def initialize_episode(self, physics: Any, random_state: np.random.RandomState) -> None:
         """Put the walker at a start."""
@@ -356,8 +354,7 @@ class RepeatSingleGoalMazeAugmentedWithTargets(RepeatSingleGoalMaze):
         rgb1, rgb2 = subtarget_colors
         make = functools.partial(TargetSphere, radius=0.4, rgb1=rgb1, rgb2=rgb2)
         self._subtargets = [make(name=f"subtarget_{k}") for k in range(num_subtargets)]
-        for subtarget in self._subtargets:
-            maze_arena.attach(subtarget)
+        self._frames = [maze_arena.attach(subtarget) for subtarget in self._subtargets]
         self._subvalue = subtarget_reward_scale
         self._counted: set[int] = set()
 
@@ -367,8 +364,8 @@ class RepeatSingleGoalMazeAugmentedWithTargets(RepeatSingleGoalMaze):
         free = self._maze_arena.find_token_grid_positions([" "])[" "]
         chosen = [free[random_state.randint(len(free))] for _ in self._subtargets]
         places = self._maze_arena.grid_to_world_positions(chosen)
-        for subtarget, place in zip(self._subtargets, places, strict=True):
-            mjcf.get_attachment_frame(subtarget.mjcf_model).pos = place
+        for frame, place in zip(self._frames, places, strict=True):
+            frame.pos = place
         self._counted = set()
 
     def get_reward(self, physics: Any) -> float:

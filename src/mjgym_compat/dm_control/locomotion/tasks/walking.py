@@ -79,11 +79,7 @@ class WalkingTask(composer.Task):
             rotate_velocity=True,
         )
 
-    # Control step and outcome.
-
-    def before_step(self, physics: Any, action: Any, random_state: np.random.RandomState) -> None:
-        """Let the walker act."""
-        self._walker.apply_action(physics, action, random_state)
+    # Outcome.
 
     def after_step(self, physics: Any, random_state: np.random.RandomState) -> None:
         """See whether the walker has fallen."""

@@ -1,6 +1,6 @@
 """The ant."""
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -27,7 +27,7 @@ class Ant(known.Known):
 class AntObservables(known.KnownObservables):
     """Observables of the ant."""
 
-    _groups = legacy_base.WalkerObservables._groups | {
+    _groups: ClassVar[dict[str, tuple[str, ...]]] = legacy_base.WalkerObservables._groups | {
         "proprioception": (
             "joints_pos", "joints_vel", "body_height", "end_effectors_pos", "appendages_pos",
             "world_zaxis", "bodies_quats", "bodies_pos",

@@ -1,8 +1,9 @@
 """Walkers: robots that move about."""
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
+import mujoco
 import numpy as np
 from dm_env import specs
 
@@ -26,6 +27,7 @@ class WalkerPose(_Pose):
     """
 
     def __new__(cls, qpos: Any = None, xpos: Any = (0, 0, 0), xquat: Any = (1, 0, 0, 0)) -> Self:
+        """Copy the numbers."""
         return super().__new__(
             cls, None if qpos is None else _frozen(qpos), _frozen(xpos), _frozen(xquat)
         )
@@ -42,6 +44,12 @@ def _frozen(values: Any) -> np.ndarray:
     array = np.array(values, dtype=np.float64)
     array.flags.writeable = False
     return array
+
+
+def centre_velocity(physics: Any, body: mjcf.Element) -> np.ndarray:
+    """World velocity of the centre of mass of a body and all that hangs on it, (3,) m/s."""
+    mujoco.mj_subtreeVel(physics.model.ptr, physics.data.ptr)  # no step computes it
+    return np.array(physics.bind(body).subtree_linvel)
 
 
 class Walker(composer.Robot):
@@ -87,7 +95,7 @@ class WalkerObservables(composer.Observables):
     """Observables of any walker."""
 
     _entity: Any
-    _groups: dict[str, tuple[str, ...]] = {
+    _groups: ClassVar[dict[str, tuple[str, ...]]] = {
         "proprioception": ("joints_pos",),
         "kinematic_sensors": ("sensors_gyro", "sensors_accelerometer", "sensors_framequat"),
         "dynamic_sensors": (),

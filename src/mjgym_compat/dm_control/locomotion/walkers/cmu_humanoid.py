@@ -8,6 +8,7 @@ import numpy as np
 from mjgym.util.suggestions import or_else
 from mjgym_compat.dm_control import composer, mjcf
 from mjgym_compat.dm_control.composer.observation import observable
+from mjgym_compat.dm_control.locomotion.models import read
 from mjgym_compat.dm_control.locomotion.walkers import known
 from mjgym_compat.dm_control.locomotion.walkers.scaled_actuators import add_position_actuator
 
@@ -154,4 +155,4 @@ def __getattr__(name: str) -> Any:
     if name not in ("_POSITION_ACTUATORS", "_POSITION_ACTUATORS_V2020"):
         raise AttributeError(name)
     version = "2020" if name.endswith("2020") else "2019"
-    return _servos(mjcf.from_path(known.asset_path(f"locomotion/walkers/{VERSIONS[version][0]}")))
+    return _servos(read(f"walkers/{VERSIONS[version][0]}"))

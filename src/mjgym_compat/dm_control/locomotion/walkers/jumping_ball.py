@@ -39,13 +39,13 @@ class JumpingBallWithHead(known.Known):
         camera_height: float | None = None,
     ) -> None:
         super()._build(name, marker_rgba, initializer)
-        eye = self._mjcf_root.find("body", "egocentric_camera")
+        (eye,) = self._find("body", "egocentric_camera")
         if camera_height is not None:
             eye.pos = (*eye.pos[:2], camera_height)
-        for name, (kind, axis, most) in CAMERA_SPEEDS.items() if camera_control else ():
-            joint = eye.add("joint", name=name, type=kind, axis=axis, range=(-most, most))
+        for speed, (kind, axis, most) in CAMERA_SPEEDS.items() if camera_control else ():
+            joint = eye.add("joint", name=speed, type=kind, axis=axis, range=(-most, most))
             self._mjcf_root.actuator.add(
-                "velocity", name=name, joint=joint, ctrllimited=True, ctrlrange=(-1, 1)
+                "velocity", name=speed, joint=joint, ctrllimited=True, ctrlrange=(-1, 1)
             )
         for side, colour in ((1, (0.7, 0, 0, 1)), (-1, (0, 0, 0.7, 1))) if add_ears else ():
             self.root_body.add(
@@ -67,8 +67,7 @@ class JumpingBallWithHead(known.Known):
             physics.bind(self._slides).qpos = position
         if quaternion is not None:
             turn = -2 * math.atan2(quaternion[3], quaternion[0]) - self.facing
-            steer = self._mjcf_root.find("joint", "steer")
-            physics.bind(steer).qpos = math.remainder(turn, 2 * math.pi)
+            physics.bind(self._find("joint", "steer")).qpos = math.remainder(turn, 2 * math.pi)
 
     def set_velocity(
         self, physics: Any, velocity: Any = None, angular_velocity: Any = None

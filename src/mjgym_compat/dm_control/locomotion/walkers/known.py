@@ -3,10 +3,10 @@
 import functools
 from typing import Any, ClassVar
 
-from mjgym.mjcf import asset_path
 from mjgym.tasks.locomotion.walkers import find_walker
 from mjgym_compat.dm_control import composer, mjcf
 from mjgym_compat.dm_control.composer.observation import observable
+from mjgym_compat.dm_control.locomotion.models import read
 from mjgym_compat.dm_control.locomotion.walkers import base, legacy_base
 
 
@@ -19,8 +19,8 @@ class Known(legacy_base.Walker):
         initializer: of its pose; None for upright.
     """
 
-    file: ClassVar[str]
-    registered: ClassVar[str]
+    file: str
+    registered: str
     """Its name in the registry of walkers."""
     markers: ClassVar[tuple[str, ...]] = ()
 
@@ -29,9 +29,7 @@ class Known(legacy_base.Walker):
     ) -> None:
         super()._build(initializer=initializer)
         self._facts = find_walker(self.registered)
-        self._mjcf_root = mjcf.from_path(asset_path(f"locomotion/walkers/{self.file}"))
-        if name:
-            self._mjcf_root.model = name
+        self._mjcf_root = read(f"walkers/{self.file}", name)
         for geom in self.marker_geoms if marker_rgba is not None else ():
             geom.set_attributes(material=None, rgba=marker_rgba)
 
@@ -41,7 +39,7 @@ class Known(legacy_base.Walker):
         return self._mjcf_root
 
     def _find(self, kind: str, *names: str) -> tuple[mjcf.Element, ...]:
-        return tuple(self._mjcf_root.find(kind, name) for name in names)
+        return tuple(self._mjcf_root.find(kind, name) for name in names)  # type: ignore[misc]
 
     @property
     def upright_pose(self) -> base.WalkerPose:
@@ -151,7 +149,7 @@ class WithHead(Known):
 class HeadObservables(KnownObservables):
     """Observables of a walker with a head."""
 
-    _groups = legacy_base.WalkerObservables._groups | {
+    _groups: ClassVar[dict[str, tuple[str, ...]]] = legacy_base.WalkerObservables._groups | {
         "proprioception": (
             "joints_pos", "joints_vel", "actuator_activation", "body_height", "end_effectors_pos",
             "appendages_pos", "world_zaxis",
@@ -178,12 +176,8 @@ class HeadObservables(KnownObservables):
 def _has_state(actuator: mjcf.Element) -> bool:
     if actuator.tag != "general":
         return False
-    probe = actuator.dyntype
-    if probe is None and actuator.dclass is not None:
-        probe = actuator.dclass.general.dyntype
-    if probe is None:
-        probe = actuator.root.default.general.dyntype
-    return probe not in (None, "none")
+    mjcf.commit_defaults(actuator, ["dyntype"])
+    return actuator.dyntype not in (None, "none")
 
 
 def _seeing(hidden_groups: tuple[int, ...]) -> Any:

@@ -2,7 +2,7 @@
 
 import functools
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import mujoco
 import numpy as np
@@ -66,7 +66,7 @@ class Walker(base.Walker):
     @property
     def touch_sensors(self) -> Sequence[mjcf.Element]:
         """Its touch sensors."""
-        return self.mjcf_model.sensor.touch  # type: ignore[no-any-return]
+        return self.mjcf_model.sensor.touch
 
     @property
     def obs_on_other(self) -> Sequence[str]:
@@ -120,7 +120,8 @@ class Walker(base.Walker):
         self, physics: Any, geom_ids: Iterable[int]
     ) -> dict[tuple[int, int], float]:
         """Forces (N) between some geoms and others, by pairs of numbers of geoms."""
-        own, forces = set(geom_ids), {}
+        own = set(geom_ids)
+        forces: dict[tuple[int, int], float] = {}
         for k, contact in enumerate(physics.data.contact):
             pair = int(contact.geom1), int(contact.geom2)
             if contact.dist <= contact.includemargin and own.intersection(pair):
@@ -156,7 +157,7 @@ class Walker(base.Walker):
 class WalkerObservables(base.WalkerObservables):
     """Observables of the published walkers."""
 
-    _groups = {
+    _groups: ClassVar[dict[str, tuple[str, ...]]] = {
         "proprioception": (
             "joints_pos", "joints_vel", "body_height", "end_effectors_pos", "world_zaxis",
         ),
@@ -276,12 +277,16 @@ class WalkerObservables(base.WalkerObservables):
     @composer.observable
     def torso_xvel(self) -> Any:
         """Velocity of the centre of mass along the world's x."""
-        return observable.MJCFFeature("subtree_linvel", self._entity.root_body, index=0)
+        return self._centre_velocity(0)
 
     @composer.observable
     def torso_yvel(self) -> Any:
         """Velocity of the centre of mass along the world's y."""
-        return observable.MJCFFeature("subtree_linvel", self._entity.root_body, index=1)
+        return self._centre_velocity(1)
+
+    def _centre_velocity(self, axis: int) -> Any:
+        root = self._entity.root_body
+        return observable.Generic(lambda physics: base.centre_velocity(physics, root)[axis])
 
     # What tasks add.
 
@@ -306,9 +311,7 @@ class WalkerObservables(base.WalkerObservables):
         def seen(physics: Any) -> np.ndarray:
             vector = world_frame_observable.observation_callable(physics)()
             origin = 0.0 if origin_callable is None else origin_callable(physics)
-            return self._entity.transform_vec_to_egocentric_frame(  # type: ignore[no-any-return]
-                physics, vector - origin
-            )
+            return self._entity.transform_vec_to_egocentric_frame(physics, vector - origin)
 
         self.add_observable(name, observable.Generic(seen, **kwargs), enabled)
 
@@ -319,8 +322,6 @@ class WalkerObservables(base.WalkerObservables):
 
         def seen(physics: Any) -> np.ndarray:
             xmat = xmat_observable.observation_callable(physics)()
-            return self._entity.transform_xmat_to_egocentric_frame(  # type: ignore[no-any-return]
-                physics, xmat
-            )
+            return self._entity.transform_xmat_to_egocentric_frame(physics, xmat)
 
         self.add_observable(name, observable.Generic(seen, **kwargs), enabled)

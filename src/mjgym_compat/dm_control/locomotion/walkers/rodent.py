@@ -1,7 +1,7 @@
 """The rat."""
 
 import functools
-from typing import Any
+from typing import Any, ClassVar
 
 from mjgym_compat.dm_control import composer, mjcf
 from mjgym_compat.dm_control.composer.observation import observable
@@ -101,7 +101,7 @@ class Rat(known.WithHead):
 class RodentObservables(known.HeadObservables):
     """Observables of the rat."""
 
-    _groups = known.HeadObservables._groups | {
+    _groups: ClassVar[dict[str, tuple[str, ...]]] = known.HeadObservables._groups | {
         "proprioception": (
             "joints_pos", "joints_vel", "tendons_pos", "tendons_vel", "actuator_activation",
             "body_height", "end_effectors_pos", "appendages_pos", "world_zaxis",
