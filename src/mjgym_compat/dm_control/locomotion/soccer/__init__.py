@@ -4,6 +4,25 @@ import enum
 from typing import Any
 
 from mjgym_compat import dm_env
+from mjgym_compat.dm_control.locomotion.soccer.boxhead import BoxHead
+from mjgym_compat.dm_control.locomotion.soccer.humanoid import Humanoid
+from mjgym_compat.dm_control.locomotion.soccer.initializers import Initializer, UniformInitializer
+from mjgym_compat.dm_control.locomotion.soccer.observables import (
+    CoreObservablesAdder,
+    InterceptionObservablesAdder,
+    MultiObservablesAdder,
+    ObservablesAdder,
+)
+from mjgym_compat.dm_control.locomotion.soccer.pitch import (
+    MINI_FOOTBALL_GOAL_SIZE,
+    MINI_FOOTBALL_MAX_AREA_PER_HUMANOID,
+    MINI_FOOTBALL_MIN_AREA_PER_HUMANOID,
+    Goal,
+    Pitch,
+    RandomizedPitch,
+)
+from mjgym_compat.dm_control.locomotion.soccer.soccer_ball import SoccerBall, regulation_soccer_ball
+from mjgym_compat.dm_control.locomotion.soccer.task import MultiturnTask, Task
 from mjgym_compat.dm_control.locomotion.soccer.team import RGBA_BLUE, RGBA_RED, Player, Team
 from mjgym_compat.dm_soccer import SoccerEnv
 
@@ -39,4 +58,29 @@ def load(
     )
 
 
-__all__ = ["RGBA_BLUE", "RGBA_RED", "Player", "Team", "WalkerType", "load"]
+__all__ = [
+    "MINI_FOOTBALL_GOAL_SIZE",
+    "MINI_FOOTBALL_MAX_AREA_PER_HUMANOID",
+    "MINI_FOOTBALL_MIN_AREA_PER_HUMANOID",
+    "RGBA_BLUE",
+    "RGBA_RED",
+    "BoxHead",
+    "CoreObservablesAdder",
+    "Goal",
+    "Humanoid",
+    "Initializer",
+    "InterceptionObservablesAdder",
+    "MultiObservablesAdder",
+    "MultiturnTask",
+    "ObservablesAdder",
+    "Pitch",
+    "Player",
+    "RandomizedPitch",
+    "SoccerBall",
+    "Task",
+    "Team",
+    "UniformInitializer",
+    "WalkerType",
+    "load",
+    "regulation_soccer_ball",
+]
