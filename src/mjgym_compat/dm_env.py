@@ -18,7 +18,8 @@ from mjgym.loop.episode import DivergenceError
 from mjgym.observables import Image
 from mjgym.task import Registration, Task, steps_in
 from mjgym.util import suggestions
-from mjgym_compat.dm_physics import Physics, PhysicsError
+from mjgym_compat.dm_control.mujoco import Physics
+from mjgym_compat.dm_control.rl.simulation import PhysicsError
 from mjgym_compat.dm_soccer import SoccerEnv
 
 __all__ = [
@@ -121,7 +122,7 @@ class DmEnv(dm_env.Environment):  # type: ignore[misc]
         self._seed = _as_seed(seed)
         self._ended = True
         plain: Any = env.unwrapped
-        self.physics = Physics(plain)
+        self.physics = Physics.of_env(plain)
         self.task: Task = plain.task
         flat = not isinstance(env.observation_space, gymnasium.spaces.Dict)
         stacked = plain.frame_stack is not None

@@ -22,7 +22,7 @@ class Observables:
     """
 
     def __init__(self, entity: "Entity") -> None:
-        self._entity = entity
+        self._entity: Any = entity
         self._observables: dict[str, Observable] = {}
         for kind in reversed(type(self).__mro__):
             for name, member in vars(kind).items():

@@ -12,7 +12,7 @@ from mjgym.util.suggestions import or_else
 from mjgym_compat.dm_control import mjcf
 from mjgym_compat.dm_control.composer.observation.updater import Updater
 from mjgym_compat.dm_control.composer.task import Task
-from mjgym_compat.dm_physics import PhysicsError
+from mjgym_compat.dm_control.rl.simulation import PhysicsError
 
 HOOK_NAMES = (
     "initialize_episode_mjcf",
@@ -53,10 +53,10 @@ class Environment(dm_env.Environment):  # type: ignore[misc]
         fixed_initial_state: whether all episodes start alike.
         delayed_observation_padding: values of a buffer before the first have arrived.
         legacy_step: whether positions and velocities are those of the new state and forces those of
-            the last step, as in the published suite; only True is supported.
+            the last step, as in the published suite; else all is of the state before it.
 
     Raises:
-        ValueError: the model does not compile, or legacy_step is False.
+        ValueError: the model does not compile.
     """
 
     def __init__(
@@ -74,14 +74,13 @@ class Environment(dm_env.Environment):  # type: ignore[misc]
         legacy_step: bool = True,
     ) -> None:
         del n_sub_steps
-        if not legacy_step:
-            raise ValueError("legacy_step: only True is supported")
         self._task, self._time_limit = task, time_limit
         given = isinstance(random_state, np.random.RandomState)
         self._random_state = random_state if given else np.random.RandomState(random_state)
         self._initial = self._random_state.get_state() if fixed_initial_state else None
         self._raises = raise_exception_on_physics_error
         self._attempts = max_reset_attempts
+        self._legacy_step = legacy_step
         self._recompiles = recompile_mjcf_every_episode
         self._strip = strip_singleton_obs_buffer_dim
         self._pad = delayed_observation_padding is ObservationPadding.INITIAL_VALUE
@@ -133,6 +132,7 @@ class Environment(dm_env.Environment):  # type: ignore[misc]
 
     def _compile(self) -> None:
         self._physics = mjcf.Physics.from_mjcf_model(self._task.root_entity.mjcf_model)
+        self._physics.legacy_step = self._legacy_step
         self._updater = Updater(
             self._task.observables,
             self._task.physics_steps_per_control_step,

@@ -1,6 +1,6 @@
 """A compiled model whose numbers are found by the elements that it was made of."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NoReturn, Self
 
 import numpy as np
@@ -10,8 +10,8 @@ from mjgym.util.suggestions import or_else
 from mjgym_compat.dm_control.mjcf import debugging
 from mjgym_compat.dm_control.mjcf.constants import FRAME
 from mjgym_compat.dm_control.mjcf.element import Element, RootElement
-from mjgym_compat.dm_named import COLUMNS
-from mjgym_compat.dm_physics import Physics as PhysicsOfText
+from mjgym_compat.dm_control.mujoco import Physics as PhysicsOfText
+from mjgym_compat.dm_control.mujoco.index import COLUMNS
 
 _INPUTS = (
     *("qpos", "qvel", "act", "ctrl", "mocap_pos", "mocap_quat", "qfrc_applied", "xfrc_applied"),
@@ -194,24 +194,23 @@ class Physics(PhysicsOfText):
         Raises:
             ValueError: it does not compile; the message is the compiler's.
         """
-        try:
-            return cls.from_xml_string(mjcf_model.to_xml_string(), mjcf_model.get_assets())
-        except ValueError as error:
-            raise debugging.explained(error, mjcf_model) from None
+        physics: Self = cls._compiled(cls.from_xml_string, mjcf_model)
+        return physics
 
     def reload_from_mjcf_model(self, mjcf_model: RootElement) -> None:
         """Replace the model, and start from its default state."""
-        self._become(type(self).from_mjcf_model(mjcf_model))
+        self._compiled(self.reload_from_xml_string, mjcf_model)
 
-    def reload_from_xml_string(
-        self, xml_string: str | bytes, assets: Mapping[str, bytes] | None = None
-    ) -> None:
-        """Replace the model by that of an MJCF string."""
-        self._become(type(self).from_xml_string(xml_string, assets))
+    @staticmethod
+    def _compiled(load: Callable[[str, Mapping[str, bytes]], Any], model: RootElement) -> Any:
+        try:
+            return load(model.to_xml_string(), model.get_assets())
+        except ValueError as error:
+            raise debugging.explained(error, model) from None
 
-    def _become(self, fresh: Self) -> None:
-        self.__dict__.clear()
-        self.__dict__.update(fresh.__dict__)
+    def _use(self, data: Any) -> None:
+        super()._use(data)
+        self._bindings, self._dirty = {}, False
 
     @property
     def is_dirty(self) -> bool:
@@ -247,10 +246,9 @@ class Physics(PhysicsOfText):
             )
         names = tuple(element.full_identifier for element in elements)
         key = (next(iter(kinds)), names[0] if single else names)
-        bindings = self.__dict__.setdefault("_bindings", {})
-        if key not in bindings:
-            bindings[key] = Binding(self, *key)
-        return bindings[key]
+        if key not in self._bindings:
+            self._bindings[key] = Binding(self, *key)
+        return self._bindings[key]
 
 
 def _kind(element: Element) -> str:
