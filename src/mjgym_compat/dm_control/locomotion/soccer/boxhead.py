@@ -5,21 +5,11 @@ from typing import Any, ClassVar
 
 from mjgym_compat.dm_control import composer, mjcf
 from mjgym_compat.dm_control.composer.observation import observable
+from mjgym_compat.dm_control.locomotion.soccer.team import INVALID_WALKER_ID, require_number
 from mjgym_compat.dm_control.locomotion.walkers import jumping_ball, known, legacy_base
 
-MOST = 10  # largest number of a player
-_INVALID_WALKER_ID = "walker_id must be in [0-10], got: {}."
+_INVALID_WALKER_ID = INVALID_WALKER_ID
 PITCH = (-0.35, 0.0)  # rad, of the camera
-
-
-def require_number(walker_id: int | None) -> None:
-    """Check the number of a player.
-
-    Raises:
-        ValueError: it is neither None nor from 0 to 10.
-    """
-    if walker_id is not None and not 0 <= walker_id <= MOST:
-        raise ValueError(_INVALID_WALKER_ID.format(walker_id))
 
 
 class BoxHead(jumping_ball.JumpingBallWithHead):

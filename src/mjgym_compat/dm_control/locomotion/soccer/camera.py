@@ -11,8 +11,8 @@ class MultiplayerTrackingCamera:
     """A camera that looks at the middle of players and ball, far enough to see all.
 
     Args:
-        min_distance: m, from the middle.
-        distance_factor: of the largest distance from the middle.
+        min_distance: m, from the middle, at least.
+        distance_factor: what the largest distance from the middle adds to it, times this.
         smoothing_update_speed: share of the way to what it should see that it moves in a step.
         azimuth: degrees.
         elevation: degrees.
@@ -33,7 +33,7 @@ class MultiplayerTrackingCamera:
         self._least, self._factor = min_distance, distance_factor
         self._speed = smoothing_update_speed
         self._angles = azimuth, elevation
-        self._size = {"height": height, "width": width}
+        self._size = height, width
         self._camera: Any = None
         self._pose = np.zeros(4)
 
@@ -44,13 +44,13 @@ class MultiplayerTrackingCamera:
 
     def after_compile(self, physics: Any) -> None:
         """Take a simulation."""
-        self._camera = MovableCamera(physics, **self._size)
+        self._camera = MovableCamera(physics, *self._size)
 
     def _target(self, entity_positions: np.ndarray) -> np.ndarray:
         """Middle, and distance from it."""
         middle = np.mean(entity_positions, axis=0)
         farthest = np.max(np.linalg.norm(entity_positions - middle, axis=-1))
-        return np.array([*middle, max(self._least, self._factor * farthest)])
+        return np.array([*middle, self._least + self._factor * farthest])
 
     def _move(self, pose: np.ndarray) -> None:
         self._pose = pose

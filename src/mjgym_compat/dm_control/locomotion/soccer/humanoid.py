@@ -4,10 +4,10 @@ import enum
 from typing import Any
 
 from mjgym.tasks.locomotion.walkers import find_walker
-from mjgym_compat.dm_control.locomotion.soccer.boxhead import _INVALID_WALKER_ID, require_number
+from mjgym_compat.dm_control.locomotion.soccer.team import INVALID_WALKER_ID, require_number
 from mjgym_compat.dm_control.locomotion.walkers import CMUHumanoidPositionControlled
 
-__all__ = ["_INVALID_WALKER_ID", "Humanoid"]
+_INVALID_WALKER_ID = INVALID_WALKER_ID
 
 
 class Humanoid(CMUHumanoidPositionControlled):

@@ -1,4 +1,4 @@
-"""What players observe: themselves, the ball, each other, the pitch, and statistics."""
+"""Observables of players: themselves, the ball, each other, the pitch, and statistics."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -119,10 +119,8 @@ class CoreObservablesAdder(ObservablesAdder):
             size = 3 if name.endswith("mid") else 2
             walker.observables.add_egocentric_vector(
                 name,
-                observable.Generic(lambda physics, mark=mark, size=size: mark(physics)[:size]),
-                origin_callable=lambda physics, size=size: physics.bind(walker.root_body).xpos[
-                    :size
-                ],
+                observable.Generic(_first(size, mark)),
+                origin_callable=_first(size, lambda physics: physics.bind(walker.root_body).xpos),
             )
 
     def _add_statistics(self, task: Any, player: Player) -> None:
@@ -167,6 +165,10 @@ class CoreObservablesAdder(ObservablesAdder):
             _add_number(player, f"stats_{name}", function)
 
 
+def _first(size: int, vector: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    return lambda physics: vector(physics)[:size]
+
+
 def _sensor(task: Any, player: Player, tag: str, kind: str, what: Any) -> Any:
     """A sensor of something in the frame of the player's root body."""
     return task.root_entity.mjcf_model.sensor.add(
@@ -175,27 +177,22 @@ def _sensor(task: Any, player: Player, tag: str, kind: str, what: Any) -> Any:
 
 
 class InterceptionObservablesAdder(ObservablesAdder):
-    """Who has won the ball, near or far from where it was hit before."""
+    """Winners of the ball, near or far from where it was hit before."""
 
     def __call__(self, task: Any, player: Player) -> None:
         """Add them."""
-        ball = task.ball
-
-        def far(least: float) -> bool:
-            return not least or (ball.dist_between_last_hits or 0.0) > least
-
         for least in (0, *FAR):
-            end = f"_{least}m" if least else ""
-            _add_number(
-                player, f"stats_i_received_ball{end}",
-                lambda physics, least=least: (
-                    ball.hit and ball.repossessed and ball.last_hit is player and far(least)
-                ),
-            )  # fmt: skip
-            _add_number(
-                player, f"stats_opponent_intercepted_ball{end}",
-                lambda physics, least=least: (
-                    ball.hit and ball.intercepted and ball.last_hit.team is not player.team
-                    and far(least)
-                ),
-            )  # fmt: skip
+            self._add_won(task.ball, player, least, f"_{least}m" if least else "")
+
+    def _add_won(self, ball: Any, player: Player, least: float, end: str) -> None:
+        def hit() -> bool:
+            return ball.hit and (not least or (ball.dist_between_last_hits or 0.0) > least)
+
+        _add_number(
+            player, f"stats_i_received_ball{end}",
+            lambda physics: hit() and ball.repossessed and ball.last_hit is player,
+        )  # fmt: skip
+        _add_number(
+            player, f"stats_opponent_intercepted_ball{end}",
+            lambda physics: hit() and ball.intercepted and ball.last_hit.team is not player.team,
+        )  # fmt: skip

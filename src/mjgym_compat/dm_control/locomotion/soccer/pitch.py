@@ -1,5 +1,6 @@
 """Pitches: a field with two goals between walls."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -8,6 +9,7 @@ from mjgym.tasks.locomotion.soccer.pitch import BOX_ONLY, COLOURS, LID, MARGIN, 
 from mjgym.tasks.locomotion.soccer.pitch import Pitch as Ground
 from mjgym_compat.dm_control import mjcf
 from mjgym_compat.dm_control.composer import variation
+from mjgym_compat.dm_control.composer.variation.distributions import Uniform
 from mjgym_compat.dm_control.entities.props import PositionDetector
 from mjgym_compat.dm_control.locomotion.arenas import looks
 from mjgym_compat.dm_control.locomotion.models import read
@@ -28,8 +30,9 @@ class Goal(PositionDetector):
         **kwargs: of `PositionDetector`.
     """
 
+    _posts: Sequence[mjcf.Element] = ()
+
     def _build(self, direction: int, rgba: Any = (1, 1, 1, 1), **kwargs: Any) -> None:
-        self._posts: list[mjcf.Element] = []
         super()._build(visible=False, retain_substep_detections=True, **kwargs)
         self._direction = direction
         self._posts = [
@@ -103,14 +106,14 @@ class Pitch(looks.Place):
         facts, half = self._facts, (along, across)
         self._ground_geom.size = (*facts.field(half), 0.4)
         self._mjcf_root.find("geom", "surroundings").size = (1.15 * along, 1.15 * across, 0.4)
-        for wall, (axis, side) in WALLS.items():
+        for wall, (axis, sign) in WALLS.items():
             place = np.zeros(3)
-            place[axis] = side * half[axis]
+            place[axis] = sign * half[axis]
             self._mjcf_root.find("geom", wall).pos = place
         for goal, side in zip(self._goals.values(), SIDES, strict=True):
-            goal.resize(facts.goal_place(half, side), facts.goal_size(half))
+            goal.resize(tuple(facts.goal_place(half, side)), tuple(facts.goal_size(half)))
             goal.place_posts(*facts.posts(half, side))
-        self._field.resize((0, 0), facts.field(half))
+        self._field.resize((0, 0), tuple(facts.field(half)))
         seen = np.arctan2(MARGIN * max(half), float(self._camera.pos[2]))
         self._camera.fovy = 2 * np.degrees(seen)
         if facts.box:
@@ -199,7 +202,7 @@ class RandomizedPitch(Pitch):
         **kwargs: Any,
     ) -> None:
         self._between = np.array(min_size, float), np.array(max_size, float)
-        self._share = randomizer or variation.distributions.Uniform()
+        self._share = randomizer or Uniform()
         self._keeps = keep_aspect_ratio
         super()._build(size=max_size, name=name, **kwargs)
 

@@ -59,7 +59,7 @@ class Escape(WalkingTask):
         raise RuntimeError("no height at which the walker touches nothing")
 
     def get_reward(self, physics: Any) -> float:
-        """How far its head is from the middle, in radii of the bowl, times how upright it is."""
+        """Distance of its head from the middle, in radii of the bowl, times its uprightness."""
         walker = self._walker
         head = walker.mjcf_model.find("site", "head")
         place = physics.bind(walker.root_body).xpos if head is None else physics.bind(head).xpos

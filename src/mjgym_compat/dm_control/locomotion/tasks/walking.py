@@ -1,4 +1,4 @@
-"""What all tasks of locomotion share: a walker in an arena, its start, and falls."""
+"""Base class of the tasks of locomotion: a walker in an arena, its start, and falls."""
 
 from typing import Any
 

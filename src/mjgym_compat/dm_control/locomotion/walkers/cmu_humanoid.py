@@ -17,7 +17,7 @@ FACE_MASS, FACE_INERTIA = 1e-5, 1e-11  # kg, kg m^2
 
 
 class _CMUHumanoidBase(known.WithHead):
-    markers = ("rradius", "lradius")
+    markers: tuple[str, ...] = ("rradius", "lradius")
     arms = ("lclavicle", "rclavicle")
 
     def _build(self, name: str = "walker", marker_rgba: Any = None, include_face: bool = False,

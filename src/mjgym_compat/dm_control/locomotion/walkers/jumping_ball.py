@@ -26,7 +26,7 @@ class JumpingBallWithHead(known.Known):
 
     file = "jumping_ball.xml"
     registered = "jumping_ball"
-    markers = ("head",)
+    markers: tuple[str, ...] = ("head",)
     facing = 0.0  # rad, about the steering axis, when it faces +x
 
     def _build(

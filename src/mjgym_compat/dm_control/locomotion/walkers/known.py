@@ -22,7 +22,7 @@ class Known(legacy_base.Walker):
     file: str
     registered: str
     """Its name in the registry of walkers."""
-    markers: ClassVar[tuple[str, ...]] = ()
+    markers: tuple[str, ...] = ()
 
     def _build(
         self, name: str = "walker", marker_rgba: Any = None, initializer: Any = None
