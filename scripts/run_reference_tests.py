@@ -38,21 +38,6 @@ BEGIN = f"<!-- {NAME}:begin (written by scripts/run_reference_tests.py) -->"
 END = f"<!-- {NAME}:end -->"
 HELPERS = re.compile(r"testing|test_utils|fake_physics|_test$|testdata|test_data")
 MARK = "RESULT "
-# Private constants that their tests read, and their names here.
-PRIVATE = {
-    "mujoco.engine": {
-        "_BOTH_SEGMENTATION_AND_DEPTH_ENABLED": "BOTH",
-        "_INVALID_PHYSICS_STATE": "INVALID",
-        "_KEYFRAME_ID_OUT_OF_RANGE": "NO_KEYFRAME",
-        "_OVERLAYS_NOT_SUPPORTED_FOR_DEPTH_OR_SEGMENTATION": "NO_OVERLAYS",
-        "_RENDER_FLAG_OVERRIDES_NOT_SUPPORTED_FOR_DEPTH_OR_SEGMENTATION": "NO_FLAGS",
-    },
-    "mujoco.index": {"_COLUMN_ID_TO_FIELDS": "NAMED_COLUMNS"},
-    "mujoco.wrapper.core": {
-        "_CONTACT_ID_OUT_OF_RANGE": "CONTACT_OUT_OF_RANGE",
-        "_NOT_LAST_PARSED_ERROR": "NOT_LAST_PARSED",
-    },
-}
 
 
 class Helpers(MetaPathFinder):
@@ -83,10 +68,6 @@ def run_here(folder: Path, file: Path) -> dict[str, Any]:
 
     mjgym_compat.install(PACKAGE)
     sys.meta_path.insert(0, Helpers(folder))
-    for place, names in PRIVATE.items():
-        answer = importlib.import_module(f"{PACKAGE}.{place}")
-        for theirs, ours in names.items():
-            setattr(answer, theirs, getattr(answer, ours))
     from absl import flags
 
     flags.FLAGS([str(file)])

@@ -42,6 +42,8 @@ def submodules(package: str) -> Callable[[str], ModuleType]:
     root, _, path = package.removeprefix(f"{HERE}.").partition(".")
 
     def find(name: str) -> ModuleType:
+        if name.startswith("__"):
+            raise AttributeError(name)
         inner = f"{path}.{name}".lstrip(".")
         module = _resolve(root, inner) if inner in _table(root) else None
         if module is None:
@@ -132,9 +134,9 @@ def _is_file(package: ModuleType, name: str) -> bool:
 def _missing(package: str, name: str) -> str:
     parent, _, last = name.rpartition(".")
     above = _resolve(package, parent)
-    known = {f"{parent}.{n}".lstrip(".") for n in dir(above) if not n.startswith("_")}
-    files = pkgutil.iter_modules(getattr(above, "__path__", []))
-    known |= {f"{parent}.{found.name}".lstrip(".") for found in files}
+    files = [found.name for found in pkgutil.iter_modules(getattr(above, "__path__", ()))]
+    names = [n for n in (*dir(above), *files) if not n.startswith("_")]
+    known = {f"{parent}.{n}".lstrip(".") for n in names}
     known |= {n for n in _table(package) if n.rpartition(".")[0] == parent} or set(_table(package))
     near = close(name, sorted(known)) or close(last, sorted(known))
     mean = f"; did you mean {', '.join(f'{package}.{n}' for n in near)}?" if near else ""

@@ -16,7 +16,11 @@ from helpers.robosuite_records import FOLDER
 from mjgym_compat.robosuite import macros
 from mjgym_compat.robosuite.controllers import load_composite_controller_config
 from mjgym_compat.robosuite.utils import camera_utils, transform_utils
-from mjgym_compat.robosuite.utils.observables import Observable, sensor
+from mjgym_compat.robosuite.utils.observables import (
+    Observable,
+    create_deterministic_delayer,
+    sensor,
+)
 from mjgym_compat.robosuite.utils.placement_samplers import (
     ObjectPositionSampler,
     SequentialCompositeSampler,
@@ -504,8 +508,9 @@ def test_entries_that_are_added_and_changed():
     assert falls[0] == first["cube_pos"][2] != falls[1]
     with pytest.raises(ValueError, match="did you mean cube_pos"):
         env.modify_observable("cube_pso", "active", False)
-    with pytest.raises(ValueError, match="Observable"):
-        env.modify_observable("cube_pos", "delayer", lambda: 0.1)
+    env.modify_observable("cube_pos", "delayer", create_deterministic_delayer(0.11))
+    with pytest.warns(UserWarning, match="delay is longer than its sampling period"):
+        falls = [env.step(np.zeros(7)) for _ in range(4)]
 
 
 def test_vary_and_observables_of_this_package():

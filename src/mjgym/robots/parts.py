@@ -29,9 +29,11 @@ class Base(Part):
 
     Args:
         mount: the site that an arm's frame is attached to.
+        prefix: of its elements in a scene, before the robot's number.
     """
 
     mount: str = "mount"
+    prefix: str = "fixed_mount"
 
 
 @dataclass(frozen=True)

@@ -164,7 +164,7 @@ def task_fields(
         values.pop("table_size", None)
         values |= _bounded(asked, *BOUNDED[family])
     if "base" in values:
-        values["base"] = _bases(values["base"])
+        values["base"] = bases_of(values["base"])
     values |= _placement(values.pop("placement", None), asked)
     if choice:
         values |= _chosen(choice, asked)
@@ -176,7 +176,7 @@ def task_fields(
             f"reward_shaping: {family} pays for success alone, as in robosuite", stacklevel=3
         )
     values["reward_type"] = "dense" if shaped and family not in SPARSE else "sparse"
-    robots = _robots(asked)
+    robots = robot_fields(asked)
     count = 1 if isinstance(robots["robot"], str) else len(robots["robot"])
     return values | robots | _noise(asked.get("initialization_noise", "default"), count)
 
@@ -210,10 +210,10 @@ def _bounded(asked: Mapping[str, Any], argument: str, usual: tuple[float, ...]) 
     return {"table_size": (x, y / 4, z), "table_top": (0.0, -3 * y / 8, 0.8)}
 
 
-def _bases(asked: Any) -> Any:
+def bases_of(asked: Any) -> Any:
     """Robot bases; None means no base."""
-    if isinstance(asked, tuple):
-        return tuple(map(_bases, asked))
+    if isinstance(asked, list | tuple):
+        return tuple(map(bases_of, asked))
     if asked in MOBILE_BASES:
         raise ValueError(f"base_types: no {asked!r}, as mobile bases and legs are not here yet")
     return "NullMount" if asked is None else asked
@@ -258,7 +258,8 @@ def _wiping(config: Mapping[str, Any]) -> dict[str, Any]:
     return {ours: _plain(config[theirs]) for theirs, ours in WIPING.items() if theirs in config}
 
 
-def _robots(asked: Mapping[str, Any]) -> dict[str, Any]:
+def robot_fields(asked: Mapping[str, Any]) -> dict[str, Any]:
+    """The task fields about robots: names, arrangement and controllers."""
     robots = asked["robots"]
     names = (robots,) if isinstance(robots, str) else tuple(robots)
     for robot in names:
@@ -288,13 +289,22 @@ def _robots(asked: Mapping[str, Any]) -> dict[str, Any]:
 
 def _noise(asked: Any, robots: int) -> dict[str, Any]:
     """The initial noise of all robots, or of each."""
+    each = noises(asked, robots)
+    if all(other == each[0] for other in each):
+        return {} if asked == "default" else dict(zip(NOISE_FIELDS, each[0], strict=True))
+    return dict(zip(NOISE_FIELDS, zip(*each, strict=True), strict=True))
+
+
+def noises(asked: Any, robots: int) -> list[tuple[float, str]]:
+    """Size (rad) and type of each robot's initial noise.
+
+    Raises:
+        ValueError: it is none, or there are more or fewer than robots.
+    """
     each = list(asked) if isinstance(asked, list | tuple) else [asked] * robots
     if len(each) != robots:
         raise ValueError(f"initialization_noise: {len(each)} of them for {robots} robots")
-    noises = [_noise_of(noise) for noise in each]
-    if all(other == noises[0] for other in noises):
-        return {} if each[0] == "default" else dict(zip(NOISE_FIELDS, noises[0], strict=True))
-    return dict(zip(NOISE_FIELDS, zip(*noises, strict=True), strict=True))
+    return [_noise_of(noise) for noise in each]
 
 
 def _noise_of(noise: Any) -> tuple[float, str]:

@@ -67,12 +67,16 @@ class LeggedTask(Task):
     def model(self) -> Spec:
         spec = self.body.model()
         spec.option.timestep = self.physics_timestep
-        add_floor(spec)
+        self.add_ground(spec)
         add(
             spec.body(self.body.root), "light", name="lamp", mode="track", pos=(0.8, -0.8, 3),
             dir=(-0.25, 0.25, -1), diffuse=(0.7, 0.7, 0.7), castshadow=True,
         )  # fmt: skip
         return spec
+
+    def add_ground(self, spec: Spec) -> None:
+        """Add what the robot stands on: geoms of the world."""
+        add_floor(spec)
 
     def watch(self, spec: Spec, name: str, **attributes: Any) -> None:
         """Add a sensor that keeps its readings of a control step, for `View.past`.
@@ -85,6 +89,10 @@ class LeggedTask(Task):
         """Readings of sensors of vectors before the last physics step, by name, (..., 3) each."""
         readings = v.past(names)[..., -1, :]
         return {name: readings[..., i, :] for i, name in enumerate(names)}
+
+    @property
+    def reported(self) -> tuple[str, ...]:
+        return ("command",)
 
     @property
     def scales(self) -> np.ndarray:

@@ -62,6 +62,9 @@ class Drive:
     Args:
         model: the compiled model.
         robots: robots in it.
+
+    Attributes:
+        actuators: ids of the actuators that `control` is for.
     """
 
     def __init__(self, model: Model, robots: Sequence[Robot]) -> None:
@@ -78,6 +81,7 @@ class Drive:
         names = [name for group in (*motors, *fingers) for name in group]
         ids = np.array([model.actuator(name).id for name in names])
         order = np.argsort(ids)
+        self.actuators = ids[order]
         self._order = None if (order == np.arange(len(ids))).all() else order
         ranges = [
             model.actuator_ctrlrange[[model.actuator(name).id for name in group]].T

@@ -9,7 +9,8 @@ import mujoco
 import numpy as np
 
 from mjgym_compat.dm_control import mjcf
-from mjgym_compat.dm_control.composer.observation.observable import OPTIONS, Observable, observable
+from mjgym_compat.dm_control.composer.define import observable
+from mjgym_compat.dm_control.composer.observation.observable.base import OPTIONS, Observable
 
 _NO_ROTATION = np.array([1.0, 0.0, 0.0, 0.0])
 

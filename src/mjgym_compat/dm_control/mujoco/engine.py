@@ -21,11 +21,15 @@ from mjgym_compat.dm_control.mujoco.index import StructIndexer, make_axis_indexe
 from mjgym_compat.dm_control.mujoco.wrapper import MjData, MjModel, MjrContext
 from mjgym_compat.dm_control.rl import simulation
 
-BOTH = "depth and segmentation are two pictures; ask for one of them"
-INVALID = "the physics state is invalid; the engine warned: {warning_names}"
-NO_OVERLAYS = "overlays: only for pictures in colour"
-NO_FLAGS = "render_flag_overrides: only for pictures in colour"
-NO_KEYFRAME = "keyframe_id: {actual} is not between 0 and {max_valid}"
+_BOTH_SEGMENTATION_AND_DEPTH_ENABLED = (
+    "depth and segmentation are two pictures; ask for one of them"
+)
+_INVALID_PHYSICS_STATE = "the physics state is invalid; the engine warned: {warning_names}"
+_OVERLAYS_NOT_SUPPORTED_FOR_DEPTH_OR_SEGMENTATION = "overlays: only for pictures in colour"
+_RENDER_FLAG_OVERRIDES_NOT_SUPPORTED_FOR_DEPTH_OR_SEGMENTATION = (
+    "render_flag_overrides: only for pictures in colour"
+)
+_KEYFRAME_ID_OUT_OF_RANGE = "keyframe_id: {actual} is not between 0 and {max_valid}"
 _STATE = ("qpos", "qvel", "act")
 _INPUTS = ("qpos", "qvel", "act", "ctrl", "mocap_pos", "mocap_quat", "eq_active")
 _WARNINGS = [name for name in mujoco.mjtWarning.__members__ if name != "mjNWARNING"]
@@ -61,8 +65,8 @@ class Physics(simulation.Physics):
 
     def _reload_from_data(self, data: MjData) -> None:
         self._use(data)
-        with self.suppress_physics_errors(), self.reset_context():
-            pass
+        with self.suppress_physics_errors():
+            self.reset()
 
     def _use(self, data: MjData) -> None:
         self._free_rendering_contexts()
@@ -269,7 +273,7 @@ class Physics(simulation.Physics):
             mujoco.mj_resetDataKeyframe(self.model.ptr, self.data.ptr, keyframe_id)
         else:
             most = self.model.nkey - 1
-            raise ValueError(NO_KEYFRAME.format(max_valid=most, actual=keyframe_id))
+            raise ValueError(_KEYFRAME_ID_OUT_OF_RANGE.format(max_valid=most, actual=keyframe_id))
         self.after_reset()
 
     def after_reset(self) -> None:
@@ -288,7 +292,9 @@ class Physics(simulation.Physics):
         yield
         new = np.flatnonzero(self.data.warning.number > before)
         if new.size:
-            message = INVALID.format(warning_names=", ".join(_WARNINGS[int(i)] for i in new))
+            message = _INVALID_PHYSICS_STATE.format(
+                warning_names=", ".join(_WARNINGS[int(i)] for i in new)
+            )
             if self._raises:
                 raise simulation.PhysicsError(message)
             logging.warning(message)
@@ -488,11 +494,11 @@ class Camera:
         """
         overlays = list(overlays)
         if depth and segmentation:
-            raise ValueError(BOTH)
+            raise ValueError(_BOTH_SEGMENTATION_AND_DEPTH_ENABLED)
         if overlays and (depth or segmentation):
-            raise ValueError(NO_OVERLAYS)
+            raise ValueError(_OVERLAYS_NOT_SUPPORTED_FOR_DEPTH_OR_SEGMENTATION)
         if render_flag_overrides and (depth or segmentation):
-            raise ValueError(NO_FLAGS)
+            raise ValueError(_RENDER_FLAG_OVERRIDES_NOT_SUPPORTED_FOR_DEPTH_OR_SEGMENTATION)
         self.update(scene_option)
         if self._callback is not None:
             self._callback(self._physics, self.scene)

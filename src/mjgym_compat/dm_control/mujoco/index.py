@@ -31,12 +31,14 @@ def columns_of(field: str, sizes: tuple[Any, ...]) -> tuple[str, ...]:
     return names if len(sizes) == 2 and sizes[1] == len(names) else ()
 
 
-NAMED_COLUMNS: dict[tuple[str, ...], set[str]] = {columns: set() for columns in COLUMNS.values()}
+_COLUMN_ID_TO_FIELDS: dict[tuple[str, ...], set[str]] = {
+    columns: set() for columns in COLUMNS.values()
+}
 """Fields by their column names."""
 for _sizes in array_sizes.values():
     for _field, _shape in _sizes.items():
         if _columns := columns_of(_field, _shape):
-            NAMED_COLUMNS[_columns].add(_field)
+            _COLUMN_ID_TO_FIELDS[_columns].add(_field)
 
 
 class Axis:

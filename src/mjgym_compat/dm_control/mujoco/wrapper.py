@@ -11,9 +11,10 @@ import numpy as np
 
 from mjgym.mjcf.size_limits import require_bounded, require_bounded_text
 from mjgym.util.suggestions import or_else
+from mjgym_compat.importing import submodules
 
-CONTACT_OUT_OF_RANGE = "contact_id: {actual} is not between 0 and {max_valid}"
-NOT_LAST_PARSED = "check_model: another model was parsed later"
+_CONTACT_ID_OUT_OF_RANGE = "contact_id: {actual} is not between 0 and {max_valid}"
+_NOT_LAST_PARSED_ERROR = "check_model: another model was parsed later"
 _FLAGS = {
     name.removeprefix("mjDSBL_").lower(): int(value)
     for name, value in mujoco.mjtDisableBit.__members__.items()
@@ -266,7 +267,7 @@ class MjData(_Struct):
         """
         if contact_id not in range(self.ptr.ncon):
             most = self.ptr.ncon - 1
-            raise ValueError(CONTACT_OUT_OF_RANGE.format(max_valid=most, actual=contact_id))
+            raise ValueError(_CONTACT_ID_OUT_OF_RANGE.format(max_valid=most, actual=contact_id))
         wrench = np.zeros(6)
         mujoco.mj_contactForce(self.model.ptr, self.ptr, contact_id, wrench)
         return wrench.reshape(2, 3)
@@ -355,7 +356,7 @@ def save_last_parsed_model_to_xml(xml_path: str | Path, check_model: MjModel | N
         ValueError: `check_model` is not that model, or none was parsed.
     """
     if not _last_parsed or (check_model is not None and check_model.ptr is not _last_parsed[0]):
-        raise ValueError(NOT_LAST_PARSED)
+        raise ValueError(_NOT_LAST_PARSED_ERROR)
     mujoco.mj_saveLastXML(str(xml_path), _last_parsed[0])
 
 
@@ -369,3 +370,7 @@ def enable_timer(enabled: bool = True) -> None:
     import time
 
     set_callback("mjcb_time", time.perf_counter if enabled else None)
+
+
+__path__: list[str] = []  # it answers for modules of others
+__getattr__ = submodules(__name__)

@@ -9,6 +9,7 @@ from mjgym.util.packaged import assets
 from mjgym_compat.dm_control import composer, mjcf
 from mjgym_compat.dm_control.composer.observation.observable import Generic, MJCFFeature
 from mjgym_compat.dm_control.entities.manipulators import base
+from mjgym_compat.importing import submodules
 
 _LARGE_JOINT_MAX_VELOCITY = np.deg2rad(36)  # rad/s, of shoulder and elbow
 _SMALL_JOINT_MAX_VELOCITY = np.deg2rad(48)  # rad/s, of the wrist
@@ -137,3 +138,7 @@ class JacoHandObservables(base.JointsObservables):
     def pinch_site_rmat(self) -> MJCFFeature:
         """Rotation matrix there, (9,)."""
         return MJCFFeature("xmat", self._entity.pinch_site)
+
+
+__path__: list[str] = []  # it answers for modules of others
+__getattr__ = submodules(__name__)
