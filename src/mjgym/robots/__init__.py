@@ -1,6 +1,11 @@
 """Arms, hands, bases and legged robots shared by several task families."""
 
-from mjgym.robots import menagerie, tabletop_arms, tabletop_grippers  # noqa: F401  (they register parts)
+from mjgym.robots import (  # noqa: F401  (they register parts)
+    menagerie,
+    menagerie_legged,
+    tabletop_arms,
+    tabletop_grippers,
+)
 from mjgym.robots.grasping import grasped, touching, watch_grasp
 from mjgym.robots.inverse_kinematics import Solution, solve
 from mjgym.robots.jaco import JacoArm, JacoHand
