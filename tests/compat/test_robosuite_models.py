@@ -1,12 +1,15 @@
 """Environments of one's own, on robosuite's models, arenas and objects."""
 
 from collections import OrderedDict
+from types import SimpleNamespace
 
 import mujoco
 import numpy as np
 import pytest
 
 import mjgym_compat.robosuite as suite
+from mjgym.viewing.devices import DeviceError
+from mjgym_compat.robosuite.devices import Keyboard, SpaceMouse
 from mjgym_compat.robosuite.environments.base import REGISTERED_ENVS, MujocoEnv
 from mjgym_compat.robosuite.environments.manipulation.manipulation_env import ManipulationEnv
 from mjgym_compat.robosuite.models import MujocoWorldBase, arenas, objects
@@ -535,3 +538,31 @@ def test_episodes_start_in_states_of_demonstrations(tmp_path):
         DemoSamplerWrapper(env, tmp_path, scheme_ratios=[0.5, 0.4])
     with pytest.raises(ValueError, match="not of 'Stack'"):
         DemoSamplerWrapper(suite.make("Stack", use_camera_obs=False), tmp_path)
+
+
+def test_keys_drive_one_arm_after_the_other():
+    env = suite.make("TwoArmLift", robots="Baxter", use_camera_obs=False)
+    device = Keyboard(env, pos_sensitivity=2.0)
+    device.start_control()
+    device.on_press("up")
+    device.on_press(SimpleNamespace(char=None, name="page_up"))
+    device.on_press(SimpleNamespace(char="q"))
+    parts = device.input2action()
+    assert parts["right"][0] == parts["right"][2] == 1
+    assert not parts["left"].any()
+    assert parts["right_gripper"] == -1
+    action = env.robots[0].create_action_vector(parts)
+    assert action.shape == (14,)
+    device.start_control()
+    device.on_press("f9")
+    device.on_press(".")
+    device.on_press("down")
+    parts = device.input2action(mirror_actions=True)
+    assert device.active_arm == "left"
+    assert parts["left"][0] == 1
+    assert parts["left_gripper"] == 1
+
+
+def test_a_missing_spacemouse():
+    with pytest.raises(DeviceError):
+        SpaceMouse(suite.make("Lift", use_camera_obs=False))
