@@ -29,6 +29,7 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "benchmarks"))
 
 import cloning  # noqa: E402
+import planning  # noqa: E402
 import recipe  # noqa: E402
 from comparison import on_device  # noqa: E402
 from training import results, scores, tables  # noqa: E402
@@ -286,6 +287,7 @@ TABLES = {
     "fidelity": {"dimensions": dimensions_table, "engines": engines_table},
     "gpu": {"measurements": device_table},
     "scores": scores.every(),
+    "planning": {"planners": lambda: planning.text(planning.read())},
     "leaderboard": {
         "leaderboard": lambda: scores.leaderboard_table(leaderboard.read()),
     },

@@ -10,14 +10,13 @@ the policy are separate parameters.
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import torch
 
 from mjgym_train.config import OnPolicyConfig
 from mjgym_train.learn.algorithms.agent import Metrics
 from mjgym_train.learn.algorithms.on_policy_agent import OnPolicyAgent
-from mjgym_train.learn.collector import Size
 from mjgym_train.learn.rollout import Rollout, advantages
 
 
@@ -37,8 +36,8 @@ class A2C(OnPolicyAgent):
     Config: ClassVar[type[OnPolicyConfig]] = A2CConfig
     config: A2CConfig
 
-    def __init__(self, config: A2CConfig, observation_size: Size, action_size: int) -> None:
-        super().__init__(config, observation_size, action_size)
+    def __init__(self, config: A2CConfig, *sizes: Any) -> None:
+        super().__init__(config, *sizes)
         rate = config.learning_rate
         self.optimizer = torch.optim.RMSprop(self.parameters(), rate, alpha=0.99, eps=1e-5)
 
@@ -52,7 +51,7 @@ class A2C(OnPolicyAgent):
             )
             target = advantage + value
         surrogate = self.log_density(rollout.observation, rollout.latent) * advantage
-        loss = self.loss(surrogate, value, target)
+        loss = self.loss(surrogate, self.error(value, target))
         self.step(self.optimizer, loss, config.max_gradient_norm)
         yield {
             "loss": loss.detach(),

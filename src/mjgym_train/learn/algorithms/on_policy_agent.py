@@ -5,9 +5,11 @@ from abc import abstractmethod
 from collections.abc import Iterator
 from typing import ClassVar
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
+from mjgym.policies.network import Policy
 from mjgym.policies.run_errors import ConfigError
 from mjgym_train.config import OnPolicyConfig
 from mjgym_train.learn.algorithms.agent import Agent, Metrics
@@ -22,20 +24,35 @@ class OnPolicyAgent(Agent):
     The policy draws a latent u from a Gaussian with learned mean and state-independent deviations;
     the action is tanh(u). Rollouts store u, so ratios and density gradients are the Gaussian's:
     the derivatives of tanh cancel. A separate perceptron gives the value, in units of
-    1 / (1 - discount), the largest return of rewards within 0 and 1.
+    `value_scale`, by default 1 / (1 - discount), the largest return of rewards within 0 and 1.
+
+    Args:
+        config: settings.
+        observation_size: numbers in an observation.
+        action_size: numbers in an action.
+        critic_only: the last numbers of an observation, which the policy does not see.
     """
 
     Config: ClassVar[type[OnPolicyConfig]] = OnPolicyConfig
     config: OnPolicyConfig
 
-    def __init__(self, config: OnPolicyConfig, observation_size: Size, action_size: int) -> None:
+    def __init__(
+        self,
+        config: OnPolicyConfig,
+        observation_size: Size,
+        action_size: int,
+        critic_only: int = 0,
+    ) -> None:
         super().__init__(config, observation_size, action_size)
         if not isinstance(observation_size, int):
             raise ConfigError(
                 f'env: {config.algorithm} learns from vectors, observation="flat"; from pictures'
                 " learn td3, ddpg, d4pg and sac"
             )
-        self.actor = Actor(self.inputs, action_size, config.hidden, **self.layers)
+        self.seen = observation_size - critic_only  # by the policy
+        inputs = config.history * self.seen
+        self.actor = Actor(inputs, action_size, config.hidden, **self.layers)
+        self.value_scale = config.value_scale or 1 / (1 - config.discount)
         self.log_deviation = nn.Parameter(torch.full((action_size,), math.log(config.deviation)))
         self.critic = perceptron(self.inputs, config.hidden, 1, **self.layers)
 
@@ -59,8 +76,17 @@ class OnPolicyAgent(Agent):
 
     def mean(self, observation: Tensor) -> Tensor:
         """Latent means for normalised histories (..., history, size)."""
-        mean: Tensor = self.actor.body(observation.flatten(-2))
+        mean: Tensor = self.actor.body(observation[..., : self.seen].flatten(-2))
         return mean
+
+    @torch.no_grad()
+    def mean_action(self, observation: Tensor) -> Tensor:
+        return torch.tanh(self.mean(self.normalizer(observation)))
+
+    def policy(self, low: np.ndarray, high: np.ndarray) -> Policy:
+        policy = super().policy(low, high)
+        policy.mean, policy.deviation = policy.mean[: self.seen], policy.deviation[: self.seen]
+        return policy
 
     def log_density(self, observation: Tensor, latent: Tensor) -> Tensor:
         """Log densities of latents, (...)."""
@@ -74,17 +100,19 @@ class OnPolicyAgent(Agent):
     def value(self, observation: Tensor) -> Tensor:
         """Values of normalised histories, (...)."""
         value: Tensor = self.critic(observation.flatten(-2))[..., 0]
-        return value / (1 - self.config.discount)
+        return value * self.value_scale
 
-    def loss(self, surrogate: Tensor, value: Tensor, target: Tensor) -> Tensor:
-        """Loss: -surrogate + c1 (V - target)^2 - c2 entropy.
+    def error(self, value: Tensor, target: Tensor) -> Tensor:
+        """Squared errors of values, (B,), in units of `value_scale`."""
+        return ((value - target) / self.value_scale).square()
+
+    def loss(self, surrogate: Tensor, error: Tensor) -> Tensor:
+        """Loss: -surrogate + c1 error - c2 entropy.
 
         Args:
             surrogate: (B,), with the policy gradient.
-            value: (B,).
-            target: (B,), of the value; the error is in the value's units.
+            error: (B,), of the values.
         """
         config = self.config
-        error = ((value - target) * (1 - config.discount)).square()
         bonus = config.entropy_weight * self.entropy()
         return (config.value_weight * error - surrogate).mean() - bonus
