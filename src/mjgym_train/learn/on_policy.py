@@ -24,7 +24,7 @@ class OnPolicyTrainer(Trainer):
         agent, stack = self.agent, self.collector.stack
         observation = agent.normalizer(stack)
         latent, log_density = agent.draw(observation)
-        transition = self.interact(torch.tanh(latent))
+        transition = self.interact(agent.action(latent))
         following = torch.cat([stack[:, 1:], transition.following[:, None]], 1)
         self.rollout.append(
             {

@@ -51,11 +51,12 @@ class A2C(OnPolicyAgent):
                 rollout, value, following_value, config.discount, config.gae_lambda
             )
             target = advantage + value
-        surrogate = self.log_density(rollout.observation, rollout.latent) * advantage
-        loss = self.loss(surrogate, value, target)
+        policy = self.distribution(rollout.observation)
+        surrogate = policy.log_density(rollout.latent) * advantage
+        loss = self.loss(surrogate, value, target, policy.entropy())
         self.step(self.optimizer, loss, config.max_gradient_norm)
         yield {
             "loss": loss.detach(),
             "value": value.detach().mean(),
-            "entropy": self.entropy().detach(),
+            "entropy": policy.entropy().detach().mean(),
         }

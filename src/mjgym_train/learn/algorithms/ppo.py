@@ -70,17 +70,18 @@ class PPO(OnPolicyAgent):
         """One optimiser step."""
         clip = self.config.clip
         advantage = (advantage - advantage.mean()) / (advantage.std(correction=0) + 1e-8)
-        log_ratio = self.log_density(observation, latent) - old_log_density
+        policy = self.distribution(observation)
+        log_ratio = policy.log_density(latent) - old_log_density
         ratio = log_ratio.exp()
         clipped = ratio.clamp(1 - clip, 1 + clip)
         surrogate = torch.minimum(ratio * advantage, clipped * advantage)
         value = self.value(observation)
-        loss = self.loss(surrogate, value, target)
+        loss = self.loss(surrogate, value, target, policy.entropy())
         self.step(self.optimizer, loss, self.config.max_gradient_norm)
         return {
             "surrogate": surrogate.detach().mean(),
             "value": value.detach().mean(),
-            "entropy": self.entropy().detach(),
+            "entropy": policy.entropy().detach().mean(),
             "divergence": (ratio - 1 - log_ratio).detach().mean(),  # KL(old, new), Schulman's
             "clipped": (ratio != clipped).float().mean(),
         }
