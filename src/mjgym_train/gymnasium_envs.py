@@ -98,7 +98,7 @@ class SeededVectorEnv(SyncVectorEnv):
         self._steps = np.zeros(num_envs, np.int64)  # of the episodes
         self._actions: list[list[np.ndarray]] = [[] for _ in range(num_envs)]  # of the episodes
 
-    def _made(self, observation: str) -> gymnasium.Env[Any, Any]:
+    def _made(self, observation: str) -> Any:
         try:
             env = gymnasium.make(
                 self.id, max_episode_steps=-1, disable_env_checker=True, **self.arguments
@@ -133,7 +133,7 @@ class SeededVectorEnv(SyncVectorEnv):
     def _begun(self, which: np.ndarray, options: Any = None) -> Any:
         for i in np.flatnonzero(which):
             self._steps[i], self._actions[i] = 0, []
-        seeds = [self._seed(i) for i in range(self.num_envs)]
+        seeds: list[int | None] = [self._seed(i) for i in range(self.num_envs)]
         return super().reset(seed=seeds, options={**(options or {}), "reset_mask": which})
 
     def _seed(self, i: int) -> int:
@@ -158,7 +158,7 @@ class SeededVectorEnv(SyncVectorEnv):
         if ended.any():
             final = np.full(self.num_envs, None, object)
             for i in np.flatnonzero(ended):
-                final[i] = _row(observation, i)
+                final[i] = _row(observation, int(i))
                 self._episodes[i] += 1
             observation, begun = self._begun(ended)
             info = {**begun, "final_obs": final, "final_info": info}
@@ -168,7 +168,7 @@ class SeededVectorEnv(SyncVectorEnv):
         """Seeds and actions of the episodes, with a leading axis of sub-environments."""
         rows = np.arange(self.num_envs) if ids is None else np.asarray(ids)
         counts = np.array([len(self._actions[i]) for i in rows])
-        actions = np.zeros((len(rows), counts.max(), *self.single_action_space.shape))
+        actions = np.zeros((len(rows), counts.max(), *(self.single_action_space.shape or ())))
         for row, i in enumerate(rows):
             if counts[row]:
                 actions[row, : counts[row]] = self._actions[i]

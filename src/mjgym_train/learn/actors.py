@@ -12,7 +12,7 @@ import tempfile
 import threading
 import uuid
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -130,6 +130,9 @@ def weights(agent: nn.Module) -> Arrays:
 _NOT_SENT = re.compile(r"(^|\.)(critics|target_\w+|exploration)\.")
 
 
+_PLACES = 2**40  # more than there are in a buffer
+
+
 class Shards:
     """A replay buffer per sampler, sampled as one."""
 
@@ -158,8 +161,18 @@ class Shards:
         stored = torch.tensor([float(len(buffer)) for buffer in self._buffers])
         drawn = torch.multinomial(stored, count, replacement=True)
         counts = drawn.bincount(minlength=len(stored)).tolist()
-        parts = [buffer.sample(n) for buffer, n in zip(self._buffers, counts, strict=True) if n]
+        parts = [self._from(k, n) for k, n in enumerate(counts) if n]
         return functools.reduce(Batch.beside, parts).at(torch.randperm(count))
+
+    def _from(self, k: int, count: int) -> Batch:
+        batch = self._buffers[k].sample(count)
+        shift = k * _PLACES
+        return batch if batch.place is None else replace(batch, place=batch.place + shift)
+
+    def prioritize(self, places: Tensor, losses: Tensor) -> None:
+        for k, buffer in enumerate(self._buffers):
+            own = places // _PLACES == k
+            buffer.prioritize(places[own] % _PLACES, losses[own])
 
     def state_dict(self) -> dict[str, Any]:
         return {"shards": [buffer.state_dict() for buffer in self._buffers]}

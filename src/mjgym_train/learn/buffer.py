@@ -1,6 +1,6 @@
 """Replay buffer; n-step returns and histories are assembled when sampling."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any, Protocol
 
@@ -42,9 +42,10 @@ class Batch:
             shorter=(),
         )
 
-    def at(self, rows: Tensor) -> "Batch":
+    def at(self, rows: Tensor | slice) -> "Batch":
         """A subset of these transitions, by index."""
-        return self._mapped(lambda value: value[rows])
+        tensors = (None if value is None else value[rows] for value in self._tensors())
+        return _batch(tensors, (one.at(rows) for one in self.shorter))
 
     def beside(self, other: "Batch") -> "Batch":
         """These transitions and others in one batch."""
@@ -56,11 +57,7 @@ class Batch:
     def split(self, size: int) -> "list[Batch]":
         """Batches of `size` each."""
         starts = range(0, len(self.action), size)
-        return [self._mapped(lambda value, k=k: value[k : k + size]) for k in starts]
-
-    def _mapped(self, change: Callable[[Tensor], Tensor]) -> "Batch":
-        tensors = (None if value is None else change(value) for value in self._tensors())
-        return _batch(tensors, (one._mapped(change) for one in self.shorter))
+        return [self.at(slice(k, k + size)) for k in starts]
 
     def _tensors(self) -> list[Any]:
         return [getattr(self, name) for name in _TENSORS]

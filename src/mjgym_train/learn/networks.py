@@ -211,4 +211,5 @@ class Critics(nn.Module):
         for body in bodies:
             features = body[: self._entry](observation.flatten(1))
             outputs.append(body[self._entry :](torch.cat([features, action], -1)))
-        return torch.stack(outputs).unflatten(-1, self._shape)
+        stacked: Tensor = torch.stack(outputs).unflatten(-1, self._shape)  # type: ignore[no-untyped-call]
+        return stacked

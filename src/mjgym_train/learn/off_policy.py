@@ -157,6 +157,7 @@ class OffPolicyTrainer(Trainer):
         for batch in self.batches(count):
             self.note(self.update(self.agent.preprocess(batch)))
             if batch.place is not None:
+                assert isinstance(self.agent, OffPolicyAgent)
                 self.buffer.prioritize(batch.place, self.agent.losses)
         self.updates += count
 

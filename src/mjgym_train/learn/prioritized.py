@@ -20,7 +20,7 @@ class SumTree:
         self._nodes = np.zeros(2 * self._first)  # sums of weights; the root is node 1
 
     def __getitem__(self, places: Any) -> np.ndarray:
-        return self._nodes[self._first :][places]
+        return np.asarray(self._nodes[self._first :][places])
 
     @property
     def total(self) -> float:
@@ -115,8 +115,8 @@ class PrioritizedBuffer(ReplayBuffer):
         batch = self._batch(torch.from_numpy(time), torch.from_numpy(rows % self.num_envs))
         chance = self._sampling[rows] / self._sampling.total
         weight = (len(self) * chance) ** -self._importance
-        weight = torch.from_numpy(weight / weight.max()).float()
-        return replace(batch, weight=weight, place=torch.from_numpy(rows))
+        share = torch.from_numpy(weight / weight.max()).float()
+        return replace(batch, weight=share, place=torch.from_numpy(rows))
 
     def state_dict(self) -> dict[str, Any]:
         state = super().state_dict()

@@ -162,7 +162,7 @@ class Trainer:
         config: Any = self.config
         choices, bins = self.collector.choices, getattr(config, "bins", None)
         if choices is None:
-            return config  # type: ignore[no-any-return]
+            return self.config
         if not hasattr(config, "bins"):
             raise ConfigError(
                 f"id: {config.id} has discrete actions, which {config.algorithm} cannot choose;"
@@ -170,7 +170,7 @@ class Trainer:
             )
         if bins not in (None, choices):
             raise ConfigError(f"bins: {config.id} has {choices} choices; leave it out")
-        return dataclasses.replace(config, bins=choices)
+        return dataclasses.replace(self.config, bins=choices)  # type: ignore[call-arg]
 
     def about(self) -> dict[str, Any]:
         """Fingerprint of the run: everything but the settings that results depend on."""

@@ -83,7 +83,7 @@ class Agent(ABC, nn.Module):
         """The deterministic action, (n, size), of the actor's outputs."""
         if self.bins is None:
             return torch.tanh(outputs[:, : self.action_size])
-        preferences = outputs.unflatten(-1, (self.action_size, self.bins))
+        preferences = outputs.view(len(outputs), self.action_size, self.bins)
         return values_of(preferences.argmax(-1), self.bins)
 
     def step(

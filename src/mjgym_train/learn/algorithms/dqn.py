@@ -164,5 +164,6 @@ class DQN(OffPolicyAgent):
 
 def dueled(outputs: Tensor, axis: int) -> Tensor:
     """V + A - mean A (Wang et al., 2016), for V and A one after the other along an axis."""
-    value, advantage = outputs.split((1, outputs.shape[axis] - 1), axis)
+    value = outputs.narrow(axis, 0, 1)
+    advantage = outputs.narrow(axis, 1, outputs.shape[axis] - 1)
     return value + advantage - advantage.mean(axis, keepdim=True)

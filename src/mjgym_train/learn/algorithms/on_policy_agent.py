@@ -73,7 +73,7 @@ class OnPolicyAgent(Agent):
         outputs: Tensor = self.actor.body(observation.flatten(-2))
         if self.bins is None:
             return Gaussian(outputs, self.log_deviation)
-        return Categorical(outputs.unflatten(-1, (self.action_size, self.bins)))
+        return Categorical(outputs.view(*outputs.shape[:-1], self.action_size, self.bins))
 
     def value(self, observation: Tensor) -> Tensor:
         """Values of normalised histories, (...)."""
