@@ -133,6 +133,7 @@ class RunSettings(Settings):
     checkpoint_minutes: Positive = 5.0  # between two checkpoints, beside those at evaluations
     tensorboard: bool = True
     wandb: str = ""  # project of Weights & Biases to log to; empty: none
+    trackio: str = ""  # the same, of Trackio
 
 
 @dataclass(frozen=True)
