@@ -82,8 +82,7 @@ class PrioritizedBuffer(ReplayBuffer):
         before = self._added % self._length * self.num_envs
         super().add(**step)
         self._weigh(np.arange(before, before + self.num_envs), self._largest)
-        excess = self._live - self._most
-        if self._eviction and excess > 0:
+        while self._eviction and (excess := self._live - self._most) > 0:
             shares = torch.rand(excess, dtype=torch.float64).numpy()
             self._weigh(np.unique(self._forgetting.draw(shares)), 0.0)
 

@@ -11,7 +11,6 @@ from mjgym.util.packaged import install
 from mjgym_train.config import Config
 from mjgym_train.run import Run
 
-
 TRACKERS = {"wandb": "Weights & Biases", "trackio": "Trackio"}
 """Packages with the interface of wandb; a setting of the same name has the project."""
 

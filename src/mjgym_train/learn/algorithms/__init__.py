@@ -18,6 +18,7 @@ ALGORITHMS = {
     "rainbow": "Rainbow",
     "ppo": "PPO",
     "a2c": "A2C",
+    "a3c": "A3C",
     "reinforce": "Reinforce",
     "bc": "BC",
     "td3_bc": "TD3BC",

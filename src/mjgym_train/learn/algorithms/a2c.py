@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import torch
+from torch import Tensor
 
 from mjgym_train.config import OnPolicyConfig
 from mjgym_train.learn.algorithms.agent import Metrics
@@ -43,6 +44,12 @@ class A2C(OnPolicyAgent):
         self.optimizer = torch.optim.RMSprop(self.parameters(), rate, alpha=0.99, eps=1e-5)
 
     def update(self, rollout: Rollout) -> Iterator[Metrics]:
+        loss, metrics = self.rollout_loss(rollout)
+        self.step(self.optimizer, loss, self.config.max_gradient_norm)
+        yield metrics
+
+    def rollout_loss(self, rollout: Rollout) -> tuple[Tensor, Metrics]:
+        """The loss of a rollout, and metrics by name."""
         config = self.config
         value = self.value(rollout.observation)
         with torch.no_grad():
@@ -54,8 +61,7 @@ class A2C(OnPolicyAgent):
         policy = self.distribution(rollout.observation)
         surrogate = policy.log_density(rollout.latent) * advantage
         loss = self.loss(surrogate, value, target, policy.entropy())
-        self.step(self.optimizer, loss, config.max_gradient_norm)
-        yield {
+        return loss, {
             "loss": loss.detach(),
             "value": value.detach().mean(),
             "entropy": policy.entropy().detach().mean(),

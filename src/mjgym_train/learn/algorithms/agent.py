@@ -2,6 +2,7 @@
 
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -99,11 +100,22 @@ class Agent(ABC, nn.Module):
         Raises:
             DivergedError: the loss is not finite; nothing has been changed.
         """
+        self.descend(optimizer, self.gradients(optimizer, loss), max_norm)
+
+    @staticmethod
+    def gradients(optimizer: torch.optim.Optimizer, loss: Tensor) -> Sequence[Tensor]:
+        """Gradients of a finite loss for the parameters of an optimiser."""
         require_finite(loss.item())
+        parameters: list[Tensor] = optimizer.param_groups[0]["params"]
+        return torch.autograd.grad(loss, parameters)
+
+    @staticmethod
+    def descend(
+        optimizer: torch.optim.Optimizer, gradients: Sequence[Tensor], max_norm: float
+    ) -> None:
+        """One step of an optimiser, with its gradients bounded."""
         parameters = optimizer.param_groups[0]["params"]
-        for parameter, gradient in zip(
-            parameters, torch.autograd.grad(loss, parameters), strict=True
-        ):
+        for parameter, gradient in zip(parameters, gradients, strict=True):
             parameter.grad = gradient
         if max_norm < math.inf:
             nn.utils.clip_grad_norm_(parameters, max_norm)
