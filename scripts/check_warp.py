@@ -33,8 +33,7 @@ def main() -> None:
     )
     arguments = parser.parse_args()
 
-    import warp_records  # of the tests
-
+    from helpers import warp_records  # of the tests
     from mjgym import registry
     from mjgym.util import atomic
 

@@ -372,6 +372,10 @@ class OnPolicyConfig(Config):
     entropy_weight: NotNegative = 0.0  # c2
     max_gradient_norm: Positive = 0.5
     deviation: Positive = fixed(0.5)  # of the policy's Gaussian, before the tanh, at the start
+    # Observation entries that only the critic sees, the last ones of `env`; evaluations, by
+    # `evaluation_env`, lack them.
+    critic_entries: tuple[str, ...] = fixed(())
+    value_scale: Positive | None = fixed(None)  # unit of values; None: 1 / (1 - discount)
 
 
 def read_run(

@@ -2,7 +2,7 @@
 
 import os
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -53,13 +53,14 @@ def trainer(
     id: str = ID,
     steps: int | None = 240,
     resume: bool = False,
+    files: Sequence[Path] = (),
     **given: Any,
 ) -> Trainer:
     """A trainer of a small run, in a folder that is made unless a run is resumed."""
     run = Run(folder)
     cls = algorithms.find(algorithm).Config
     read = config.read(
-        cls, (), [*SMALL, *settings], algorithm=algorithm, id=id, steps=steps, **given
+        cls, files, [*SMALL, *settings], algorithm=algorithm, id=id, steps=steps, **given
     )
     if not resume:
         run.create(read)

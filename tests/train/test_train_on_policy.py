@@ -12,6 +12,7 @@ from helpers import training_runs
 from helpers.training_runs import ID, SMALL, assert_equal, interrupt_at, mjgym_, weights
 from mjgym.cli.policies import load_policy
 from mjgym.policies.run_errors import ConfigError, DivergedError
+from mjgym.util.packaged import assets
 from mjgym_train import config, evaluation, metrics
 from mjgym_train.learn import algorithms
 from mjgym_train.learn.algorithms.a2c import A2C, A2CConfig
@@ -108,7 +109,8 @@ class TestUpdates:
         with torch.no_grad():
             z = (latent - agent.distribution(observation).mean) / settings.deviation
         ratios, advantages_ = torch.tensor([ratio, 1.0]), torch.tensor([advantage, -advantage])
-        agent.minibatch(observation, latent, log_density - ratios.log(), advantages_, torch.ones(2))
+        one = torch.ones(2)
+        agent.minibatch(observation, latent, log_density - ratios.log(), advantages_, one, one)
         gains = (advantage > 0) == (ratio > 1)
         counts = torch.tensor([not (gains and abs(ratio - 1) > settings.clip), True])
         # The log density's derivative by the log deviation is z^2 - 1.
@@ -137,6 +139,65 @@ class TestUpdates:
         assert float(losses["loss"]) == pytest.approx(float(loss.detach()) / 18, rel=1e-4)
         for parameter, gradient in zip(agent.parameters(), wanted, strict=True):
             torch.testing.assert_close(parameter.grad, gradient, atol=1e-5, rtol=1e-4)
+
+    @pytest.mark.parametrize(("change", "target"), [(0.5, 2.0), (0.5, -1.0), (0.05, 2.0)])
+    def test_values_change_by_at_most_epsilon_of_their_unit(self, change, target):
+        """The gradient of a value that has gone far enough towards the target is none."""
+        settings = PPOConfig(hidden=(8,), clip_value=True, value_scale=1.0, max_gradient_norm=1e9)
+        agent = PPO(settings, 3, 1)
+        observation = torch.randn(2, 1, 3)
+        latent, log_density = agent.draw(observation)
+        with torch.no_grad():
+            value = agent.value(observation)
+        targets, none = torch.full((2,), target), torch.zeros(2)
+        agent.minibatch(observation, latent, log_density, none, value + targets, value - change)
+        far = change > settings.clip and target > 0
+        gradient = agent.critic[-1].bias.grad
+        wanted = torch.tensor([0.0 if far else -target])  # c1 = 0.5, of the squared error
+        torch.testing.assert_close(gradient, wanted)
+
+    def test_the_learning_rate_follows_the_divergence(self):
+        settings = PPOConfig(hidden=(8,), target_divergence=0.01, learning_rate=1e-3)
+        agent = PPO(settings, 3, 1)
+        made = rollout(agent)
+        next(agent.update(made))  # of the same policy
+        rate = agent.optimizer.param_groups[0]["lr"]
+        assert rate == pytest.approx(1.5e-3)
+        far = Rollout(**{**vars(made), "log_density": made.log_density + 1})
+        next(agent.update(far))
+        assert agent.optimizer.param_groups[0]["lr"] == pytest.approx(1e-3)
+        for _ in range(10):
+            for _ in agent.update(far):
+                pass
+        assert agent.optimizer.param_groups[0]["lr"] >= 1e-5 * (1 - 1e-9)
+        other = PPO(settings, 3, 1)
+        other.restore(agent.checkpoint())
+        assert other.rate_share == agent.rate_share
+
+    def test_a_policy_does_not_see_the_critics_entries(self):
+        agent = PPO(PPOConfig(hidden=(8,), history=2), 5, 2, 3)
+        observation = torch.randn(4, 2, 5)
+        changed = observation.clone()
+        changed[..., 2:] += 1
+        assert agent.outputs(changed).equal(agent.outputs(observation))
+        assert not agent.value(changed).equal(agent.value(observation))
+        low = np.full(2, -1.0, np.float32)
+        acting = agent.policy(low, -low)
+        assert acting.mean.shape == (2,)
+        seen = observation[..., :2].numpy()
+        acting(seen[:, 0])
+        wanted = agent.mean_action(observation).numpy()
+        first = acting(seen[:, 1])
+        once = np.repeat(seen[:, :1], 2, axis=1)
+        acting.begin()
+        assert np.allclose(
+            acting(once[:, 0]),
+            agent.mean_action(
+                torch.from_numpy(np.concatenate([once, np.zeros((4, 2, 3), np.float32)], -1))
+            ).numpy(),
+            atol=1e-6,
+        )
+        assert np.allclose(first, wanted, atol=1e-6)
 
     @pytest.mark.parametrize("name", ["ppo", "a2c"])
     def test_learns_which_action_pays(self, name):
@@ -178,11 +239,17 @@ class TestSettings:
             ("minibatch_size=1", "minibatch_size: must be at least 2"),
             ("deviation=0", "deviation: must be positive"),
             ("discount=1", "discount: must lie between 0 and 1"),
+            ("value_scale=0", "value_scale: must be positive"),
         ],
     )
     def test_a_mistake_is_named(self, setting, message):
         with pytest.raises(ConfigError, match=message):
             config.read(PPOConfig, (), [setting])
+
+    def test_a_rate_follows_either_the_budget_or_the_divergence(self):
+        both = ["target_divergence=0.01", "learning_rate_left=0.5"]
+        with pytest.raises(ConfigError, match="learning_rate_left must be 1"):
+            config.read(PPOConfig, (), both)
 
     def test_off_policy_ones_have_no_rollouts(self):
         with pytest.raises(ConfigError, match="no setting 'rollout_steps'"):
@@ -197,8 +264,34 @@ def trainer(folder, *settings, algorithm="ppo", **given):
     return training_runs.trainer(folder, *ROLLOUTS, *more, *settings, algorithm=algorithm, **given)
 
 
+ENTRIES = ("foot_height", "foot_air_time", "foot_contact", "foot_contact_forces")
+
+
 @pytest.mark.slow
 class TestRuns:
+    def test_the_settings_for_legged_robots(self, tmp_path):
+        settings = ("rollout_steps=10", "minibatch_size=20", "evaluations=1")
+        file = assets() / "training" / "legged_ppo.yaml"
+        made = training_runs.trainer(
+            tmp_path / "run", *settings, algorithm="ppo", id="legged/go1-velocity-v0", files=[file],
+            steps=80,
+        )  # fmt: skip
+        assert made.agent.seen == 48
+        assert made.agent.inputs == 72
+        assert made.train().updates == 20
+        assert made.run_folder.policy().mean.shape == (48,)
+
+    @pytest.mark.parametrize(
+        ("settings", "message"),
+        [
+            (["critic_entries=[height]"], "must be the last of the entries, .*; got height"),
+            (["critic_entries=[velocity]"], "evaluation_env: must leave out the critic_entries"),
+        ],
+    )
+    def test_entries_of_the_critic_that_do_not_fit_are_named(self, settings, message, tmp_path):
+        with pytest.raises(ConfigError, match=message):
+            trainer(tmp_path / "run", *settings)
+
     @pytest.mark.parametrize("algorithm", ["ppo", "a2c"])
     @pytest.mark.parametrize("settings", [(), ("history=3", "layer_norm=false", "stagger=false")])
     def test_trains(self, algorithm, settings, tmp_path):

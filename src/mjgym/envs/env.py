@@ -82,7 +82,8 @@ class Env(GoalMethods, RolloutMethods, gymnasium.Env[Any, np.ndarray]):
     ) -> tuple[Any, dict[str, Any]]:
         """Start an episode; see `gymnasium.Env.reset`. There are no options.
 
-        `info` holds `variation/<key>`, the values drawn for the keys of `vary`.
+        `info` holds `variation/<key>`, the values drawn for the keys of `vary`, and what the task
+        reports of its memory.
 
         Raises:
             gymnasium.error.ClosedEnvironmentError: the environment has been closed.
@@ -100,14 +101,15 @@ class Env(GoalMethods, RolloutMethods, gymnasium.Env[Any, np.ndarray]):
         if self.render_mode == "human":
             self.render()
         values = self._episodes.variation()
-        return observation, {f"{VARIATION}{key}": v[0].copy() for key, v in values.items()}
+        drawn = {f"{VARIATION}{key}": v[0].copy() for key, v in values.items()}
+        return observation, drawn | self._reported()
 
     def step(self, action: np.ndarray) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         """Advance by one control step; see `gymnasium.Env.step`.
 
-        `info` holds `terms/<name>` (the reward's factors), `diverged`, and, for a task with a goal,
-        `success` (now) and `success_once` (so far in this episode), as arrays of shape () with
-        fixed dtypes, for clients that stack infos.
+        `info` holds `terms/<name>` (the reward's factors), `diverged`, what the task reports of its
+        memory, and, for a task with a goal, `success` (now) and `success_once` (so far in this
+        episode), as arrays with fixed dtypes and shapes, for clients that stack infos.
 
         Raises:
             gymnasium.error.ClosedEnvironmentError: the environment has been closed.
@@ -129,6 +131,7 @@ class Env(GoalMethods, RolloutMethods, gymnasium.Env[Any, np.ndarray]):
         else:
             for name, value in terms.items():
                 info[TERMS + name] = value if type(value) is np.float64 else np.float64(value)
+            info.update(self._reported())
             if success is not None:
                 info["success"] = _FLAGS[bool(success)].copy()
                 info["success_once"] = _FLAGS[bool(episodes.success_once)].copy()
@@ -136,6 +139,10 @@ class Env(GoalMethods, RolloutMethods, gymnasium.Env[Any, np.ndarray]):
                 self.render()
         last = copy_observation(self._observations.present)
         return last, float(reward), bool(terminated), bool(truncated), info
+
+    def _reported(self) -> dict[str, np.ndarray]:
+        memory = self._episodes.view.memory
+        return {name: np.array(memory[name]) for name in self.task.reported}
 
     @property
     def uncompiled(self) -> str:

@@ -76,6 +76,12 @@ class Infos:
             return copied(self._everyone if stepped is None else stepped)
         return stepped | step.diverged
 
+    def report(self, info: dict[str, Array], where: Array) -> None:
+        """Add memory entries that the task reports, for a mask of sub-environments."""
+        memory = self._episodes.view.memory
+        for name in self._episodes.task.reported:
+            info[name], info[f"_{name}"] = zero_unless(where, memory[name]), copied(where)
+
     def of_variation(self, begun: Array) -> dict[str, np.ndarray]:
         """Values of the user's variations in the episodes that begin, a mask (n,), in NumPy."""
         info: dict[str, Any] = {}

@@ -178,8 +178,9 @@ class VectorEnv(SubEnvironments, RolloutMethods):
             begun = ~self._empty_mask() if mask is None else self._episodes.view.from_numpy(mask)
             self._observations.begin(begun if any_true(~begun) else None)
             self._done = self._done & ~begun
-            result = self._observation(), self._infos.of_variation(begun)
-            observation, info = self.to_output(result)
+            info = self._infos.of_variation(begun)
+            self._infos.report(info, begun)
+            observation, info = self.to_output((self._observation(), info))
         return observation, info
 
     def _begin(self, mask: Array) -> None:
@@ -276,6 +277,7 @@ class VectorEnv(SubEnvironments, RolloutMethods):
             self._end_at_once(bad)
             info.update(diverged=copied(bad), _diverged=copied(bad))
         info.update(self._infos.of_variation(everyone))
+        self._infos.report(info, everyone)
         return self._observation(), rewards, self._empty_mask(), copied(self._done), info
 
     def _end_at_once(self, bad: Array) -> None:
@@ -301,6 +303,7 @@ class VectorEnv(SubEnvironments, RolloutMethods):
         info = infos.of_step(step, stepped)
         if begun is not None:
             info.update(infos.of_variation(begun))
+        infos.report(info, ~self._empty_mask() if diverged is None else ~diverged)
         self._done = terminations | truncations
         if self.autoreset_mode == AutoresetMode.SAME_STEP and any_true(self._done):
             info = self._begin_at_once(info)
@@ -314,6 +317,7 @@ class VectorEnv(SubEnvironments, RolloutMethods):
         info.update(final_info=final_info, _final_info=copied(ended))
         self._begin(ended)
         info.update(self._infos.of_variation(ended))
+        self._infos.report(info, ~self._empty_mask())
         bad = self._observations.show(ended)
         if bad is not None:
             self._episodes.refuse(bad)

@@ -131,6 +131,7 @@ class Episodes:
         repeats = draws is not None and draws.redraws
         self._writes_before_steps = repeats or "before_step" in self._defined
         self._streams_seeded = np.zeros(self.simulation.n, dtype=bool)
+        self._reseeded = np.zeros(self.simulation.n, dtype=bool)  # since the last start
         lead, xp = self.view.lead, self.view.xp
         self.steps: Array = xp.zeros(lead, dtype=xp.int64)
         self.started: Array = xp.zeros(lead, dtype=xp.bool)
@@ -164,6 +165,7 @@ class Episodes:
     def reseed(self, i: int) -> None:
         """Respawn the streams of variation and sensing from a simulation's new generator."""
         self._streams_seeded[i] = False
+        self._reseeded[i] = True
 
     def _seed_streams(self, i: int) -> None:
         """Spawn generators for variation and sensing, which leave the task's draws unchanged."""
@@ -183,9 +185,12 @@ class Episodes:
             where: mask of those that begin, bool of shape lead; None for all.
             by_reset: whether the user's `reset` begins it, rather than an autoreset.
         """
+        kept = {name: self.view.by_row(self.view.memory[name]) for name in self.task.kept}
+        goes_on = self.view.by_row(self.started) & ~self._reseeded
 
         def start(i: int, scratch: Scratch) -> None:
             self._seed_streams(i)
+            scratch.view.kept = {k: x[i].copy() for k, x in kept.items()} if goes_on[i] else {}
             if self._draws is None:
                 scratch.restore_defaults()
             else:
@@ -193,6 +198,7 @@ class Episodes:
             self.task.initialize(scratch.view, self._generator(i))
             if self._draws is not None:  # physics in `initialize` runs without these forces
                 self._draws.push(i, scratch)
+            self._reseeded[i] = False
 
         self.end(where)  # if a start raises, there is no half-begun episode to step
         self.simulation.reset(start, where)

@@ -27,6 +27,11 @@ class LeggedRobot(Part):
         soles: per foot, the geom or the body that treads on the ground.
         sole_kind: "geom", or "xbody" for bodies.
         sole_geoms: pattern of the names of the geoms that tread on the ground.
+        thighs, shanks, torso: geoms of the upper and lower legs and of the rest; may be empty.
+        foot_radius: of the ring of points under a foot that its height is measured above, m.
+        foot_points: of that ring.
+        stiffness: of the joints' servos, N m/rad; 0 for what follows from the rotor inertias.
+        damping: of the joints' servos, N m s/rad, with a stiffness.
         height: of the root in the usual pose, m.
         pose: the usual position of each joint, rad.
         standing, walking, running: tolerated deviations of each joint from the pose, rad.
@@ -40,6 +45,13 @@ class LeggedRobot(Part):
     soles: tuple[str, ...] = ()
     sole_kind: str = "geom"
     sole_geoms: str = "*_foot*"
+    thighs: tuple[str, ...] = ()
+    shanks: tuple[str, ...] = ()
+    torso: tuple[str, ...] = ()
+    foot_radius: float = 0.04
+    foot_points: int = 4
+    stiffness: float = 0.0
+    damping: float = 0.0
     height: float = 0.0
     pose: tuple[float, ...] = ()
     standing: tuple[float, ...] = ()
@@ -80,6 +92,9 @@ class Go1(LeggedRobot):
     feet: tuple[str, ...] = LEGS
     ankles: tuple[str, ...] = LEGS
     soles: tuple[str, ...] = tuple(f"{leg}_foot" for leg in LEGS)
+    thighs: tuple[str, ...] = tuple(f"{leg}_thigh{i}" for leg in LEGS for i in (1, 2, 3))
+    shanks: tuple[str, ...] = tuple(f"{leg}_calf{i}" for leg in LEGS for i in (1, 2))
+    torso: tuple[str, ...] = ("trunk", "head")
     height: float = 0.278
     pose: tuple[float, ...] = (0.1, 0.9, -1.8, -0.1, 0.9, -1.8) * 2
     standing: tuple[float, ...] = (0.05, 0.05, 0.1) * 4
@@ -89,6 +104,23 @@ class Go1(LeggedRobot):
     def model(self) -> Spec:
         """Build the robot with its root above the origin."""
         return load("robots/go1/go1.xml")
+
+
+@legged_robots.register("go2")
+@dataclass(frozen=True)
+class Go2(Go1):
+    """Unitree's quadruped Go2: heavier than Go1, with joints of the same names."""
+
+    stiffness: float = 20.0  # those with which its rotor inertias were identified
+    damping: float = 1.5
+    height: float = 0.324
+    pose: tuple[float, ...] = (
+        -0.1, 0.8, -1.5, 0.1, 0.8, -1.5, -0.1, 1.0, -1.5, 0.1, 1.0, -1.5,
+    )  # fmt: skip
+
+    def model(self) -> Spec:
+        """Build the robot with its root above the origin."""
+        return load("robots/go2/go2.xml")
 
 
 SIDES = ("left", "right")
@@ -114,6 +146,8 @@ class G1(LeggedRobot):
     ankles: tuple[str, ...] = tuple(f"{side}_ankle" for side in SIDES)
     soles: tuple[str, ...] = tuple(f"{side}_ankle_roll_link" for side in SIDES)
     sole_kind: str = "xbody"
+    foot_radius: float = 0.03
+    foot_points: int = 6
     height: float = 0.76
     pose: tuple[float, ...] = (
         *G1_LEG, *G1_LEG, 0.0, 0.0, 0.0,

@@ -37,13 +37,15 @@ class SingleView(View):
 
     Attributes:
         longest: the most physics steps that a call of `step` has made.
+        kept: what `Task.kept` names of the simulation's last episode, by name.
     """
 
     longest: int
+    kept: dict[str, np.ndarray]
 
     def __init__(self, model: mujoco.MjModel, data: mujoco.MjData) -> None:
         super().__init__(())
-        self.__dict__.update(model=model, _data=data, _bounds={}, _filters={}, longest=0)
+        self.__dict__.update(model=model, _data=data, _bounds={}, _filters={}, longest=0, kept={})
 
     def _field(self, name: str) -> Array:
         for source in (self._data, self.model):
@@ -71,6 +73,8 @@ class SingleView(View):
     def __setattr__(self, name: str, value: Array) -> None:
         if name == "time":
             self._data.time = value
+        elif name == "kept":
+            self.__dict__[name] = value
         else:
             super().__setattr__(name, value)
 

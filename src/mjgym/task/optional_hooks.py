@@ -42,6 +42,19 @@ class OptionalHooks(Fields):
         """
         return {}
 
+    @property
+    def kept(self) -> tuple[str, ...]:
+        """Memory entries of a simulation's last episode that `initialize` finds in `v.kept`.
+
+        For curricula. After seeding, `v.kept` is empty.
+        """
+        return ()
+
+    @property
+    def reported(self) -> tuple[str, ...]:
+        """Memory entries that `info` shows too, at a start and after each control step."""
+        return ()
+
     # Within a control step.
 
     def before_step(self, v: View, action: Array) -> Arrays:

@@ -1,11 +1,16 @@
 """The training loop of on-policy algorithms."""
 
+import math
 from typing import Any
 
 import torch
 from torch import Tensor
 
+from mjgym.policies.run_errors import ConfigError
+from mjgym_train import evaluation
 from mjgym_train.config import OnPolicyConfig
+from mjgym_train.learn.algorithms.agent import Agent
+from mjgym_train.learn.algorithms.ensemble import Ensemble
 from mjgym_train.learn.algorithms.on_policy_agent import OnPolicyAgent
 from mjgym_train.learn.collector import Transition
 from mjgym_train.learn.rollout import Rollout
@@ -17,6 +22,30 @@ class OnPolicyTrainer(Trainer):
 
     config: OnPolicyConfig
     agent: OnPolicyAgent
+
+    def make_agent(self) -> Agent | Ensemble:
+        names = self.config.critic_entries
+        if not names:
+            return super().make_agent()
+        shapes, config = self.collector.envs.unwrapped.entry_shapes, self.config
+        if tuple(shapes)[-len(names) :] != names:
+            raise ConfigError(
+                f"critic_entries: must be the last of the entries, {', '.join(shapes)};"
+                f" got {', '.join(names)}"
+            )
+        envs = evaluation.make(config.id, 1, 1, **{**config.env, **config.evaluation_env})
+        evaluated = tuple(envs.unwrapped.entry_shapes)
+        envs.close()
+        if evaluated != tuple(shapes)[: -len(names)]:
+            raise ConfigError(
+                "evaluation_env: must leave out the critic_entries, as privileged=false of some"
+                f" tasks does; got {', '.join(evaluated)}"
+            )
+        unseen = sum(math.prod(shapes[name]) for name in names)
+        size = self.collector.observation_size
+        algorithm: Any = self.algorithm
+        agent: Agent = algorithm(config, size, len(self.low), unseen)
+        return agent
 
     def prepare(self) -> None:
         self.rollout: list[dict[str, Tensor]] = []  # its steps so far

@@ -19,25 +19,31 @@ from mjgym.envs.vector import VectorEnv
 from mjgym.task import registrations
 from mjgym.tasks.dmc.pendulum import Pendulum
 from mjgym.tasks.legged import velocity
+from mjgym.tasks.legged.rough import RoughVelocity
 from mjgym.tasks.legged.velocity import COLUMNS, COMMANDS, HELD, TERMS, Velocity
 
 BOUND = 1e-5
 ROBOTS = ("go1", "g1")
+CASES = (*ROBOTS, "go1_rough", "g1_rough")  # recordings; those on rough ground lack the ground
+TOUCHING = ("shank_collision", "trunk_head_collision")
 TIMES = ("air_time", "contact_time", "last_air_time", "last_contact_time")
 
 
-def published(robot, **fields):
+def published(case, **fields):
     """The registered task with other fields."""
-    fields = {**registrations[f"legged/{robot}-velocity-v0"].fields, **fields}
-    return Velocity(**fields)
+    robot, _, rough = case.partition("_")
+    registration = registrations[f"legged/{robot}-velocity{rough and '-rough'}-v0"]
+    cls = RoughVelocity if rough else Velocity
+    return cls(**{**registration.fields, **fields})
 
 
 class Replayed(Placed):
     """A task in mjlab's recorded states."""
 
-    def __init__(self, robot, **fields):
-        super().__init__(published(robot, **fields))
-        self.record = record(f"mjlab_{robot}")
+    def __init__(self, case, **fields):
+        super().__init__(published(case, **fields))
+        self.record = record(f"mjlab_{case}")
+        self.rough = case.endswith("rough")
         self.robot = self.task.body
         contacts = [n for n in self.record.meta["sensors"] if n.startswith("feet_ground_contact")]
         self.found = [name for name in contacts if name.endswith("_found")]
@@ -67,6 +73,12 @@ class Replayed(Placed):
             **{name: z[f"mem/{key(name)}"][t, i] for name in TIMES},
             **self.commanded(t, i),
         )
+        if self.rough:
+            self.remember(
+                hits=z["rew/scan_hit_pos"][t, i],
+                origin=z["mem/env_origins"][t, i],
+                level=z["mem/terrain_levels"][t, i],
+            )
 
     def _overwrite_contacts(self, t, i):
         z = self.record
@@ -77,6 +89,13 @@ class Replayed(Placed):
         if self.task.self_collisions:
             history = z["rew/self_collision_force_history"][t, i, 0]
             self.overwrite_past(velocity.ITSELF, history[::-1])  # the newest is recorded first
+        if not self.rough:
+            return
+        for part, geoms in (("thigh", self.robot.thighs), ("shank", self.robot.shanks),
+                            ("trunk", self.robot.torso)):  # fmt: skip
+            for k, geom in enumerate(geoms):
+                history = z[f"rew/{part}_ground_touch_force_history"][t, i, k]
+                self.overwrite_past(f"{geom}_touch", history[::-1])
 
     def commanded(self, t, i):
         """The memory of the command before a step; the next one is its own."""
@@ -110,8 +129,13 @@ def ended(z, t, i):
     return z["terminated"][t, i] or z["truncated"][t, i]
 
 
-@pytest.fixture(scope="module", params=ROBOTS)
+@pytest.fixture(scope="module", params=CASES)
 def replayed(request):
+    return Replayed(request.param)
+
+
+@pytest.fixture(scope="module", params=ROBOTS)
+def replayed_flat(request):
     return Replayed(request.param)
 
 
@@ -148,7 +172,7 @@ def test_scales_and_soft_limits_are_the_recorded_ones(replayed):
 
 
 def test_weights_are_the_recorded_ones(replayed):
-    ours = {name: getattr(replayed.task, name) for name in TERMS}
+    ours = {name: getattr(replayed.task, name, 0) for name in (*TERMS, *TOUCHING)}
     recorded = replayed.record.meta["weights"]
     assert {n: w for n, w in ours.items() if w} == {n: w for n, w in recorded.items() if w}
 
@@ -167,11 +191,11 @@ def test_terms_and_rewards_are_the_recorded_ones(replayed):
     assert len(counted) >= 10
 
 
-@pytest.mark.parametrize("robot", ROBOTS)
+@pytest.mark.parametrize("robot", CASES)
 def test_terms_without_weight_are_the_recorded_ones(robot):
     unweighted = Replayed(robot, body_ang_vel=1.0, angular_momentum=1.0, air_time=1.0)
     z, errors = unweighted.record, Errors()
-    names = [name for name in TERMS if f"raw/{name}" in z]
+    names = [name for name in TERMS if f"raw/{name}" in z and not z.meta["weights"][name]]
     assert set(names) <= {"body_ang_vel", "angular_momentum", "air_time"}
     for t, i in z.rows():
         unweighted.take_step(t, i)
@@ -186,9 +210,10 @@ def test_terms_without_weight_are_the_recorded_ones(robot):
 
 
 def test_episodes_end_where_the_recorded_ones_do(replayed):
-    z = replayed.record
+    z, task = replayed.record, replayed.task
     for t, i in z.rows():
         replayed.take_step(t, i)
+        assert not np.any(task.truncated(replayed.view))  # none has left the ground
         assert bool(replayed.task.terminated(replayed.view)) == z["terminated"][t, i]
     assert z["terminated"].any()
     # The environment handles the time limit.
@@ -204,9 +229,13 @@ def test_memory_and_commands_after_a_step_are_the_recorded_ones(replayed):
         for name in TIMES:
             errors.note(name, after[name], z[f"rew/{key(name)}"][t, i])
         errors.note("peaks", after["peaks"], z["mem/peak_heights"][t + 1, i])
+        if replayed.rough and ended(z, t, i):
+            level = min(after["next_level"], z["mem/terrain_levels"].max())
+            errors.note("level", level, z["mem/terrain_levels"][t + 1, i])
         if ended(z, t, i):
             continue
-        errors.note("heights", after["heights"], z["mem/heights"][t + 1, i])
+        if not replayed.rough:
+            errors.note("heights", after["heights"], z["mem/heights"][t + 1, i])
         errors.note("command", after["command"], z["cmd/command"][t + 1, i])
         errors.note("left", after["left"], z["cmd/time_left"][t + 1, i])
         redrawn += int(after["number"] == 1)
@@ -239,7 +268,8 @@ def test_memory_over_whole_episodes_is_the_recorded_one(replayed):
                 memory = {name: begun[name] for name in handed}
                 for name in TIMES:
                     errors.note(name, memory[name], z[f"mem/{key(name)}"][t + 1, i])
-                errors.note("heights", begun["heights"], z["mem/heights"][t + 1, i])
+                if not replayed.rough:
+                    errors.note("heights", begun["heights"], z["mem/heights"][t + 1, i])
                 # mjlab hands the peaks on to the next episode.
                 memory["peaks"] = z["mem/peak_heights"][t + 1, i]
         assert ends >= 1
@@ -260,7 +290,7 @@ def bias_of(z, i):
     return np.array(z.meta["encoder_bias"][i])
 
 
-@pytest.mark.parametrize("robot", ROBOTS)
+@pytest.mark.parametrize("robot", CASES)
 @pytest.mark.parametrize("group", ["actor", "critic"])
 def test_observations_are_the_recorded_ones(robot, group):
     biased = group == "actor"  # the critic sees the true joints
@@ -271,7 +301,8 @@ def test_observations_are_the_recorded_ones(robot, group):
         for i in range(z.environments):
             placed.stand(z["data/qpos"][t, i], z["data/qvel"][t, i])
             if biased:
-                placed.data.userdata[COMMANDS * COLUMNS :] = bias_of(z, i)
+                bias, first = bias_of(z, i), COMMANDS * COLUMNS
+                placed.data.userdata[first : first + len(bias)] = bias
             for k, foot in enumerate(placed.robot.feet):
                 placed.data.sensor(f"{foot}_found").data[:] = z["mem/found"][t, i, k]
                 placed.data.sensor(f"{foot}_force").data[:] = z["mem/force"][t, i, k]
@@ -281,6 +312,8 @@ def test_observations_are_the_recorded_ones(robot, group):
                 heights=z["mem/heights"][t, i],
                 air_time=z["mem/current_air_time"][t, i],
             )
+            if placed.rough:
+                placed.remember(hits=z["mem/scan_hit_pos"][t, i])
             entries = placed.task.observation(placed.view)
             assert list(entries) == names
             first = 0
@@ -293,9 +326,10 @@ def test_observations_are_the_recorded_ones(robot, group):
     assert errors.beyond(BOUND) == {}
 
 
-def test_feet_touch_the_ground_where_they_did(replayed):
+def test_feet_touch_the_ground_where_they_did(replayed_flat):
     """The engine's contact sensors, which the tests above overwrite by the recorded readings."""
-    z, task, errors = replayed.record, replayed.task, []
+    replayed, errors = replayed_flat, []
+    z, task = replayed.record, replayed.task
     for t, i in z.rows():
         replayed.take_step(t, i, overwrite=False)
         readings = z["sub/sensordata"][t, :, i]
@@ -450,8 +484,8 @@ def test_a_range_goes_from_low_to_high():
 
 
 def test_an_unknown_robot_names_the_nearest():
-    with pytest.raises(ValueError, match=r"robot: no 'g2'.*g1"):
-        Env(Velocity(robot="g2"))
+    with pytest.raises(ValueError, match=r"robot: no 'g3'.*g1"):
+        Env(Velocity(robot="g3"))
 
 
 # Events, which are off by default.
@@ -502,9 +536,9 @@ def test_pushes_come_every_one_to_three_seconds():
     assert 2 <= env.get_state()["memory.push_number"] <= 6
 
 
-def test_published_variations_are_those_of_the_settings(replayed):
+def test_published_variations_are_those_of_the_settings(replayed_flat):
     """Of the centre of mass and of friction; mjlab draws them once for each environment."""
-    task, model = replayed.task, replayed.model
+    task, model = replayed_flat.task, replayed_flat.model
     envs = VectorEnv(task, num_envs=300, vary="published", vary_every="never")
     _, info = envs.reset(seed=0)
     trunk = model.body(task.body.trunk)
@@ -526,13 +560,41 @@ def test_published_variations_are_those_of_the_settings(replayed):
     envs.close()
 
 
-def test_noise_is_the_published_one(replayed):
-    robot = replayed.task.robot
+@pytest.mark.parametrize("case", CASES)
+def test_noise_is_the_published_one(case):
     largest = {"base_lin_vel": 0.5, "base_ang_vel": 0.2, "projected_gravity": 0.05,
-               "joint_pos": 0.01, "joint_vel": 1.5}  # fmt: skip
-    assert_noise(published(robot, noise=True), published(robot), largest)
+               "joint_pos": 0.01, "joint_vel": 1.5, "height_scan": 0.02}  # fmt: skip
+    assert_noise(published(case, noise=True), published(case), largest)
 
 
 def test_published_variations_are_refused_where_there_are_none():
     with pytest.raises(ValueError, match=r'vary: Pendulum has no "published" variations'):
         Env(Pendulum(), vary="published")
+
+
+# What `info` says.
+
+
+def test_commands_are_in_info():
+    env = Env(published("go1"), observation="dict", dtype="float64")
+    observation, info = env.reset(seed=0)
+    for _ in range(3):
+        assert np.array_equal(info["command"], observation["command"])
+        observation, *_, info = env.step(np.zeros(12))
+
+
+@pytest.mark.parametrize("mode", ["SameStep", "NextStep", "Disabled"])
+def test_commands_are_in_the_info_of_a_batch(mode):
+    task = published("go1", time_limit=0.1)
+    envs = VectorEnv(task, num_envs=3, observation="dict", dtype="float64", autoreset_mode=mode)
+    observation, info = envs.reset(seed=0)
+    for _ in range(12):
+        assert np.array_equal(info["command"], observation["command"])
+        assert info["_command"].all()
+        observation, _, _, truncated, info = envs.step(np.zeros((3, 12)))
+        if truncated.any() and mode == "SameStep":
+            last = info["final_obs"][0]["command"]
+            assert np.array_equal(info["final_info"]["command"][0], last)
+        if truncated.any() and mode == "Disabled":
+            observation, info = envs.reset(options={"reset_mask": truncated})
+    envs.close()

@@ -22,6 +22,7 @@ SPREAD = 0.5  # m, largest offset of the start each way
 YAW = 3.14  # rad, largest turn of the start each way
 FLOOR = "floor"  # its geom
 ROOT = 7  # numbers of the free joint in qpos, which come first
+FOREVER = 1e9  # s or steps, until a command that is held changes
 COUNT, FORCE = (1, 3, 1), (2, 3, 1)  # contact sensors: how many contacts, and their net force
 
 
@@ -67,12 +68,16 @@ class LeggedTask(Task):
     def model(self) -> Spec:
         spec = self.body.model()
         spec.option.timestep = self.physics_timestep
-        add_floor(spec)
+        self.add_ground(spec)
         add(
             spec.body(self.body.root), "light", name="lamp", mode="track", pos=(0.8, -0.8, 3),
             dir=(-0.25, 0.25, -1), diffuse=(0.7, 0.7, 0.7), castshadow=True,
         )  # fmt: skip
         return spec
+
+    def add_ground(self, spec: Spec) -> None:
+        """Add what the robot stands on: geoms of the world."""
+        add_floor(spec)
 
     def watch(self, spec: Spec, name: str, **attributes: Any) -> None:
         """Add a sensor that keeps its readings of a control step, for `View.past`.
@@ -87,6 +92,10 @@ class LeggedTask(Task):
         return {name: readings[..., i, :] for i, name in enumerate(names)}
 
     @property
+    def reported(self) -> tuple[str, ...]:
+        return ("command",)
+
+    @property
     def scales(self) -> np.ndarray:
         """Offset of each joint's target per unit of action, rad."""
         raise NotImplementedError
@@ -94,6 +103,10 @@ class LeggedTask(Task):
     @property
     def command_ranges(self) -> tuple[tuple[float, float], ...]:
         """Ranges of commands forward and to the left, m/s, and about the vertical, rad/s."""
+        raise NotImplementedError
+
+    def commanded(self, command: np.ndarray) -> dict[str, np.ndarray]:
+        """Memory entries that hold a command from now on."""
         raise NotImplementedError
 
     @property

@@ -21,7 +21,16 @@ from mjgym.sim.single import SingleView
 from mjgym.sim.views import View
 from mjgym.task import Arrays, Signal, register
 from mjgym.task.signals import vector_names
-from mjgym.tasks.legged.scene import COUNT, FLOOR, FORCE, ROOT, LeggedTask, drawn_row, servo_actions
+from mjgym.tasks.legged.scene import (
+    COUNT,
+    FLOOR,
+    FORCE,
+    FOREVER,
+    ROOT,
+    LeggedTask,
+    drawn_row,
+    servo_actions,
+)
 from mjgym.variation import Uniform, offset, shared
 
 # Servos: critically damped twice over, at this frequency, for the rotor alone.
@@ -69,7 +78,7 @@ CLEARANCE = 0.1  # m, wanted height of a swinging foot
 AIRBORNE = (0.05, 0.5)  # s, durations of a swing that are rewarded
 STEPPING = 0.5  # commanded speed (m/s + rad/s) above which they are
 HIGHEST = 1.0  # m, beyond which heights of feet are not told apart
-HARD = 10.0  # N, force of a contact of the robot with itself that counts
+HARD = 10.0  # N, force of a contact that counts as a collision
 ROUNDING = 1e-6  # s
 
 # Vectors that rewards see as they were before the last physics step.
@@ -107,16 +116,19 @@ class Servos(NamedTuple):
 
 @functools.cache  # hooks ask at each step
 def servos_of(robot: LeggedRobot) -> Servos:
-    """The servos that follow from a robot's rotor inertias and torque limits."""
+    """A robot's servos: its own, or those that follow from its rotor inertias."""
     spec = robot.model()
     joints = [spec.joint(name) for name in robot.joints]
     inertia = np.array([joint.armature for joint in joints])
     limit = np.array([joint.actfrcrange[1] for joint in joints])
-    stiffness = inertia * FREQUENCY**2
+    stiffness, damping = inertia * FREQUENCY**2, 2 * DAMPING_RATIO * inertia * FREQUENCY
+    if robot.stiffness:
+        stiffness = np.full_like(inertia, robot.stiffness)
+        damping = np.full_like(inertia, robot.damping)
     lower, upper = robot.ranges
     centre, half = (lower + upper) / 2, (upper - lower) / 2
     return Servos(
-        stiffness, 2 * DAMPING_RATIO * inertia * FREQUENCY, limit, SHARE * limit / stiffness,
+        stiffness, damping, limit, SHARE * limit / stiffness,
         centre - SOFT_LIMIT * half, centre + SOFT_LIMIT * half,
     )  # fmt: skip
 
@@ -129,6 +141,7 @@ def servos_of(robot: LeggedRobot) -> Servos:
     angular_momentum=-0.02,
     self_collisions=-1.0,
 )
+@register("legged/go2-velocity-v0", "A quadruped follows a velocity command.", robot="go2")
 @register("legged/go1-velocity-v0", "A quadruped follows a velocity command.")
 @dataclass(frozen=True)
 class Velocity(LeggedTask):
@@ -174,6 +187,8 @@ class Velocity(LeggedTask):
     self_collisions: float = 0.0
 
     largest_noise: ClassVar[Mapping[str, float]] = NOISE
+    further_numbers: ClassVar[int] = 0  # that an episode draws, after those of this class
+    ground: ClassVar[Mapping[str, str]] = {"reftype": "geom", "refname": FLOOR}  # of contacts
 
     def __post_init__(self) -> None:
         for name in ("lin_vel_x", "lin_vel_y", "ang_vel_z"):
@@ -197,7 +212,7 @@ class Velocity(LeggedTask):
                 forcerange=(-limit, limit),
             )  # fmt: skip
         self._add_sensors(spec)
-        spec.nuserdata = sum(self._drawn_sizes)
+        spec.nuserdata = sum(self._drawn_sizes) + self.further_numbers
         return spec
 
     def _add_sensors(self, spec: Spec) -> None:
@@ -223,7 +238,7 @@ class Velocity(LeggedTask):
             for name, data in ((f"{foot}_found", COUNT), (f"{foot}_force", FORCE)):
                 self.watch(
                     spec, name, type="contact", objtype=robot.sole_kind, objname=sole,
-                    reftype="geom", refname=FLOOR, intprm=data,
+                    **self.ground, intprm=data,
                 )  # fmt: skip
         if self.self_collisions:
             self.watch(
@@ -290,7 +305,10 @@ class Velocity(LeggedTask):
         return drawn_row(v, v.userdata[..., first : first + count], 1 + len(SHOVES), number)
 
     def _bias(self, v: View) -> Array:
-        return v.userdata[..., -len(self.body.pose) :] if self.encoder_bias else 0.0
+        if not self.encoder_bias:
+            return 0.0
+        first = sum(self._drawn_sizes[:2])
+        return v.userdata[..., first : first + self._drawn_sizes[2]]
 
     # Start, commands.
 
@@ -305,12 +323,17 @@ class Velocity(LeggedTask):
             drawn = np.concatenate([waits, shoves], axis=1)
             v.userdata[commands : commands + pushes] = drawn.ravel()
         if biases:
-            largest_bias = self.encoder_bias
-            v.userdata[-biases:] = rng.uniform(-largest_bias, largest_bias, biases)
+            largest_bias, first = self.encoder_bias, commands + pushes
+            v.userdata[first : first + biases] = rng.uniform(-largest_bias, largest_bias, biases)
 
     @property
     def command_ranges(self) -> tuple[tuple[float, float], ...]:
         return self.lin_vel_x, self.lin_vel_y, self.ang_vel_z
+
+    def commanded(self, command: np.ndarray) -> dict[str, np.ndarray]:
+        row = np.zeros(COLUMNS)
+        row[[VX, VY, WZ]] = command
+        return {"command": command, "drawn": row, "left": np.array(FOREVER)}
 
     def _draw_commands(self, rng: Any) -> np.ndarray:
         drawn = np.zeros((COMMANDS, COLUMNS))
@@ -364,7 +387,7 @@ class Velocity(LeggedTask):
             "contact_time": nothing,  # s, of the present stance of each foot; 0 in the air
             "last_air_time": nothing,  # s, of the swing before
             "last_contact_time": nothing,  # s, of the stance before
-            "heights": self._heights(v),  # m, of the feet at the end of the step before
+            "heights": self.heights(v),  # m, of the feet at the end of the step before
             "peaks": nothing,  # m, greatest height of each foot in its present swing
         }
 
@@ -380,7 +403,7 @@ class Velocity(LeggedTask):
         return {
             **times,
             "peaks": xp.where(first, 0.0, peaks),
-            "heights": self._heights(v),
+            "heights": self.heights(v),
             "number": number,
             "drawn": drawn,
             "left": xp.where(over, drawn[..., HELD], left),
@@ -389,7 +412,8 @@ class Velocity(LeggedTask):
 
     # Feet.
 
-    def _heights(self, v: View) -> Array:
+    def heights(self, v: View) -> Array:
+        """Heights of the feet above the ground, (..., feet) m."""
         return v.xp.clip(v.take("site_xpos", self.body.feet)[..., 2], 0.0, HIGHEST)
 
     @functools.cached_property
@@ -454,7 +478,7 @@ class Velocity(LeggedTask):
         terms = {
             "track_linear_velocity": xp.exp(-drift / LINEAR),
             "track_angular_velocity": xp.exp(-turn / ANGULAR),
-            "upright": xp.exp(-squared_norm(seen[UP][..., :2]) / UPRIGHT),
+            "upright": xp.exp(-self.tilt(v, seen) / UPRIGHT),
             "pose": self._likeness(v, position, speed),
             "body_ang_vel": squared_norm(seen[TRUNK_RATE][..., :2]),
             "angular_momentum": squared_norm(seen[MOMENTUM]),
@@ -467,9 +491,12 @@ class Velocity(LeggedTask):
             "soft_landing": moving * total(force * first),
         }
         if self.self_collisions:
-            hard = norm(v.past((ITSELF,))[..., 0, :, :]) > HARD
-            terms["self_collisions"] = total(xp.astype(hard, xp.float64))
+            terms["self_collisions"] = hard_steps(v, (ITSELF,))
         return self.weighted(terms)
+
+    def tilt(self, v: View, seen: Mapping[str, Array]) -> Array:
+        """Squared sine of the trunk's tilt."""
+        return squared_norm(seen[UP][..., :2])
 
     def _likeness(self, v: View, position: Array, speed: Array) -> Array:
         xp, robot = v.xp, self.body
@@ -535,3 +562,9 @@ class Velocity(LeggedTask):
                 "world",
             ),
         }  # fmt: skip
+
+
+def hard_steps(v: View, sensors: tuple[str, ...]) -> Array:
+    """Physics steps of this control step in which any of the sensors felt more than `HARD`."""
+    hard = v.xp.any(norm(v.past(sensors)) > HARD, axis=-2)
+    return total(v.xp.astype(hard, v.xp.float64))

@@ -10,7 +10,7 @@ the policy are separate parameters.
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import torch
 from torch import Tensor
@@ -18,7 +18,6 @@ from torch import Tensor
 from mjgym_train.config import OnPolicyConfig
 from mjgym_train.learn.algorithms.agent import Metrics
 from mjgym_train.learn.algorithms.on_policy_agent import OnPolicyAgent
-from mjgym_train.learn.collector import Size
 from mjgym_train.learn.rollout import Rollout, advantages
 
 
@@ -38,8 +37,8 @@ class A2C(OnPolicyAgent):
     Config: ClassVar[type[OnPolicyConfig]] = A2CConfig
     config: A2CConfig
 
-    def __init__(self, config: A2CConfig, observation_size: Size, action_size: int) -> None:
-        super().__init__(config, observation_size, action_size)
+    def __init__(self, config: A2CConfig, *sizes: Any) -> None:
+        super().__init__(config, *sizes)
         rate = config.learning_rate
         self.optimizer = torch.optim.RMSprop(self.parameters(), rate, alpha=0.99, eps=1e-5)
 
@@ -60,7 +59,7 @@ class A2C(OnPolicyAgent):
             target = advantage + value
         policy = self.distribution(rollout.observation)
         surrogate = policy.log_density(rollout.latent) * advantage
-        loss = self.loss(surrogate, value, target, policy.entropy())
+        loss = self.loss(surrogate, self.error(value, target), policy.entropy())
         return loss, {
             "loss": loss.detach(),
             "value": value.detach().mean(),

@@ -46,7 +46,7 @@ class DDPG(DeterministicAgent):
         self.actor_step(-value)
 
         self.soft_update(self.target_critics, self.critics)
-        self.soft_update(self.target_actor, self.actor)
+        self.move_actors()
         return self.critic_metrics(critic_loss) | {"value": value.detach()}
 
     @torch.no_grad()

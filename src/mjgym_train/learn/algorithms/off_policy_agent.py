@@ -147,15 +147,16 @@ class OffPolicyAgent(Agent):
         return copy.deepcopy(module).requires_grad_(False)
 
     @torch.no_grad()
-    def soft_update(self, target: nn.Module, source: nn.Module) -> None:
+    def soft_update(self, target: nn.Module, source: nn.Module, rate: float | None = None) -> None:
         """Move a target network towards the trained one: target += rate (source - target).
 
-        With `target_period`, copy it once in so many updates instead.
+        Without a rate, with `target_period`, copy it once in so many updates instead.
         """
         moved: list[Tensor] = list(target.parameters())
-        rate, period = self.config.target_rate, self.config.target_period
-        if period is not None:
+        period = self.config.target_period
+        if rate is None and period is not None:
             rate = 0.0 if self.updates % period else 1.0
+        rate = self.config.target_rate if rate is None else rate
         torch._foreach_lerp_(moved, list(source.parameters()), rate)
 
     def returns(self, batch: Batch) -> tuple[Tensor, Tensor]:

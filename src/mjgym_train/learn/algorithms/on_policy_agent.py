@@ -5,9 +5,11 @@ from abc import abstractmethod
 from collections.abc import Iterator
 from typing import ClassVar
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
+from mjgym.policies.network import Policy
 from mjgym.policies.run_errors import ConfigError
 from mjgym_train.config import OnPolicyConfig
 from mjgym_train.learn.algorithms.agent import Agent, Metrics
@@ -24,24 +26,38 @@ class OnPolicyAgent(Agent):
     the action is tanh(u). Rollouts store u, so ratios and density gradients are the Gaussian's:
     the derivatives of tanh cancel. With the setting `bins`, and in discrete spaces, each number of
     the action is drawn from a categorical distribution instead. A separate perceptron gives the
-    value, in units of 1 / (1 - discount), the largest return of rewards within 0 and 1.
+    value, in units of `value_scale`, by default 1 / (1 - discount), the largest return of rewards
+    within 0 and 1.
+
+    Args:
+        config: settings.
+        observation_size: numbers in an observation.
+        action_size: numbers in an action.
+        critic_only: the last numbers of an observation, which the policy does not see.
     """
 
     Config: ClassVar[type[OnPolicyConfig]] = OnPolicyConfig
     config: OnPolicyConfig
     usual_bins: ClassVar[int | None] = None
 
-    def __init__(self, config: OnPolicyConfig, observation_size: Size, action_size: int) -> None:
+    def __init__(
+        self,
+        config: OnPolicyConfig,
+        observation_size: Size,
+        action_size: int,
+        critic_only: int = 0,
+    ) -> None:
         super().__init__(config, observation_size, action_size)
         if not isinstance(observation_size, int):
             raise ConfigError(
                 f'env: {config.algorithm} learns from vectors, observation="flat"; from pictures'
                 " learn td3, ddpg, d4pg and sac"
             )
+        self.seen = observation_size - critic_only  # by the policy
         self.bins = config.bins or self.usual_bins
-        self.actor = Actor(
-            self.inputs, action_size * (self.bins or 1), config.hidden, **self.layers
-        )
+        outputs = action_size * (self.bins or 1)
+        self.actor = Actor(config.history * self.seen, outputs, config.hidden, **self.layers)
+        self.value_scale = config.value_scale or 1 / (1 - config.discount)
         if self.bins is None:
             initial = torch.full((action_size,), math.log(config.deviation))
             self.log_deviation = nn.Parameter(initial)
@@ -68,28 +84,44 @@ class OnPolicyAgent(Agent):
         latent = distribution.draw()
         return latent, distribution.log_density(latent)
 
+    def outputs(self, observation: Tensor) -> Tensor:
+        """Outputs of the actor for normalised histories (..., history, size)."""
+        outputs: Tensor = self.actor.body(observation[..., : self.seen].flatten(-2))
+        return outputs
+
     def distribution(self, observation: Tensor) -> Distribution:
         """Distribution of the latents for normalised histories (..., history, size)."""
-        outputs: Tensor = self.actor.body(observation.flatten(-2))
+        outputs = self.outputs(observation)
         if self.bins is None:
             return Gaussian(outputs, self.log_deviation)
         return Categorical(outputs.view(*outputs.shape[:-1], self.action_size, self.bins))
 
+    @torch.no_grad()
+    def mean_action(self, observation: Tensor) -> Tensor:
+        return self.greedy(self.outputs(self.normalizer(observation)))
+
+    def policy(self, low: np.ndarray, high: np.ndarray) -> Policy:
+        policy = super().policy(low, high)
+        policy.mean, policy.deviation = policy.mean[: self.seen], policy.deviation[: self.seen]
+        return policy
+
     def value(self, observation: Tensor) -> Tensor:
         """Values of normalised histories, (...)."""
         value: Tensor = self.critic(observation.flatten(-2))[..., 0]
-        return value / (1 - self.config.discount)
+        return value * self.value_scale
 
-    def loss(self, surrogate: Tensor, value: Tensor, target: Tensor, entropy: Tensor) -> Tensor:
-        """Loss: -surrogate + c1 (V - target)^2 - c2 entropy.
+    def error(self, value: Tensor, target: Tensor) -> Tensor:
+        """Squared errors of values, (B,), in units of `value_scale`."""
+        return ((value - target) / self.value_scale).square()
+
+    def loss(self, surrogate: Tensor, error: Tensor, entropy: Tensor) -> Tensor:
+        """Loss: -surrogate + c1 error - c2 entropy.
 
         Args:
             surrogate: (B,), with the policy gradient.
-            value: (B,).
-            target: (B,), of the value; the error is in the value's units.
+            error: (B,), of the values.
             entropy: (B,) or the same for all, of the policy.
         """
         config = self.config
-        error = ((value - target) * (1 - config.discount)).square()
         bonus = config.entropy_weight * entropy.mean()
         return (config.value_weight * error - surrogate).mean() - bonus

@@ -10,16 +10,21 @@ Unlike in the paper, policy and value share no layers, and gradients are clipped
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Annotated, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import torch
 from torch import Tensor
 
+from mjgym.policies.run_errors import ConfigError
 from mjgym_train.config import Bounds, Count, OnPolicyConfig, Positive
 from mjgym_train.learn.algorithms.agent import Metrics
 from mjgym_train.learn.algorithms.on_policy_agent import OnPolicyAgent
-from mjgym_train.learn.collector import Size
 from mjgym_train.learn.rollout import Rollout, advantages
+
+# Of a learning rate that follows the divergence (Schulman et al., 2017, section 4, by Rudin et al.,
+# 2022): its bounds, and the factor of a change.
+RATES = (1e-5, 1e-2)
+RATE_STEP = 1.5
 
 
 @dataclass(frozen=True)
@@ -29,6 +34,18 @@ class PPOConfig(OnPolicyConfig):
     epochs: Count = 10  # over each rollout
     minibatch_size: Annotated[int, Bounds(2)] = 256  # so that advantages have a deviation
     clip: Positive = 0.2  # epsilon
+    clip_value: bool = False  # values change by at most epsilon of their unit in an update
+    # KL divergence of an optimiser step's minibatch that the learning rate follows; None: it does
+    # not. Beyond twice this the rate falls, and below half of it the rate rises.
+    target_divergence: Positive | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.target_divergence is not None and self.learning_rate_left < 1:
+            raise ConfigError(
+                "target_divergence: the learning rate follows it alone, not the"
+                " budget; learning_rate_left must be 1"
+            )
 
 
 class PPO(OnPolicyAgent):
@@ -36,10 +53,13 @@ class PPO(OnPolicyAgent):
 
     Config: ClassVar[type[OnPolicyConfig]] = PPOConfig
     config: PPOConfig
+    rate_share: Tensor
 
-    def __init__(self, config: PPOConfig, observation_size: Size, action_size: int) -> None:
-        super().__init__(config, observation_size, action_size)
+    def __init__(self, config: PPOConfig, *sizes: Any) -> None:
+        super().__init__(config, *sizes)
         self.optimizer = torch.optim.Adam(self.parameters(), config.learning_rate, eps=1e-5)
+        # Of the learning rate; kept in checkpoints.
+        self.register_buffer("rate_share", torch.ones((), dtype=torch.float64))
 
     def update(self, rollout: Rollout) -> Iterator[Metrics]:
         config = self.config
@@ -53,6 +73,7 @@ class PPO(OnPolicyAgent):
             rollout.log_density,
             advantage,
             advantage + value,
+            value,
         ]
         data = [part.flatten(0, 1) for part in data]
         for _ in range(config.epochs):
@@ -66,6 +87,7 @@ class PPO(OnPolicyAgent):
         old_log_density: Tensor,
         advantage: Tensor,
         target: Tensor,
+        old_value: Tensor,
     ) -> Metrics:
         """One optimiser step."""
         clip = self.config.clip
@@ -76,12 +98,27 @@ class PPO(OnPolicyAgent):
         clipped = ratio.clamp(1 - clip, 1 + clip)
         surrogate = torch.minimum(ratio * advantage, clipped * advantage)
         value = self.value(observation)
-        loss = self.loss(surrogate, value, target, policy.entropy())
+        error = self.error(value, target)
+        if self.config.clip_value:
+            change = (value - old_value).clamp(-clip * self.value_scale, clip * self.value_scale)
+            error = torch.maximum(error, self.error(old_value + change, target))
+        loss = self.loss(surrogate, error, policy.entropy())
+        divergence = (ratio - 1 - log_ratio).detach().mean()  # KL(old, new), Schulman's
+        if self.config.target_divergence is not None:
+            self._follow(float(divergence), self.config.target_divergence)
         self.step(self.optimizer, loss, self.config.max_gradient_norm)
         return {
             "surrogate": surrogate.detach().mean(),
             "value": value.detach().mean(),
             "entropy": policy.entropy().detach().mean(),
-            "divergence": (ratio - 1 - log_ratio).detach().mean(),  # KL(old, new), Schulman's
+            "divergence": divergence,
             "clipped": (ratio != clipped).float().mean(),
         }
+
+    def _follow(self, divergence: float, target: float) -> None:
+        low, high = (rate / self.config.learning_rate for rate in RATES)
+        if divergence > 2 * target:
+            self.rate_share.copy_((self.rate_share / RATE_STEP).clamp(min=low))
+        elif divergence < target / 2:
+            self.rate_share.copy_((self.rate_share * RATE_STEP).clamp(max=high))
+        self.scale_rates(float(self.rate_share))

@@ -9,14 +9,13 @@ in the rollout are left out. Numbers of an action are drawn independently: log p
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import torch
 
 from mjgym_train.config import OnPolicyConfig
 from mjgym_train.learn.algorithms.agent import Metrics
 from mjgym_train.learn.algorithms.on_policy_agent import OnPolicyAgent
-from mjgym_train.learn.collector import Size
 from mjgym_train.learn.distributions import BANG_OFF_BANG
 from mjgym_train.learn.rollout import Rollout
 
@@ -36,8 +35,8 @@ class Reinforce(OnPolicyAgent):
     config: ReinforceConfig
     usual_bins = BANG_OFF_BANG
 
-    def __init__(self, config: ReinforceConfig, observation_size: Size, action_size: int) -> None:
-        super().__init__(config, observation_size, action_size)
+    def __init__(self, config: ReinforceConfig, *sizes: Any) -> None:
+        super().__init__(config, *sizes)
         acting = [p for n, p in self.named_parameters() if not n.startswith("critic.")]
         self.optimizer = torch.optim.Adam(acting, config.learning_rate)
 
