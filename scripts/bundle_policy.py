@@ -63,14 +63,19 @@ class TorchPolicy(Policy):
         super().__init__([], *raw, like.low, like.high, like.history, **plans)
         agent = algorithms.find(run.settings()["algorithm"])
         settings = config.read_run(agent.Config, run.config_file)
-        self.agent: Any = agent(settings, size, actions)
-        self.agent.restore(torch.load(run.checkpoint_file, weights_only=True)["agent"])
+        checkpoint = torch.load(run.checkpoint_file, weights_only=True)["agent"]
+        # The last entries, which only the critic sees.
+        self._unseen = len(checkpoint["modules"]["normalizer.mean"]) - size
+        unseen = (self._unseen,) if self._unseen else ()
+        self.agent: Any = agent(settings, size + self._unseen, actions, *unseen)
+        self.agent.restore(checkpoint)
 
     @torch.no_grad()
     def unscaled(self, inputs: np.ndarray) -> np.ndarray:
         """Actions within -1 and 1."""
         histories = torch.from_numpy(inputs).view(len(inputs), self.history, -1)
-        return np.asarray(self.agent.mean_action(histories).numpy())
+        whole = torch.nn.functional.pad(histories, (0, self._unseen))
+        return np.asarray(self.agent.mean_action(whole).numpy())
 
 
 class Beside:

@@ -288,6 +288,16 @@ SHOTS = {  # by prefix of an id; the longest one applies
     },
     "l2m/": STROLL,
     "legged/g1": Shot(seed=18, amplitude=0.15, frequency=1.5, lag=1 / 6, still=0.2, end=0.7),
+    "legged/g1-velocity-rough": Shot(
+        seed=8, amplitude=0.15, frequency=1.5, lag=1 / 6, still=0.2, end=0.7
+    ),
+    "legged/go1-velocity-rough": Shot(
+        seed=8, amplitude=0.3, frequency=2.0, lag=1 / 6, still=0.6, end=2.0
+    ),
+    "legged/go2": Shot(seed=12, amplitude=0.3, frequency=2.0, lag=1 / 6, still=0.6, end=2.0),
+    "legged/go2-velocity-rough": Shot(
+        seed=8, amplitude=0.3, frequency=2.0, lag=1 / 6, still=0.6, end=2.0
+    ),
     "legged/go1": Shot(seed=18, amplitude=0.3, frequency=2.0, lag=1 / 6, still=0.6, end=2.0),
     "legged/go1-joystick": Shot(seed=19, amplitude=0.1, frequency=2.0, lag=0.2, still=0.3, end=1.5),
     **{

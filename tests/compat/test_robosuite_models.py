@@ -24,6 +24,7 @@ from mjgym_compat.robosuite.utils.observables import (
     sensor,
 )
 from mjgym_compat.robosuite.utils.placement_samplers import UniformRandomSampler
+from mjgym_compat.robosuite.utils.robot_composition_utils import create_composite_robot
 
 
 class Push(ManipulationEnv):
@@ -414,3 +415,67 @@ def test_subclasses_of_tasks_pay_their_own_reward():
     env = suite.make("Higher", use_camera_obs=False)
     assert env.step(np.zeros(7))[1] == 7.0
     assert len(suite.make("Lift", use_camera_obs=False).staged_rewards()) >= 1
+
+
+def test_a_robot_on_a_base_that_drives():
+    env = suite.make("Lift", robots="PandaOmron", use_camera_obs=False, initialization_noise=None)
+    first = env.reset()
+    robot = env.robots[0]
+    assert robot.is_mobile
+    assert env.action_dim == 12
+    assert list(robot.action_split_indexes) == [
+        *("right", "torso", "base", "right_gripper", "base_mode"),
+    ]
+    assert robot.create_action_vector({"base": [1, 0, 0]})[-1] == -1
+    drive = robot.create_action_vector({"base": [1, 0, 0], "base_mode": 1})
+    for _ in range(10):
+        seen = env.step(drive)[0]
+    assert seen["robot0_base_pos"][0] - first["robot0_base_pos"][0] > 0.05
+    way = "robot0_base_to_eef_pos"
+    np.testing.assert_allclose(seen[way], first[way], atol=0.02)  # the hand follows
+    config = suite.load_composite_controller_config(robot="PandaOmron")
+    assert config["type"] == "HYBRID_MOBILE_BASE"
+    again = suite.make("Lift", robots="PandaOmron", controller_configs=config, use_camera_obs=False)
+    assert again.action_dim == 12
+    config["body_parts"]["torso"]["kp"] = 50
+    with pytest.raises(ValueError, match="torso of PandaOmron"):
+        suite.make("Lift", robots="PandaOmron", controller_configs=config, use_camera_obs=False)
+    basic = suite.load_composite_controller_config(controller="BASIC", robot="PandaOmron")
+    plain = suite.make("Lift", "PandaOmron", controller_configs=basic, use_camera_obs=False)
+    assert plain.action_dim == 11
+    assert not plain.robots[0].has_part("base_mode")
+    with pytest.raises(ValueError, match="for a base that drives, not Panda's"):
+        suite.make(
+            "Lift",
+            controller_configs={**config, "type": "HYBRID_MOBILE_BASE"},
+            use_camera_obs=False,
+        )
+
+
+def test_robots_composed_of_parts():
+    create_composite_robot("Mine", robot="UR5e", base="OmronMobileBase", grippers="RethinkGripper")
+    config = suite.load_composite_controller_config(controller="BASIC", robot="Mine")
+    env = suite.make("Lift", robots="Mine", controller_configs=config, use_camera_obs=False)
+    robot = env.robots[0]
+    assert env.action_dim == 6 + 1 + 3 + 1
+    assert robot.is_mobile
+    assert robot.gripper["right"].class_name == "RethinkGripper"
+    own = make(robots="Mine", controller_configs=config)
+    own.reset()
+    assert own.action_dim == 11
+    create_composite_robot("Mine", robot="UR5e", base="RethinkMount", grippers=None)
+    assert suite.make("Lift", robots="Mine", use_camera_obs=False).action_dim == 6
+    with pytest.raises(ValueError, match="did you mean OmronMobileBase"):
+        create_composite_robot("Mine", robot="UR5e", base="OmronMobilBase")
+
+
+def test_a_base_that_drives_in_an_environment_of_ones_own():
+    env = make(robots="PandaOmron", initialization_noise=None)
+    task = suite.make("Lift", "PandaOmron", use_camera_obs=False, initialization_noise=None)
+    env.reset()
+    task.reset()
+    action = np.array([0.5, -0.2, -0.3, 0.1, 0.2, -0.1, 0.3, 0.4, 0.2, -0.3, 1.0, 1.0])
+    for _ in range(8):
+        ours, theirs = env.step(action)[0], task.step(action)[0]
+    for name in ("robot0_joint_pos", "robot0_base_pos", "robot0_base_to_eef_pos"):
+        np.testing.assert_allclose(ours[name], theirs[name], atol=2e-3)

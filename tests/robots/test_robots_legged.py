@@ -9,6 +9,7 @@ import pytest
 from helpers.legged_records import model_facts
 from mjgym.mjcf import load
 from mjgym.robots.legged_robots import Go1, LeggedRobot, legged_robots
+from mjgym.tasks.legged.velocity import servos_of
 
 EXACT = 1e-9
 
@@ -107,13 +108,56 @@ def test_the_usual_pose_is_the_recorded_keyframe(name):
         assert len(spread) == len(robot.pose) == len(robot.joints)
 
 
-@pytest.mark.parametrize("name", ["go1", "g1"])
+@pytest.mark.parametrize("name", ["go1", "go2", "g1"])
 def test_the_look_weighs_nothing_and_touches_nothing(name):
     model = legged_robots.find(name).model().compile()
     look = model.geom_group == 1
     assert np.count_nonzero(look) > 40
     assert not (model.geom_contype[look] | model.geom_conaffinity[look]).any()
     assert np.array_equal(np.unique(model.geom_group), [1, 3])
+
+
+# Of the vendor's description: mass (kg), centre of mass (m), inertia about it (kg m^2: xx, yy, zz).
+GO2_LINKS = {
+    "FL_hip": (0.678, (-0.0054, 0.00194, -0.000105), (0.00048, 0.000884, 0.000596)),
+    "RR_thigh": (1.152, (-0.00374, 0.0223, -0.0327), (0.00584, 0.0058, 0.00103)),
+}
+
+
+def test_go2_has_the_vendors_numbers():
+    model = legged_robots.find("go2").model().compile()
+    assert model.body_mass.sum() == pytest.approx(6.923 + 4 * (0.678 + 1.152 + 0.154 + 0.04))
+    for name, (mass, centre, moments) in GO2_LINKS.items():
+        body = model.body(name)
+        turn = np.zeros(9)
+        mujoco.mju_quat2Mat(turn, body.iquat)
+        turn = turn.reshape(3, 3)
+        assert body.mass[0] == mass
+        assert np.allclose(body.ipos, centre, atol=1e-9)
+        assert np.allclose(np.diag(turn @ np.diag(body.inertia) @ turn.T), moments, atol=1e-8)
+    for leg, side in (("FR", -1), ("RL", 1)):
+        front = 1 if leg[0] == "F" else -1
+        assert np.allclose(model.body(f"{leg}_hip").pos, (0.1934 * front, 0.0465 * side, 0))
+        assert np.allclose(model.body(f"{leg}_thigh").pos, (0, 0.0955 * side, 0))
+        assert np.allclose(model.body(f"{leg}_calf").pos, (0, 0, -0.213))
+        low, high = (-1.5708, 3.4907) if front > 0 else (-0.5236, 4.5379)
+        assert np.allclose(model.joint(f"{leg}_thigh_joint").range, (low, high))
+        assert np.allclose(model.joint(f"{leg}_calf_joint").range, (-2.7227, -0.83776))
+        calf = model.joint(f"{leg}_calf_joint").id
+        assert model.jnt_actfrcrange[calf].tolist() == [-35.55, 35.55]
+
+
+def test_go2_stands_in_its_usual_pose():
+    robot = legged_robots.find("go2")
+    model = robot.model().compile()
+    data = mujoco.MjData(model)
+    data.qpos[2], data.qpos[7:] = robot.height, robot.pose
+    mujoco.mj_forward(model, data)
+    lowest = [data.geom(sole).xpos[2] - 0.022 for sole in robot.soles]
+    assert min(lowest) == pytest.approx(0, abs=1e-3)
+    servos = servos_of(robot)
+    assert servos.stiffness.tolist() == [20.0] * 12
+    assert servos.damping.tolist() == [1.5] * 12
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ import mjgym  # noqa: F401  (registers the ids)
 from mjgym import datasets as collection
 from mjgym.cli.app import app
 from mjgym.viewing import Command, Session, keyboard, native, recorded, terminal
-from mjgym.viewing.driving import PLACE, TURN, Driver, DrivingError
+from mjgym.viewing.driving import PLACE, TURN, Commander, Driver, DrivingError
 from mjgym.viewing.keyboard import APART, HELD, KEYS, LATE, MOVES
 
 ID = "robosuite/Lift-v0"
@@ -471,3 +471,54 @@ def test_facts_of_the_dataset_are_written(datasets):
     metadata = json.loads((datasets / "demos-v0" / "data" / "metadata.json").read_text())
     assert metadata["total_episodes"] == 2
     assert "Lift" in metadata["env_spec"]
+
+
+# Legged robots, whose policies follow the command.
+
+
+def stand(observation):
+    return np.full(12 if observation.shape[-1] == 48 else 29, 0.05)
+
+
+LEGGED = ("legged/go1-velocity-v0", "legged/go1-joystick-v0", "legged/g1-joystick-v0")
+
+
+@pytest.mark.parametrize("id", LEGGED)
+def test_keys_are_the_command_of_a_legged_robot(id):
+    env = gymnasium.make(id, dtype="float64")
+    task, clock = env.unwrapped.task, Clock()
+    driver = Commander(env, stand, clock)
+    session = Session(env, driver.act, 0, driver)
+    most = np.array(task.command_ranges)
+    presses = {
+        ("up", "6"): (most[0, 1], 0, most[2, 1]),
+        ("down", "right"): (most[0, 0], most[1, 0], 0),
+        (): (0, 0, 0),
+    }
+    for keys, wanted in presses.items():
+        for key in keys:
+            driver.press(key)
+        session.step()
+        assert np.allclose(env.unwrapped.get_state()["memory.command"], wanted)
+        clock.now += 2 * LATE
+    for _ in range(520):  # longer than any command is held
+        session.step()
+        if session.episode > 1:  # it has fallen
+            break
+        assert not env.unwrapped.get_state()["memory.command"].any()
+    env.close()
+
+
+def test_a_command_by_hand_leaves_the_physics_alone():
+    """Bit for bit as with the same command from the start."""
+    fixed = gymnasium.make(LEGGED[0], dtype="float64", command=(1.0, 0.0, 0.5))
+    driven, clock = gymnasium.make(LEGGED[0], dtype="float64"), Clock()
+    driver = Commander(driven, stand, clock)
+    one, other = fixed.reset(seed=0)[0], driven.reset(seed=0)[0]
+    for _ in range(30):
+        driver.press("up")
+        driver.press("6")
+        other, reward, *_ = driven.step(driver.act(other))
+        one, wanted, *_ = fixed.step(stand(one))
+        assert np.array_equal(one, other)
+        assert reward == wanted

@@ -1,4 +1,4 @@
-"""`mjgym teleop`: drive a robot's tool with keyboard, gamepad or SpaceMouse, and record."""
+"""`mjgym teleop`: drive a robot with keyboard, gamepad or SpaceMouse, and record."""
 
 import contextlib
 import dataclasses
@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from mjgym.cli import fields, options, viewers
+from mjgym.cli import fields, options, policies, viewers
 from mjgym.cli.convert import kept
 from mjgym.cli.ids import ID
 from mjgym.cli.output import refusing, say
@@ -22,6 +22,10 @@ def teleop(
         Literal["keyboard", "gamepad", "spacemouse"],
         typer.Option(help="The input device; keys work beside the others."),
     ] = "keyboard",
+    policy: Annotated[
+        str,
+        typer.Option(help="Of a legged robot: it follows the command that you give."),
+    ] = "trained",
     seed: options.Seed = 0,
     camera: options.Camera = None,
     web: options.Web = None,
@@ -29,9 +33,10 @@ def teleop(
     host: options.Host = options.LOOPBACK,
     set: options.Settings = None,
 ) -> None:
-    """Drive a robot's tool with keyboard, gamepad or SpaceMouse, in a window or a browser.
+    """Drive a robot with keyboard, gamepad or SpaceMouse, in a window or a browser.
 
-    Arrows, page up and page down move the tool; 6 to 9, home and end turn it.
+    Arrows, page up and page down move the tool; 6 to 9, home and end turn it. A legged robot walks
+    with the arrows and turns with 6 and 7; its --policy follows the command.
 
     The full stop closes and opens the fingers; F9 switches to the next arm. The command prints
     the controls of other devices.
@@ -54,9 +59,14 @@ def teleop(
             other = driving.open_device(device)
             if other is not None:
                 stack.callback(other.close)
-            controlled = any(field.name == "controller" for field in dataclasses.fields(task))
-            actions = task.actions(env.unwrapped.model)
-            driver = driving.Driver(actions, controlled=controlled, device=other)
+            driver: driving.Driver | driving.Commander
+            if hasattr(task, "commanded"):
+                act = policies.load_policy(policy, env, seed=seed)
+                driver = driving.Commander(env, act, device=other)
+            else:
+                controlled = any(field.name == "controller" for field in dataclasses.fields(task))
+                actions = task.actions(env.unwrapped.model)
+                driver = driving.Driver(actions, controlled=controlled, device=other)
         if record is None:
             session = viewing.Session(env, driver.act, seed, driver)
         else:

@@ -30,6 +30,8 @@ class LeggedRobot(Part):
         thighs, shanks, torso: geoms of the upper and lower legs and of the rest; may be empty.
         foot_radius: of the ring of points under a foot that its height is measured above, m.
         foot_points: of that ring.
+        stiffness: of the joints' servos, N m/rad; 0 for what follows from the rotor inertias.
+        damping: of the joints' servos, N m s/rad, with a stiffness.
         height: of the root in the usual pose, m.
         pose: the usual position of each joint, rad.
         standing, walking, running: tolerated deviations of each joint from the pose, rad.
@@ -48,6 +50,8 @@ class LeggedRobot(Part):
     torso: tuple[str, ...] = ()
     foot_radius: float = 0.04
     foot_points: int = 4
+    stiffness: float = 0.0
+    damping: float = 0.0
     height: float = 0.0
     pose: tuple[float, ...] = ()
     standing: tuple[float, ...] = ()
@@ -100,6 +104,23 @@ class Go1(LeggedRobot):
     def model(self) -> Spec:
         """Build the robot with its root above the origin."""
         return load("robots/go1/go1.xml")
+
+
+@legged_robots.register("go2")
+@dataclass(frozen=True)
+class Go2(Go1):
+    """Unitree's quadruped Go2: heavier than Go1, with joints of the same names."""
+
+    stiffness: float = 20.0  # those with which its rotor inertias were identified
+    damping: float = 1.5
+    height: float = 0.324
+    pose: tuple[float, ...] = (
+        -0.1, 0.8, -1.5, 0.1, 0.8, -1.5, -0.1, 1.0, -1.5, 0.1, 1.0, -1.5,
+    )  # fmt: skip
+
+    def model(self) -> Spec:
+        """Build the robot with its root above the origin."""
+        return load("robots/go2/go2.xml")
 
 
 SIDES = ("left", "right")

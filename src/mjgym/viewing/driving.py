@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -18,7 +19,48 @@ class DrivingError(ValueError):
     """An environment whose actions nobody can give by hand; the message says why."""
 
 
-class Driver:
+class Hands:
+    """The keyboard, and another device beside it.
+
+    Args:
+        clock: s, of the keyboard.
+        device: beside the keyboard; None for none.
+
+    Attributes:
+        help: the controls, and their meanings.
+    """
+
+    def __init__(
+        self, clock: Callable[[], float] = time.monotonic, device: Device | None = None
+    ) -> None:
+        self._keyboard = Keyboard(clock)
+        self._devices: list[Device] = [self._keyboard]
+        if device is not None:
+            self._devices.append(device)
+        self.help = self._devices[-1].help
+
+    def begin(self) -> None:
+        """Forget all keys and buttons, at the start of an episode."""
+        for device in self._devices:
+            device.begin()
+
+    def press(self, key: str) -> None:
+        """Hear of a key that is down; again and again while it is held. From any thread."""
+        self._keyboard.press(key)
+
+    def touched(self) -> bool:
+        """Whether a device is in use, or something has been pressed since the last action."""
+        touched = [device.touched() for device in self._devices]  # all are asked
+        return any(touched)
+
+    def read(self) -> tuple[np.ndarray, list[str]]:
+        """Deflections of the axes now, -1 to 1, and presses since the last reading."""
+        motions = [device.read() for device in self._devices]
+        axes = sum((motion.axes for motion in motions), np.zeros(len(AXES)))
+        return np.clip(axes, -1, 1), [press for motion in motions for press in motion.presses]
+
+
+class Driver(Hands):
     """Manual control of an action whose numbers move tools along axes and close fingers.
 
     Args:
@@ -44,11 +86,7 @@ class Driver:
         device: Device | None = None,
     ) -> None:
         advice = ": use --set controller=OSC_POSE" if controlled else ""
-        self._keyboard = Keyboard(clock)
-        self._devices: list[Device] = [self._keyboard]
-        if device is not None:
-            self._devices.append(device)
-        self.help = self._devices[-1].help
+        super().__init__(clock, device)
         self._size = len(actions)
         self._moved: dict[str, dict[str, tuple[int, float]]] = {}  # of each arm, by axis
         self._fingers: dict[str, list[tuple[int, float]]] = {}
@@ -71,31 +109,17 @@ class Driver:
         self.begin()
 
     def begin(self) -> None:
-        """Forget all keys and buttons, at the start of an episode."""
         self.arm = self.arms[0]
         self._closing = dict.fromkeys(self.arms, 0.0)  # 1 closes, -1 opens, 0 holds
-        for device in self._devices:
-            device.begin()
-
-    def press(self, key: str) -> None:
-        """Hear of a key that is down; again and again while it is held. From any thread."""
-        self._keyboard.press(key)
-
-    def touched(self) -> bool:
-        """Whether a device is in use, or something has been pressed since the last action."""
-        touched = [device.touched() for device in self._devices]  # all are asked
-        return any(touched)
+        super().begin()
 
     def act(self, observation: object = None) -> np.ndarray:
         """The action of the keys held and sticks deflected now, float64."""
         action = np.zeros(self._size)
-        axes = np.zeros(len(AXES))
-        for device in self._devices:
-            motion = device.read()
-            axes += motion.axes
-            for press in motion.presses:
-                self._obey(press)
-        for axis, deflection in zip(AXES, np.clip(axes, -1, 1), strict=True):
+        axes, presses = self.read()
+        for press in presses:
+            self._obey(press)
+        for axis, deflection in zip(AXES, axes, strict=True):
             if axis in self._moved[self.arm]:
                 i, most = self._moved[self.arm][axis]
                 action[i] = deflection * most
@@ -109,6 +133,37 @@ class Driver:
             self._closing[self.arm] = -1.0 if self._closing[self.arm] > 0 else 1.0
         else:
             self.arm = self.arms[(self.arms.index(self.arm) + 1) % len(self.arms)]
+
+
+class Commander(Hands):
+    """A legged robot's command by hand, which a policy follows.
+
+    Args:
+        env: the environment; its task has `commanded` and `command_ranges`.
+        policy: gives an action for an observation.
+        clock: s, of the keyboard.
+        device: beside the keyboard; None for none.
+    """
+
+    def __init__(
+        self,
+        env: Any,
+        policy: Callable[[Any], Any],
+        clock: Callable[[], float] = time.monotonic,
+        device: Device | None = None,
+    ) -> None:
+        super().__init__(clock, device)
+        self._env, self._policy = env.unwrapped, policy
+        self._low, self._high = np.array(self._env.task.command_ranges).T
+
+    def act(self, observation: object = None) -> np.ndarray:
+        """The policy's action, once it has been told the command."""
+        axes, _ = self.read()
+        ways = axes[[AXES.index(axis) for axis in ("x", "y", "rz")]]
+        command = np.where(ways < 0, -ways * self._low, ways * self._high)
+        held = self._env.task.commanded(command)
+        told = self._env.set_state({f"memory.{name}": value for name, value in held.items()})
+        return np.asarray(self._policy(told))
 
 
 def open_device(name: str) -> Device | None:

@@ -16,7 +16,7 @@ from mjgym.loop.states import in_simulation
 from mjgym.policies.network import begin
 from mjgym.rendering.looks import QUALITIES
 from mjgym.rendering.twin import Twin
-from mjgym.viewing.driving import Driver
+from mjgym.viewing.driving import Hands
 from mjgym.viewing.paths import planned
 
 BURST = 1 / 30  # s of computing, after which the viewer has its turn
@@ -103,7 +103,7 @@ class Session:
         env: Any,
         act: Callable[[Any], np.ndarray],
         seed: int = 0,
-        keys: Driver | None = None,
+        keys: Hands | None = None,
     ) -> None:
         self._wrapped = env
         self._act = act

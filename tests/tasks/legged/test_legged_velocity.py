@@ -484,8 +484,8 @@ def test_a_range_goes_from_low_to_high():
 
 
 def test_an_unknown_robot_names_the_nearest():
-    with pytest.raises(ValueError, match=r"robot: no 'g2'.*g1"):
-        Env(Velocity(robot="g2"))
+    with pytest.raises(ValueError, match=r"robot: no 'g3'.*g1"):
+        Env(Velocity(robot="g3"))
 
 
 # Events, which are off by default.

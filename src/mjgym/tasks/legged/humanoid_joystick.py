@@ -18,7 +18,7 @@ from mjgym.sim.single import SingleView
 from mjgym.sim.views import View
 from mjgym.task import Arrays, Signal, register
 from mjgym.tasks.legged.joystick import Joystick
-from mjgym.tasks.legged.scene import FLOOR, ROOT, drawn_row, leave_contacts
+from mjgym.tasks.legged.scene import FLOOR, FOREVER, ROOT, drawn_row, leave_contacts
 from mjgym.variation import Uniform, factor, shared
 
 # Servos: stiffness (N m/rad) and damping (N m s/rad) of all joints but those with these names.
@@ -204,6 +204,9 @@ class HumanoidJoystick(Joystick):
     @property
     def command_ranges(self) -> tuple[tuple[float, float], ...]:
         return FORWARD, SIDEWAYS, TURNING
+
+    def commanded(self, command: np.ndarray) -> dict[str, np.ndarray]:
+        return {"next_command": command, "held": np.array(-FOREVER)}
 
     def first_command(self, v: View) -> Array:
         return self._commanded(v, v.xp.zeros(v.lead, dtype=v.xp.float64))

@@ -16,7 +16,7 @@ from mjgym.sim.single import SingleView
 from mjgym.sim.views import View
 from mjgym.task import Arrays, register
 from mjgym.tasks.legged.joystick import Joystick
-from mjgym.tasks.legged.scene import FLOOR, ROOT, drawn_row, leave_contacts
+from mjgym.tasks.legged.scene import FLOOR, FOREVER, ROOT, drawn_row, leave_contacts
 from mjgym.variation import Uniform, factor, offset
 
 STIFFNESS, DAMPING, ROTOR = 35.0, 0.5, 0.005  # N m/rad, N m s/rad, kg m^2
@@ -145,6 +145,9 @@ class QuadrupedJoystick(Joystick):
     @property
     def command_ranges(self) -> tuple[tuple[float, float], ...]:
         return tuple((-largest, largest) for largest in LARGEST)
+
+    def commanded(self, command: np.ndarray) -> dict[str, np.ndarray]:
+        return {"next_command": command, "steps_left": np.array(FOREVER)}
 
     def first_command(self, v: View) -> Array:
         return v.userdata[..., :3]

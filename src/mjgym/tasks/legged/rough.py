@@ -39,6 +39,7 @@ PROMOTED = patches.SIZE / 2  # m, from the start, beyond which the next episode 
 DEMOTED = 0.5  # of the commanded distance, below which it is easier
 MARGIN = 0.3  # m, from the end of the ground, where an episode is cut off
 COLLISION_ITERATIONS = 500
+SEEN_EXTENT = 2.0  # m, for the camera, which stays with the robot
 
 TRUNK_AXES = ("trunk_x", "trunk_y", UP)  # the world's axes in the trunk's frame
 
@@ -50,6 +51,16 @@ TRUNK_AXES = ("trunk_x", "trunk_y", UP)  # the world's axes in the trunk's frame
     body_ang_vel=-0.05,
     angular_momentum=-0.02,
     self_collisions=-1.0,
+)
+@register(
+    "legged/go2-velocity-rough-v0",
+    "A quadruped follows a velocity command on rough ground.",
+    robot="go2",
+    upright_to="terrain",
+    fallen="thighs",
+    self_collisions=-0.1,
+    shank_collision=-0.1,
+    trunk_head_collision=-0.1,
 )
 @register(
     "legged/go1-velocity-rough-v0",
@@ -109,6 +120,7 @@ class RoughVelocity(Velocity):
         add_floor(spec)
         spec.delete(spec.geom(FLOOR))
         spec.option.ccd_iterations = COLLISION_ITERATIONS
+        spec.stat.extent = SEEN_EXTENT
         heights = patches.terrain(self.terrain_seed).heights
         half_x, half_y = patches.terrain(self.terrain_seed).half
         lowest, extent = heights.min(), np.ptp(heights)

@@ -22,6 +22,7 @@ SPREAD = 0.5  # m, largest offset of the start each way
 YAW = 3.14  # rad, largest turn of the start each way
 FLOOR = "floor"  # its geom
 ROOT = 7  # numbers of the free joint in qpos, which come first
+FOREVER = 1e9  # s or steps, until a command that is held changes
 COUNT, FORCE = (1, 3, 1), (2, 3, 1)  # contact sensors: how many contacts, and their net force
 
 
@@ -102,6 +103,10 @@ class LeggedTask(Task):
     @property
     def command_ranges(self) -> tuple[tuple[float, float], ...]:
         """Ranges of commands forward and to the left, m/s, and about the vertical, rad/s."""
+        raise NotImplementedError
+
+    def commanded(self, command: np.ndarray) -> dict[str, np.ndarray]:
+        """Memory entries that hold a command from now on."""
         raise NotImplementedError
 
     @property

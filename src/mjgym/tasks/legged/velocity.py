@@ -21,7 +21,16 @@ from mjgym.sim.single import SingleView
 from mjgym.sim.views import View
 from mjgym.task import Arrays, Signal, register
 from mjgym.task.signals import vector_names
-from mjgym.tasks.legged.scene import COUNT, FLOOR, FORCE, ROOT, LeggedTask, drawn_row, servo_actions
+from mjgym.tasks.legged.scene import (
+    COUNT,
+    FLOOR,
+    FORCE,
+    FOREVER,
+    ROOT,
+    LeggedTask,
+    drawn_row,
+    servo_actions,
+)
 from mjgym.variation import Uniform, offset, shared
 
 # Servos: critically damped twice over, at this frequency, for the rotor alone.
@@ -107,16 +116,19 @@ class Servos(NamedTuple):
 
 @functools.cache  # hooks ask at each step
 def servos_of(robot: LeggedRobot) -> Servos:
-    """The servos that follow from a robot's rotor inertias and torque limits."""
+    """A robot's servos: its own, or those that follow from its rotor inertias."""
     spec = robot.model()
     joints = [spec.joint(name) for name in robot.joints]
     inertia = np.array([joint.armature for joint in joints])
     limit = np.array([joint.actfrcrange[1] for joint in joints])
-    stiffness = inertia * FREQUENCY**2
+    stiffness, damping = inertia * FREQUENCY**2, 2 * DAMPING_RATIO * inertia * FREQUENCY
+    if robot.stiffness:
+        stiffness = np.full_like(inertia, robot.stiffness)
+        damping = np.full_like(inertia, robot.damping)
     lower, upper = robot.ranges
     centre, half = (lower + upper) / 2, (upper - lower) / 2
     return Servos(
-        stiffness, 2 * DAMPING_RATIO * inertia * FREQUENCY, limit, SHARE * limit / stiffness,
+        stiffness, damping, limit, SHARE * limit / stiffness,
         centre - SOFT_LIMIT * half, centre + SOFT_LIMIT * half,
     )  # fmt: skip
 
@@ -129,6 +141,7 @@ def servos_of(robot: LeggedRobot) -> Servos:
     angular_momentum=-0.02,
     self_collisions=-1.0,
 )
+@register("legged/go2-velocity-v0", "A quadruped follows a velocity command.", robot="go2")
 @register("legged/go1-velocity-v0", "A quadruped follows a velocity command.")
 @dataclass(frozen=True)
 class Velocity(LeggedTask):
@@ -316,6 +329,11 @@ class Velocity(LeggedTask):
     @property
     def command_ranges(self) -> tuple[tuple[float, float], ...]:
         return self.lin_vel_x, self.lin_vel_y, self.ang_vel_z
+
+    def commanded(self, command: np.ndarray) -> dict[str, np.ndarray]:
+        row = np.zeros(COLUMNS)
+        row[[VX, VY, WZ]] = command
+        return {"command": command, "drawn": row, "left": np.array(FOREVER)}
 
     def _draw_commands(self, rng: Any) -> np.ndarray:
         drawn = np.zeros((COMMANDS, COLUMNS))

@@ -9,7 +9,7 @@ import numpy as np
 
 from mjgym import registry
 from mjgym.actions import bounds
-from mjgym_compat.robosuite.arguments import bases_of, noises, robot_fields
+from mjgym_compat.robosuite.arguments import bases_of, composed, noises, robot_fields
 from mjgym_compat.robosuite.environments.base import MujocoEnv
 from mjgym_compat.robosuite.models.bases import robot_base_factory
 from mjgym_compat.robosuite.models.grippers import gripper_factory
@@ -50,16 +50,17 @@ class RobotEnv(MujocoEnv):
         robot_configs: Any = None,
         **options: Any,
     ) -> None:
-        self.robot_names = [robots] if isinstance(robots, str) else list(robots)
+        given = {"robots": robots, "base_types": base_types}
+        if robot_configs:
+            given["gripper_types"] = [each.get("gripper_type", "default") for each in robot_configs]
+        asked = composed(given)
+        base_types = asked["base_types"]
+        self.robot_names = list(asked["robots"])
         self.num_robots = count = len(self.robot_names)
         self.env_configuration = env_configuration
         self._noises = noises(initialization_noise, count)
-        fields = robot_fields(
-            {"robots": self.robot_names, "controller_configs": controller_configs}
-        )
-        hands = [
-            (each or {}).get("gripper_type", "default") for each in robot_configs or [{}] * count
-        ]
+        fields = robot_fields({**asked, "controller_configs": controller_configs})
+        hands = self._input2list(asked.get("gripper_types", "default"), count)
         self._hands = hands
         self._bases = self._input2list(base_types, count)
         self._driven_by = {
@@ -106,9 +107,8 @@ class RobotEnv(MujocoEnv):
     def _setup_references(self) -> None:
         super()._setup_references()
         self.actions = self._driver.actions(self.env.model)
-        driven = [
-            m for each in self._driver.manipulators for m in (*each.motors, *each.finger_actuators)
-        ]
+        driven = [name for r in self._driver.robots for part in r.parts for name in part.motors]
+        driven += [name for each in self._driver.manipulators for name in each.finger_actuators]
         self._driven = sorted(self.sim.model.actuator_name2id(name) for name in driven)
         for robot in self.robots:
             robot.reset_sim(self.sim, self.env, self.actions)

@@ -11,7 +11,7 @@ import numpy as np
 from mjgym.robots import Arm, arms
 from mjgym.util.suggestions import or_else
 from mjgym_compat.robosuite.models.base import MujocoModel, MujocoXMLModel
-from mjgym_compat.robosuite.models.bases import RobotBaseModel, robot_base_factory
+from mjgym_compat.robosuite.models.bases import RobotBaseModel
 from mjgym_compat.robosuite.models.grippers import GripperModel
 from mjgym_compat.robosuite.utils.mjcf_utils import (
     array_to_string,
@@ -277,9 +277,6 @@ for _name in NAMES:
     globals()[_name] = _robot(_name)
 
 
-def mounted(name: str, idn: int, base: str | None) -> ManipulatorModel:
-    """A robot by its name, on a base by its name."""
-    robot = create_robot(name, idn=idn)
-    assert isinstance(robot, ManipulatorModel)
-    robot.add_base(robot_base_factory(base, idn))
-    return robot
+def is_robosuite_robot(robot: str) -> bool:
+    """Whether a name is of a robot of this package."""
+    return robot in NAMES

@@ -226,7 +226,7 @@ class Scene(Instances):
 
     def _robot(self, robot: Any, name: str) -> CompiledRobot:
         number = robot.number
-        prefix, mount = f"robot{number}_", f"fixed_mount{number}_"
+        prefix, mount = f"robot{number}_", robot.base_prefix
         model = self._env.model
         stand = name_of(bases, robot.base)
         base = CompiledModel(

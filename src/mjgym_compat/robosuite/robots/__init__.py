@@ -153,6 +153,8 @@ class Robot:
         draw = rng.standard_normal if kind == "gaussian" else lambda n: rng.uniform(-1, 1, n)
         data = self._env.data
         data.qpos[self._ref_joint_pos_indexes] = self.init_qpos + size * draw(self.dof)
+        for joint, place in self.part.arm.base_start:
+            data.joint(self.part.base_prefix + joint).qpos[:] = place
         for side, gripper in self.gripper.items():
             if self.has_gripper[side] and not deterministic:
                 data.qpos[self._ref_gripper_joint_pos_indexes[side]] = gripper.init_qpos
@@ -189,19 +191,22 @@ class Robot:
         """The robot's part of an action, from its parts: "right", "right_gripper" and so on.
 
         Args:
-            parts: numbers by part; 0 for missing parts.
+            parts: numbers by part; 0 for missing parts, and -1 for "base_mode".
 
         Raises:
             ValueError: there is no such part, or it has a wrong size.
         """
         vector = np.zeros(self.action_dim)
+        for number in self._parts.get("base_mode", ()):
+            vector[number - self._first] = -1.0
         for name, values in parts.items():
             if name not in self._parts:
                 raise ValueError(f"{self.name} has no part {name!r}{or_else(name, self._parts)}")
             numbers = np.array(self._parts[name]) - self._first
-            if np.shape(values) != numbers.shape:
+            given = np.atleast_1d(values) if name == "base_mode" else np.asarray(values)
+            if given.shape != numbers.shape:
                 raise ValueError(f"{name}: expected {len(numbers)} numbers, got {values!r}")
-            vector[numbers] = values
+            vector[numbers] = given
         return vector
 
     def print_action_info(self) -> None:
@@ -211,6 +216,11 @@ class Robot:
                 action = self._actions[i]
                 limits = f"[{action.low:g}, {action.high:g}] x {action.unit}"
                 print(f"{name}: {limits}: {action.meaning}")
+
+    @property
+    def is_mobile(self) -> bool:
+        """Whether its base drives."""
+        return bool(self.part.groups)
 
     def has_part(self, part_name: str) -> bool:
         """Whether it has a part, e.g. "right", "right_gripper" or "base"."""

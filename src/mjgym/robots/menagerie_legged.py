@@ -1,0 +1,159 @@
+"""Legged robots of MuJoCo Menagerie: "menagerie:unitree_h1"; see `mjgym.robots.menagerie`."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import mujoco
+import numpy as np
+
+from mjgym.mjcf import Spec
+from mjgym.robots.legged_robots import LeggedRobot, legged_robots
+from mjgym.robots.menagerie import HOME, limits, read, scaled
+
+ABOVE = 0.05  # m, above the lowest body's shapes, within which a last body is a foot
+STANDING, MOVING = 0.05, 0.3  # rad, tolerated deviations of all joints from the pose
+_SITE = "mjgym_{}"  # of sites that are added
+
+
+@dataclass(frozen=True)
+class MenagerieLegged(LeggedRobot):
+    """A legged robot of MuJoCo Menagerie.
+
+    Args:
+        menagerie: its name there.
+        entry: its model; empty for the usual one.
+    """
+
+    menagerie: str = ""
+    entry: str = ""
+
+    def model(self) -> Spec:
+        """Build the published robot without actuators, sensors and keyframes."""
+        spec = read(self.menagerie, self.entry)
+        for name, limit in torques(spec).items():
+            joint = spec.joint(name)
+            joint.actfrclimited, joint.actfrcrange = mujoco.mjtLimited.mjLIMITED_TRUE, limit
+        _name_parts(spec, self.soles, self.imu, self.root)
+        for part in (*spec.actuators, *spec.sensors, *spec.keys):
+            spec.delete(part)
+        return spec
+
+
+def _name_parts(spec: Any, soles: tuple[str, ...], imu: str, root: str) -> None:
+    """Add a site under each foot and in the root, and name the geoms of the feet."""
+    if spec.site(imu) is None:
+        spec.body(root).add_site(name=imu)
+    model = spec.compile()
+    for sole in soles:
+        body = spec.body(sole)
+        body.add_site(name=_SITE.format(sole), pos=model.body(sole).ipos)
+        for i, geom in enumerate(g for g in body.geoms if g.contype or g.conaffinity):
+            geom.name = f"{sole}_foot{i}"
+
+
+def torques(spec: Any) -> dict[str, tuple[float, float]]:
+    """Torque limits of the joints that have actuators, N m."""
+    found = {}
+    for actuator in spec.actuators:
+        joint = spec.joint(actuator.target)
+        if actuator.trntype != mujoco.mjtTrn.mjTRN_JOINT or joint is None:
+            continue
+        gear = float(actuator.gear[0])
+        motor = actuator.biastype == mujoco.mjtBias.mjBIAS_NONE
+        control = limits(actuator.ctrlrange, actuator.ctrllimited) if motor else None
+        spans = (
+            limits(joint.actfrcrange, joint.actfrclimited),
+            scaled(limits(actuator.forcerange, actuator.forcelimited), gear),
+            scaled(control, gear * float(actuator.gainprm[0])),
+        )
+        if span := next((span for span in spans if span), None):
+            found[joint.name] = span
+    return found
+
+
+def menagerie_legged(name: str) -> MenagerieLegged:
+    """Build a legged robot of Menagerie; names and pose come from its model.
+
+    Args:
+        name: robot or robot/model.
+
+    Raises:
+        ModuleNotFoundError: the package `mujoco-menagerie` is not installed.
+        ValueError: there is no such robot or model, or it is no legged robot with known servos.
+    """
+    menagerie, _, entry = name.partition("/")
+    spec = read(menagerie, entry)
+    model = spec.compile()
+    free = np.flatnonzero(model.jnt_type == mujoco.mjtJoint.mjJNT_FREE)
+    if len(free) != 1:
+        raise _refused(name, f"it has {len(free)} free joints, not one")
+    hinges = np.flatnonzero(model.jnt_type == mujoco.mjtJoint.mjJNT_HINGE)
+    if len(hinges) != model.njnt - 1 or not len(hinges):
+        raise _refused(name, "its other joints are not all hinges")
+    known = torques(spec)
+    for i in hinges.tolist():
+        joint = model.joint(i)
+        if joint.name not in known:
+            raise _refused(name, f"{joint.name!r} has no torque limit")
+        if not model.dof_armature[model.jnt_dofadr[i]] > 0:
+            raise _refused(name, f"{joint.name!r} has no rotor inertia, from which gains follow")
+        if not model.jnt_limited[i]:
+            raise _refused(name, f"{joint.name!r} has no range")
+    key = next((key for key in spec.keys if key.name == HOME), next(iter(spec.keys), None))
+    qpos = np.array(model.qpos0 if key is None else key.qpos)
+    root = model.body(model.jnt_bodyid[free[0]]).name
+    feet, lowest = _feet(model, qpos)
+    if len(feet) < 2:
+        raise _refused(name, f"it has {len(feet)} feet, not two or more")
+    first = int(model.jnt_qposadr[free[0]])
+    imu = next((site.name for site in spec.sites if "imu" in site.name), _SITE.format("imu"))
+    sites = tuple(_SITE.format(foot) for foot in feet)
+    count = len(hinges)
+    return MenagerieLegged(
+        root=root,
+        trunk=root,
+        imu=imu,
+        feet=sites,
+        ankles=sites,
+        soles=feet,
+        sole_kind="xbody",
+        height=float(qpos[first + 2] - lowest),
+        pose=tuple(float(qpos[model.jnt_qposadr[i]]) for i in hinges),
+        standing=(STANDING,) * count,
+        walking=(MOVING,) * count,
+        running=(MOVING,) * count,
+        menagerie=menagerie,
+        entry=entry,
+    )
+
+
+def _feet(model: mujoco.MjModel, qpos: np.ndarray) -> tuple[tuple[str, ...], float]:
+    """Names of the bodies that stand on the ground in a pose, and its height, m."""
+    data = mujoco.MjData(model)
+    data.qpos[:] = qpos
+    mujoco.mj_forward(model, data)
+    touching = (model.geom_contype | model.geom_conaffinity) > 0
+    bodies = model.geom_bodyid
+    bottoms = {}
+    for body in set(bodies[touching & (bodies > 0)].tolist()):
+        if (model.body_parentid[1:] == body).any():
+            continue  # only last bodies of a chain are feet
+        boxes = np.flatnonzero(touching & (bodies == body)).tolist()
+        bottoms[body] = min(_bottom(model, data, geom) for geom in boxes)
+    lowest = min(bottoms.values(), default=0.0)
+    feet = sorted(body for body, bottom in bottoms.items() if bottom < lowest + ABOVE)
+    return tuple(model.body(body).name for body in feet), lowest
+
+
+def _bottom(model: mujoco.MjModel, data: mujoco.MjData, geom: int) -> float:
+    """Height of the lowest point of a geom's box, m."""
+    centre, half = model.geom_aabb[geom, :3], model.geom_aabb[geom, 3:]
+    up = data.geom_xmat[geom].reshape(3, 3)[2]
+    return float(data.geom_xpos[geom, 2] + up @ centre - np.abs(up) @ half)
+
+
+def _refused(name: str, reason: str) -> ValueError:
+    return ValueError(f"robot: menagerie:{name} is no legged robot that the tasks know: {reason}")
+
+
+legged_robots.add_source("menagerie", menagerie_legged)
