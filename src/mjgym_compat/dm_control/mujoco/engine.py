@@ -65,8 +65,8 @@ class Physics(simulation.Physics):
 
     def _reload_from_data(self, data: MjData) -> None:
         self._use(data)
-        with self.suppress_physics_errors(), self.reset_context():
-            pass
+        with self.suppress_physics_errors():
+            self.reset()
 
     def _use(self, data: MjData) -> None:
         self._free_rendering_contexts()

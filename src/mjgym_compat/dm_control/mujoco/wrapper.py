@@ -11,6 +11,7 @@ import numpy as np
 
 from mjgym.mjcf.size_limits import require_bounded, require_bounded_text
 from mjgym.util.suggestions import or_else
+from mjgym_compat.importing import submodules
 
 _CONTACT_ID_OUT_OF_RANGE = "contact_id: {actual} is not between 0 and {max_valid}"
 _NOT_LAST_PARSED_ERROR = "check_model: another model was parsed later"
@@ -368,3 +369,7 @@ def enable_timer(enabled: bool = True) -> None:
     import time
 
     set_callback("mjcb_time", time.perf_counter if enabled else None)
+
+
+__path__: list[str] = []  # it answers for modules of others
+__getattr__ = submodules(__name__)
