@@ -370,7 +370,7 @@ def load_soccer(
         time_limit: s.
         random_state: seed of the first match, or a `RandomState` that draws it; None for an
             unpredictable one.
-        disable_walker_contacts: refused if True: players always collide here.
+        disable_walker_contacts: whether players pass through each other.
         enable_field_box: whether walls keep the ball in the field.
         keep_aspect_ratio: whether the pitch keeps its ratio of length to width.
         terminate_on_goal: whether a goal ends the match.
@@ -379,8 +379,6 @@ def load_soccer(
     Raises:
         ValueError: there is no such walker, or the match is not supported; the message says why.
     """
-    if disable_walker_contacts:
-        raise ValueError("disable_walker_contacts: players always touch each other here")
     walker = str(getattr(walker_type, "name", walker_type)).lower()
     ids = {id.partition("/")[2].partition("-")[0]: id for id in registry.ids(namespace="soccer")}
     if walker not in ids:
@@ -391,6 +389,7 @@ def load_soccer(
         team_size=team_size,
         time_limit=time_limit,
         box=enable_field_box,
+        collide=not disable_walker_contacts,
         keep_aspect_ratio=keep_aspect_ratio,
         ends_on_goal=terminate_on_goal,
         observation="dict",

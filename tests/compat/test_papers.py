@@ -347,5 +347,3 @@ class TestOthers:
     def test_soccer_refuses_what_it_has_not(self):
         with pytest.raises(ValueError, match="did you mean ant"):
             adapter.load_soccer(2, walker_type="antt")
-        with pytest.raises(ValueError, match="disable_walker_contacts"):
-            adapter.load_soccer(2, disable_walker_contacts=True)

@@ -236,9 +236,11 @@ class Physics(PhysicsOfText):
         if mjcf_elements is None:
             return None
         single = isinstance(mjcf_elements, Element)
-        elements = [mjcf_elements] if isinstance(mjcf_elements, Element) else list(mjcf_elements)
+        elements = (mjcf_elements,) if isinstance(mjcf_elements, Element) else tuple(mjcf_elements)
         if not elements:
             return _EmptyBinding()
+        if (single, elements) in self._bindings:  # names of many elements take time
+            return self._bindings[single, elements]
         kinds = {_kind(element) for element in elements}
         if len(kinds) > 1:
             raise ValueError(
@@ -246,10 +248,9 @@ class Physics(PhysicsOfText):
                 f" {', '.join(sorted(kinds))}"
             )
         names = tuple(element.full_identifier for element in elements)
-        key = (next(iter(kinds)), names[0] if single else names)
-        if key not in self._bindings:
-            self._bindings[key] = Binding(self, *key)
-        return self._bindings[key]
+        binding = Binding(self, next(iter(kinds)), names[0] if single else names)
+        self._bindings[single, elements] = binding
+        return binding
 
 
 def _kind(element: Element) -> str:
