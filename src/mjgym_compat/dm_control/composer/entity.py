@@ -109,7 +109,7 @@ class FreePropObservableMixin(abc.ABC):
 
 
 class Callbacks:
-    """Callbacks of an entity, in the order in which they are called."""
+    """Callbacks of tasks and entities, in the order in which they are called."""
 
     def initialize_episode_mjcf(self, random_state: np.random.RandomState) -> None:
         """Change the model before an episode."""
