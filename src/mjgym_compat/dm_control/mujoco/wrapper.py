@@ -315,8 +315,7 @@ class MjrContext(_Struct):
     def free(self) -> None:
         """Release the driver's resources."""
         if self._held in self.__dict__:
-            with self.__dict__["_gl_context"].make_current() as context:
-                context.call(self.__dict__.pop(self._held).free)
+            self.__dict__["_gl_context"].later(self.__dict__.pop(self._held).free)
 
 
 def _object(kind: str | int) -> int:
