@@ -20,6 +20,7 @@ A row has the command, commit, versions and machine. A row that is there is not 
 
 import argparse
 import dataclasses
+import functools
 import itertools
 import os
 import platform
@@ -38,11 +39,13 @@ import commits
 import gymnasium
 import numpy as np
 from comparison.command import described
+from training import scores
 
 from mjgym import planning, registry
 from mjgym.describe.fingerprint import versions
 from mjgym.util import atomic, tables
 from mjgym.util.packaged import assets
+from mjgym_train import score_table
 
 FILE = assets() / "baselines" / "planning.csv"
 BUDGETS = (0.1, 1.0, 10.0)  # CPU seconds per simulated second
@@ -117,6 +120,12 @@ def settings(id: str, planner: str, budget: float) -> dict[str, int]:
     return {"rollouts": int(np.clip(counts[every], FEWEST, MOST)), "every": every}
 
 
+@functools.cache
+def chosen_for(id: str, planner: str, budget: float) -> dict[str, int]:
+    """`settings`, timed once."""
+    return settings(id, planner, budget)
+
+
 def environment(id: str) -> Any:
     """One environment on one thread."""
     return gymnasium.make_vec(id, num_envs=1, **registry.one_agent(id, threads=1))
@@ -135,7 +144,7 @@ def _seconds(env: Any, policy: Callable[[Any], np.ndarray]) -> float:
 
 def measure(job: Job) -> Row:
     """Play an episode."""
-    chosen = settings(job.id, job.planner, job.budget)
+    chosen = chosen_for(job.id, job.planner, job.budget)
     env = environment(job.id)
     planner = planning.Planner(env, job.planner, horizon=HORIZON, seed=job.seed, **chosen)
     observation, _ = env.reset(seed=job.seed)
@@ -162,8 +171,9 @@ def measure(job: Job) -> Row:
     )  # fmt: skip
 
 
+@functools.cache
 def commit() -> str:
-    """This checkout's commit, with a plus if it has changes."""
+    """This checkout's commit at the first row, with a plus if it has changes."""
     return subprocess.run(
         ["git", "describe", "--always", "--dirty=+", "--abbrev=12", "--exclude=*"],
         cwd=commits.ROOT, capture_output=True, text=True, check=True,
@@ -180,10 +190,18 @@ def append(row: Row, file: Path = FILE) -> None:
     atomic.write_text(file, tables.text([*read(file), row], Row))
 
 
+def text(rows: Sequence[Row]) -> str:
+    """The table, how much of it there is, and the means over the suite."""
+    count = len({row.id for row in rows})
+    return f"{table(rows)}\n\n{count} of {len(ids())} ids have rows. {summary(rows)}"
+
+
 def table(rows: Sequence[Row]) -> str:
-    """Mean returns by id and budget, with the number of episodes."""
+    """Mean returns by id and budget, with episodes, beside the learned and the best published."""
     budgets = sorted({row.budget for row in rows})
-    header = ["id", "planner", *(f"{budget:g} s" for budget in budgets)]
+    spent = [f"{budget:g} s" for budget in budgets]
+    header = ["id", "planner", *spent, "learned", "best published"]
+    learned, published = others()
     lines = [header, ["---"] * len(header)]
     for id, planner in dict.fromkeys((row.id, row.planner) for row in rows):
         cells = []
@@ -192,11 +210,43 @@ def table(rows: Sequence[Row]) -> str:
                 r.total for r in rows if (r.id, r.planner, r.budget) == (id, planner, budget)
             ]
             episodes = f"{len(returns)} episode{'s' * (len(returns) > 1)}"
-            cells.append(
-                f"{statistics.mean(returns):.1f} ({episodes})" if returns else "not measured"
-            )
-        lines.append([f"`{id}`", planner, *cells])
+            mean = f"{statistics.mean(returns):.1f} ({episodes})" if returns else "not measured"
+            cells.append(mean)
+        own = f"{learned[id]:.0f}" if id in learned else ""
+        lines.append([f"`{id}`", planner, *cells, own, published.get(id, "")])
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def summary(rows: Sequence[Row], planner: str = "mppi") -> str:
+    """Mean over the suite's ids of each budget, beside the learned score of the same ids."""
+    learned, _ = others()
+    sentences = []
+    for budget in sorted({row.budget for row in rows}):
+        of_ids: dict[str, list[Row]] = {}
+        for row in rows:
+            if (row.budget, row.planner) == (budget, planner) and row.id in learned:
+                of_ids.setdefault(row.id, []).append(row)
+        if not of_ids:
+            continue
+        mean = statistics.mean(statistics.mean(r.total for r in each) for each in of_ids.values())
+        in_time = sum(max(r.spent for r in each) <= 1 for each in of_ids.values())
+        sentences.append(
+            f"At {budget:g} s the mean over {len(of_ids)} ids of the suite is {mean:.0f}, where"
+            f" learning has {statistics.mean(learned[id] for id in of_ids):.0f}; on"
+            f" {in_time} of them one core plans in real time."
+        )
+    return " ".join(sentences)
+
+
+def others() -> tuple[dict[str, float], dict[str, str]]:
+    """Learned scores by id, and the best published ones with their method."""
+    rows = score_table.read()
+    lines = {id: score_table.line(rows, scores.RECIPE, id).scores for id in ids()}
+    best = {found.id: found for found in sorted(scores.published(), key=lambda found: found.score)}
+    return (
+        {id: statistics.mean(values) for id, values in lines.items() if values},
+        {id: f"{found.score:.0f}, {found.method}" for id, found in best.items()},
+    )
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -209,7 +259,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--table", action="store_true", help="print the table, and measure nothing")
     options = parser.parse_args(arguments)
     if options.table:
-        print(table(read()))
+        print(text(read()))
         return
     for job in jobs(options):
         names = tables.columns(Job)

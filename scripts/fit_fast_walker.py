@@ -2,21 +2,20 @@
 
     python scripts/fit_fast_walker.py --data tests/data/learn_to_move
 
-It takes a few minutes. All lengths are in m, in OpenSim's axes (x forward, y up, z right) of the
-right leg; recorded poses of left legs are mirrored.
+It takes a few minutes, and `pip install cma`. All lengths are in m, in OpenSim's axes (x forward,
+y up, z right) of the right leg; recorded poses of left legs are mirrored.
 """
 
 import argparse
-import itertools
 import tempfile
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import cma
 import mujoco
 import numpy as np
-from cma_es import search
 from numpy.polynomial import Polynomial
 
 from mjgym.sim import Single
@@ -311,13 +310,13 @@ def _least(
     generations: int,
     seed: int = 0,
 ) -> np.ndarray:
-    def values(points: np.ndarray) -> np.ndarray:
-        return np.array([value(x) for x in points])
-
-    *_, best = itertools.islice(
-        search(values, np.array(start), np.array(spread), seed), generations
+    strategy = cma.CMAEvolutionStrategy(
+        start, 1.0, {"CMA_stds": spread, "seed": seed + 1, "verbose": -9}
     )
-    return np.asarray(best.point)
+    for _ in range(generations):
+        points = strategy.ask()
+        strategy.tell(points, [value(x) for x in points])
+    return np.asarray(strategy.result.xbest)
 
 
 def fit_paths(poses: Poses, knee: Mapping[str, Polynomial]) -> tuple[dict[str, Path_], Any]:

@@ -8,6 +8,7 @@ python scripts/make_gallery.py --check    exits with 1 if a text is stale or an 
 """
 
 import argparse
+import math
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
@@ -21,11 +22,12 @@ import mujoco
 import numpy as np
 from PIL import Image, ImageOps
 
-from mjgym import Env, Viewpoint, registry
+from mjgym import Env, Viewpoint, mjcf, registry
 from mjgym.policies import trained
 from mjgym.policies.network import Policy
 from mjgym.robots import arms
 from mjgym.tasks.l2m.reflex import START, Reflexes
+from mjgym.tasks.l2m.target_field import FASTEST, SINK_RADIUS
 from mjgym.tasks.l2m.walk import Walk
 from mjgym.tasks.locomotion.soccer import scripted
 from mjgym.tasks.robosuite.lift import Lift
@@ -73,6 +75,7 @@ class Shot:
         scripted: a scripted policy acts.
         trained: the bundled policy acts.
         arguments: of make.
+        field: draw the initial target velocities of a walk on the ground, and the sink as a disc.
     """
 
     camera: str | int | Viewpoint | None = None
@@ -95,6 +98,7 @@ class Shot:
     scripted: bool = False
     trained: bool = False
     arguments: Mapping[str, Any] = field(default_factory=dict)
+    field: bool = False
 
 
 STANDING = Shot(upright=True, amplitude=0.05, hold=4.0, still=0.25, end=1.5)
@@ -128,8 +132,8 @@ NEAR_BALL = replace(STRAY, zoom=1.0, amplitude=0.1, keep=True, still=0.05, end=1
 GAPS_AT = 6.2  # m
 # A rewarded moment of an episode, shown by colours.
 PAID = {"visualize_reward": True}
-# The reflexes walk in the plane, and fall sideways within a second elsewhere.
-STROLL = Shot(scripted=True, end=0.7, still=0.35, arguments={"init_pose": START})
+# The reflexes walk, on MuJoCo's muscles in the plane only; in space they fall there after 2.3 s.
+STROLL = Shot(scripted=True, arguments={"init_pose": START})
 # Poses of gaits, by ids without versions: joints (rad), forward lean (rad), lift (m).
 GAITS: dict[str, tuple[dict[str, float], float, float]] = {
     "dmc/walker-walk": (
@@ -297,14 +301,22 @@ SHOTS = {  # by prefix of an id; the longest one applies
     "legged/go1": Shot(seed=18, amplitude=0.3, frequency=2.0, lag=1 / 6, still=0.6, end=2.0),
     "legged/go1-joystick": Shot(seed=19, amplitude=0.1, frequency=2.0, lag=0.2, still=0.3, end=1.5),
     **{
-        f"l2m/{task}": replace(STROLL, camera=Viewpoint(azimuth, -10, 2.5, (0, 0, 0), ("torso",)))
-        for task, azimuth in {
-            "walk_around": 120,
-            "walk_around-fast": 60,
-            "walk_forward": 105,
-            "walk_forward-fast": 75,
-            "walk_sinks": 150,
-            "walk_sinks-fast": 30,
+        f"l2m/{task}": replace(
+            STROLL,
+            field=True,
+            seed=seed,
+            begin=still - 0.6,
+            still=still,
+            end=still + 0.6,
+            camera=Viewpoint(azimuth, elevation, distance, (0.4, 0, -0.1), ("torso",)),
+        )
+        for task, (seed, still, azimuth, elevation, distance) in {
+            "walk_around": (6, 3.45, -65, -26, 4.4),
+            "walk_around-fast": (1, 0.8, 130, -30, 4.6),
+            "walk_forward": (0, 5.0, 125, -16, 3.4),
+            "walk_forward-fast": (0, 1.2, 60, -16, 3.4),
+            "walk_sinks": (4, 2.25, 28, -24, 4.4),
+            "walk_sinks-fast": (2, 1.2, -20, -24, 4.6),
         }.items()
     },
     "l2m/walk_planar": replace(STROLL, zoom=1.15, begin=1.0, still=1.9, end=3.1),
@@ -410,6 +422,13 @@ FILMS = {
             "opponent": "scripted",
         },
     ),
+    "l2m/walk_forward-v0": Shot(
+        end=10.0,
+        scripted=True,
+        field=True,
+        arguments={"init_pose": START},
+        camera=Viewpoint(125, -16, 3.4, (0.4, 0, -0.1), ("torso",)),
+    ),
 }  # fmt: skip
 
 # Ids with similar images, by suffix: the other id and a sentence on the difference.
@@ -497,6 +516,9 @@ def play(id: str, how: Shot) -> Iterator[tuple[float, Any]]:
     """Play an episode, yielding time and environment."""
     env: Any = gymnasium.make(id, **how.arguments).unwrapped
     observation, _ = env.reset(seed=how.seed)
+    if how.field:
+        env = Env(with_field(env))
+        observation, _ = env.reset(seed=how.seed)
     if how.trained:
         yield from act(env, trained.bundled(id).policy, observation)
     if how.scripted:
@@ -535,6 +557,53 @@ def play(id: str, how: Shot) -> Iterator[tuple[float, Any]]:
         half = (high - low) / 2
         env.step(np.clip(middle + half * (sway + driven * pull), low, high))
         time += env.control_timestep
+
+
+ARROWS = (-2, 15, -5, 6)  # m, places along both axes
+ARROW, ARROW_WIDTH, BARB = 0.35, 0.012, 0.1  # m per m/s, m
+
+
+def with_field(env: Any) -> Walk:
+    """A walk whose ground shows the target velocities of an environment, and its sink."""
+    task, memory = env.task, env.view.memory
+    first, last, right, left = ARROWS
+    places = np.mgrid[first:last, right:left].reshape(2, -1).T.astype(float)
+    velocities = task.field.velocity(memory, places)
+
+    def model(self: Walk) -> Any:
+        spec = type(task).model(task)
+        look = {"contype": 0, "conaffinity": 0, "mass": 0.0}
+
+        def stroke(start: np.ndarray, end: np.ndarray, rgba: tuple[float, ...]) -> None:
+            middle, along = (start + end) / 2, end - start
+            angle = math.atan2(along[1], along[0]) / 2
+            mjcf.add(
+                spec.worldbody, "geom", type="box", pos=(*middle, 0.003), rgba=rgba,
+                quat=(math.cos(angle), 0, 0, math.sin(angle)),
+                size=(np.hypot(*along) / 2 + ARROW_WIDTH / 2, ARROW_WIDTH, 0.003), **look,
+            )  # fmt: skip
+
+        for place, velocity in zip(places, velocities, strict=True):
+            speed = float(np.hypot(*velocity))
+            if speed < 0.1:
+                continue
+            rgba = (0.25 + 0.4 * speed / FASTEST, 0.85, 0.95 - 0.6 * speed / FASTEST, 1)
+            tip, back = place + ARROW * velocity, -BARB * velocity / speed
+            stroke(place, tip, rgba)
+            for turn in (0.5, -0.5):
+                cosine, sine = math.cos(turn), math.sin(turn)
+                barb = np.array([[cosine, -sine], [sine, cosine]]) @ back
+                stroke(tip, tip + barb, rgba)
+        if "sink" in memory:
+            mjcf.add(
+                spec.worldbody, "geom", type="cylinder", pos=(*memory["sink"], 0.002),
+                size=(SINK_RADIUS, 0.004), rgba=(0.95, 0.55, 0.1, 1), **look,
+            )  # fmt: skip
+        return spec
+
+    own = dataclass(frozen=True)(type("Drawn", (type(task),), {"model": model}))
+    drawn: Walk = own(**{f.name: getattr(task, f.name) for f in fields(task)})
+    return drawn
 
 
 def take_pose(env: Any, how: Shot) -> None:

@@ -1,149 +1,193 @@
-"""Run dm_control's own tests of PyMJCF on `mjgym_compat.dm_control.mjcf`, and count them.
+"""Run dm_control's own tests with its imports answered by `mjgym_compat`, and count them.
 
     pip download --no-deps dm_control  # its tests are in the wheel
-    pip install absl-py mock
-    python scripts/run_reference_tests.py dm_control-*.whl
+    pip install absl-py
+    python scripts/run_reference_tests.py dm_control-*.whl "suite/*" mujoco/engine_test
+    python scripts/run_reference_tests.py dm_control-*.whl --table assets/guides/coming_from.md
 
-Prints a table of files with how many tests they have and how many pass, and why others fail.
-Imports of their modules find ours; nothing of the wheel but its tests is imported.
+Each file runs in a process of its own. Of the wheel nothing is imported but its tests, their
+helpers and their data. A pattern is matched against a file's path, without `dm_control/` and with
+or without `.py`.
 """
 
 import argparse
+import collections
+import fnmatch
 import importlib
 import importlib.util
 import io
+import json
+import os
+import re
+import subprocess
 import sys
 import tempfile
-import types
 import unittest
+import unittest.mock
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from importlib.abc import MetaPathFinder
+from importlib.machinery import ModuleSpec
 from pathlib import Path
 from typing import Any
 
-import mujoco
-import numpy as np
-
-from mjgym_compat.dm_control import mjcf
-
-FOLDER = "dm_control/mjcf"
-MODULES = {
-    "element": "elements",
-    "namescope": "names",
-    "parser": "reading",
-    "physics": "binding",
-    "traversal_utils": "frames",
-    "export_with_assets": "exporting",
-    "export_with_assets_as_zip": "exporting",
-    "schema": "grammar",
-    "attribute": "values",
-}
+LIMIT = 600  # s per file
+PACKAGE = "dm_control"
+NAME = "reference-tests"
+BEGIN = f"<!-- {NAME}:begin (written by scripts/run_reference_tests.py) -->"
+END = f"<!-- {NAME}:end -->"
+HELPERS = re.compile(r"testing|test_utils|fake_physics|_test$|testdata|test_data")
+MARK = "RESULT "
 
 
-def _module(name: str, **members: Any) -> types.ModuleType:
-    module = types.ModuleType(name)
-    module.__dict__.update(__path__=[], **members)
-    sys.modules[name] = module
-    return module
+class Helpers(MetaPathFinder):
+    """Finder of the wheel's test helpers, and of nothing else in it."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def find_spec(self, name: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
+        """The spec of a helper."""
+        name = name.removeprefix("mjgym_compat.")
+        parts = name.split(".")
+        if parts[0] != PACKAGE or not any(HELPERS.search(part) for part in parts[1:]):
+            return None
+        place = self._folder.joinpath(*parts)
+        if (place / "__init__.py").is_file():
+            return importlib.util.spec_from_file_location(
+                name, place / "__init__.py", submodule_search_locations=[str(place)]
+            )
+        file = next(self._folder.rglob(f"{parts[-1]}.py"), None)
+        return importlib.util.spec_from_file_location(name, file) if file else None
 
 
-class _Model:
-    """Wrapper of MjModel under dm_control's names."""
+def run_here(folder: Path, file: Path) -> dict[str, Any]:
+    """Counts of one file's tests, run in this process, and why tests fail."""
+    sys.modules.setdefault("mock", unittest.mock)
+    import mjgym_compat
 
-    def __init__(self, model: mujoco.MjModel) -> None:
-        self._model = model
+    mjgym_compat.install(PACKAGE)
+    sys.meta_path.insert(0, Helpers(folder))
+    from absl import flags
 
-    @classmethod
-    def from_xml_string(cls, text: str, assets: Any = None) -> "_Model":
-        return cls(mujoco.MjModel.from_xml_string(text, assets))
-
-    @classmethod
-    def from_xml_path(cls, path: str) -> "_Model":
-        return cls(mujoco.MjModel.from_xml_path(path))
-
-    def to_bytes(self) -> bytes:
-        buffer = np.zeros(mujoco.mj_sizeModel(self._model), np.uint8)
-        mujoco.mj_saveModel(self._model, None, buffer)
-        return buffer.tobytes()
-
-
-def answer() -> None:
-    """Let imports of dm_control's modules find ours."""
-    package = _module("dm_control", mjcf=mjcf)
-    sys.modules["dm_control.mjcf"] = mjcf
-    for theirs, ours in MODULES.items():
-        module = importlib.import_module(f"{mjcf.__name__}.{ours}")
-        sys.modules[f"dm_control.mjcf.{theirs}"] = module
-        if not theirs.startswith("export"):  # functions of these names
-            setattr(mjcf, theirs, module)
-    binding = importlib.import_module(f"{mjcf.__name__}.binding")
-    binding._PICKLING_NOT_SUPPORTED = binding.PICKLING
-    _module("dm_control.mjcf.constants", PREFIX_SEPARATOR="/", PREFIX_SEPARATOR_ESCAPE="\\")
-    util = _module(
-        "dm_control.mujoco.wrapper.util",
-        to_native_string=lambda s: s.decode() if isinstance(s, bytes) else s,
-        to_binary_string=lambda s: s.encode() if isinstance(s, str) else s,
-    )
-    bindings = _module("dm_control.mujoco.wrapper.mjbindings", mjlib=mujoco, enums=mujoco)
-    wrapper = _module(
-        "dm_control.mujoco.wrapper",
-        util=util,
-        mjbindings=bindings,
-        MjModel=_Model,
-        MjData=lambda model: mujoco.MjData(model._model),
-    )
-    package.mujoco = _module("dm_control.mujoco", wrapper=wrapper)  # type: ignore[attr-defined]
-
-
-def run(path: Path) -> tuple[int, list[tuple[str, str]]]:
-    """Number of tests in a file, and the name and the last line of each that fails."""
-    name = f"reference_{path.stem}"
-    spec = importlib.util.spec_from_file_location(name, path)
+    flags.FLAGS([str(file)])
+    name = ".".join(file.relative_to(folder).with_suffix("").parts)
+    spec = importlib.util.spec_from_file_location(name, file)
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
     try:
         spec.loader.exec_module(module)
-    except (ImportError, AttributeError) as error:
-        return 0, [(path.stem, str(error))]
-    suite = unittest.defaultTestLoader.loadTestsFromModule(module)
-    result = unittest.TextTestRunner(io.StringIO()).run(suite)
+    except Exception as error:
+        return {"passed": 0, "failed": None, "skipped": 0, "reasons": [["", _line(error)]]}
+    result = unittest.TextTestRunner(io.StringIO()).run(
+        unittest.defaultTestLoader.loadTestsFromModule(module)
+    )
     bad = [*result.failures, *result.errors]
-    return result.testsRun, [(test.id().split(".")[-1], _last(text)) for test, text in bad]
+    names = {test.id().partition(" ")[0] for test, _ in bad}  # subtests belong to one test
+    return {
+        "passed": result.testsRun - len(names) - len(result.skipped),
+        "failed": len(names),
+        "skipped": len(result.skipped),
+        "reasons": [[test.id().partition(f"{name}.")[2], _last(text)] for test, text in bad],
+    }
+
+
+def _line(error: BaseException) -> str:
+    return f"{type(error).__name__}: {error}".splitlines()[0]
 
 
 def _last(traceback: str) -> str:
-    lines = [line for line in traceback.strip().splitlines() if line[:1].strip()]
-    return lines[-1][:120]
+    lines = [line for line in traceback.strip().splitlines() if re.match(r"[\w.]+(:|$)", line)]
+    return lines[-1] if lines else traceback.strip().splitlines()[-1]
 
 
-def rows(wheel: Path) -> Iterator[tuple[str, int, list[tuple[str, str]]]]:
-    """File, number of tests, and failures, for each test file of the wheel."""
-    with tempfile.TemporaryDirectory() as folder, zipfile.ZipFile(wheel) as archive:
-        archive.extractall(folder, [n for n in archive.namelist() if n.startswith(FOLDER)])
-        for path in sorted((Path(folder) / FOLDER).glob("*_test.py")):
-            yield (path.name, *run(path))
+def run(folder: Path, file: Path) -> dict[str, Any]:
+    """Counts of one file's tests, run in a process of its own."""
+    command = [sys.executable, __file__, "--one", str(file), str(folder)]
+    try:
+        done = subprocess.run(
+            command, capture_output=True, text=True, timeout=LIMIT, cwd=folder, check=False
+        )
+    except subprocess.TimeoutExpired:
+        return {"passed": 0, "failed": None, "skipped": 0, "reasons": [["", f"over {LIMIT} s"]]}
+    for line in done.stdout.splitlines():
+        if line.startswith(MARK):
+            counts: dict[str, Any] = json.loads(line.removeprefix(MARK))
+            return counts
+    end = (done.stderr.strip().splitlines() or ["no output"])[-1]
+    return {"passed": 0, "failed": None, "skipped": 0, "reasons": [["", f"ended early: {end}"]]}
+
+
+def files(folder: Path, patterns: Iterable[str]) -> Iterator[Path]:
+    """The test files that match a pattern; all without patterns."""
+    root = folder / PACKAGE
+    wanted = list(patterns)
+    for file in sorted(root.rglob("*_test.py")):
+        name = file.relative_to(root).as_posix()
+        if not wanted or any(
+            fnmatch.fnmatch(n, p) for p in wanted for n in (name, name.removesuffix(".py"))
+        ):
+            yield file
+
+
+def table(counts: dict[str, dict[str, Any]]) -> str:
+    """The table of files, with the reasons of failures."""
+    lines = ["| file | passed | failed | skipped | why |", "|---|---|---|---|---|"]
+    for name, count in counts.items():
+        reasons = collections.Counter(_short(reason) for _, reason in count["reasons"])
+        why = "; ".join(f"{reason} ({n})" if n > 1 else reason for reason, n in reasons.items())
+        failed = "all" if count["failed"] is None else count["failed"]
+        lines.append(f"| `{name}` | {count['passed']} | {failed} | {count['skipped']} | {why} |")
+    passed = sum(c["passed"] for c in counts.values())
+    failed = sum(c["failed"] or 0 for c in counts.values())
+    lines.append(f"| all | {passed} | {failed} | {sum(c['skipped'] for c in counts.values())} | |")
+    return "\n".join(lines)
+
+
+def _short(reason: str, width: int = 110) -> str:
+    plain = re.sub(r"0x[0-9a-f]+", "...", reason).replace("|", "/").replace("`", "'")
+    return plain if len(plain) <= width else plain[: width - 3] + "..."
 
 
 def main() -> None:
-    """Print the table."""
+    """Run the tests and print, or write, the table."""
+    if sys.argv[1:2] == ["--one"]:
+        file, folder = map(Path, sys.argv[2:4])
+        sys.argv = [str(file)]
+        print(MARK + json.dumps(run_here(folder, file)))
+        return
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("wheel", type=Path, help="a wheel of dm_control")
-    wheel = parser.parse_args().wheel
-    from absl import flags
-
-    flags.FLAGS(sys.argv[:1])
-    answer()
-    print("| file | tests | passed |\n|---|---|---|")
-    notes = []
-    for name, count, bad in rows(wheel):
-        print(f"| `{name}` | {count} | {count - len(bad) if count else 0} |")
-        notes += [f"{name}: {test}: {text}" for test, text in bad]
-    print("", *notes, sep="\n")
+    parser.add_argument("pattern", nargs="*", help='files, "mjcf/*" for example')
+    parser.add_argument("--table", type=Path, metavar="FILE", help="write the table into a guide")
+    parser.add_argument("--verbose", action="store_true", help="one test of each reason of failure")
+    arguments = parser.parse_args()
+    counts = {}
+    with tempfile.TemporaryDirectory() as name, zipfile.ZipFile(arguments.wheel) as archive:
+        folder = Path(name)
+        archive.extractall(folder)
+        for file in files(folder, arguments.pattern):
+            short = file.relative_to(folder / PACKAGE).as_posix()
+            counts[short] = count = run(folder, file)
+            print(short, *(count[key] for key in ("passed", "failed", "skipped")), flush=True)
+            if arguments.verbose:
+                grouped = {_short(why): test for test, why in reversed(count["reasons"])}
+                print(*(f"    {test}: {why}\n" for why, test in grouped.items()), sep="", end="")
+    if arguments.table is None:
+        print(table(counts))
+        return
+    text = arguments.table.read_text()
+    head, _, rest = text.partition(BEGIN)
+    _, end, tail = rest.partition(END)
+    if not end:
+        raise SystemExit(f"{arguments.table}: no marker {BEGIN}")
+    arguments.table.write_text(f"{head}{BEGIN}\n{table(counts)}\n{END}{tail}")
 
 
 if __name__ == "__main__":
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
     main()

@@ -2,20 +2,20 @@
 
     python scripts/tune_reflexes.py --generations 100
 
-The search starts from the parameters that walk on OpenSim's forces, and writes the best ones after
-each generation to `assets/l2m/reflex_fast.toml`. A walk's fitness is the time without a fall and,
-in part, its distance, up to the speed of the target field.
+It needs `pip install cma`. The search starts from the parameters that walk on OpenSim's forces, and
+writes the best ones after each generation to `assets/l2m/reflex_fast.toml`. A walk's fitness is the
+time without a fall and, in part, its distance, up to the speed of the target field.
 """
 
 import argparse
 from pathlib import Path
 from typing import Any
 
+import cma
 import gymnasium
 import numpy as np
-from cma_es import search
 
-from mjgym.tasks.l2m.reflex import IN_DEGREES, SCALES, START, Reflexes, parameters
+from mjgym.tasks.l2m.reflex import START, Reflexes, parameters
 from mjgym.util import atomic
 
 TARGET = Path(__file__).parents[1] / "assets/l2m/reflex_fast.toml"
@@ -24,20 +24,10 @@ SPEED = 1.4  # m/s, of the target field
 SPREAD = 0.08  # initial deviation of each parameter
 
 
-def reflexes(points: np.ndarray) -> Reflexes:
-    """Reflexes of many walkers, each with its parameters, (k, parameters)."""
-    names = parameters("planar")
-    made = Reflexes(names)
-    for name, value in zip(names, points.T, strict=True):
-        scale, offset = SCALES.get(name, (1.0, 0.0))
-        scaled = (scale * value + offset)[:, None]
-        made._p[name] = np.deg2rad(scaled) if name in IN_DEGREES else scaled
-    return made
-
-
 def worth(envs: Any, points: np.ndarray, steps: int) -> np.ndarray:
     """Negative fitness of walks with these parameters, (k,)."""
-    script = reflexes(points)
+    names = parameters("planar")
+    script = Reflexes({name: x[:, None] for name, x in zip(names, points.T, strict=True)})
     observation, _ = envs.reset(seed=0)
     alive = np.ones(len(points), dtype=bool)
     value = np.zeros(len(points))
@@ -70,17 +60,18 @@ def main() -> None:
         autoreset_mode=gymnasium.vector.AutoresetMode.NEXT_STEP,
     )  # fmt: skip
     steps = round(options.seconds / envs.unwrapped.control_timestep)
-    found = search(
-        lambda points: worth(envs, points, steps), start, np.full(len(start), SPREAD),
-        options.seed, options.population,
-    )  # fmt: skip
+    strategy = cma.CMAEvolutionStrategy(
+        start, SPREAD, {"popsize": options.population, "seed": options.seed + 1, "verbose": -9}
+    )
     value = np.inf
     for generation in range(options.generations):
-        best = next(found)
-        print(f"{generation}: {-best.value:.2f}", flush=True)
-        if best.value < value:
-            value = best.value
-            rows = [f"{name} = {x!r}" for name, x in zip(names, best.point.tolist(), strict=True)]
+        points = strategy.ask()
+        strategy.tell(points, list(worth(envs, np.array(points), steps)))
+        best = strategy.result
+        print(f"{generation}: {-best.fbest:.2f}", flush=True)
+        if best.fbest < value:
+            value = best.fbest
+            rows = [f"{name} = {x!r}" for name, x in zip(names, best.xbest.tolist(), strict=True)]
             head = (
                 "# Written by scripts/tune_reflexes.py: the walk in the plane on MuJoCo's muscles."
             )

@@ -23,12 +23,14 @@ from mjgym.policies import trained
 from mjgym.robots import arms, hands
 from mjgym.tasks.robosuite.lift import Lift
 from mjgym.util import atomic
-from mjgym_train import baselines
+from mjgym_train import baselines, leaderboard
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "benchmarks"))
 
 import cloning  # noqa: E402
+import planning  # noqa: E402
+import recipe  # noqa: E402
 from comparison import on_device  # noqa: E402
 from training import results, scores, tables  # noqa: E402
 
@@ -285,7 +287,11 @@ TABLES = {
     "fidelity": {"dimensions": dimensions_table, "engines": engines_table},
     "gpu": {"measurements": device_table},
     "scores": scores.every(),
-    "results": training_tables() | cloning_tables() | {"policies": policies_table},
+    "planning": {"planners": lambda: planning.text(planning.read())},
+    "leaderboard": {
+        "leaderboard": lambda: scores.leaderboard_table(leaderboard.read()),
+    },
+    "results": training_tables() | cloning_tables() | recipe.every() | {"policies": policies_table},
     "tasks": {"suite": suite_table},
     "tabletop": {
         "tasks": tabletop_tasks,

@@ -28,6 +28,8 @@ RATIOS = {
     "single / robosuite": ("single", "robosuite"),
     "batch / OpenSim": ("batch", "opensim"),
     "single / OpenSim": ("single", "opensim"),
+    "planner / judo": ("planner", "judo"),
+    "planner / rollouts": ("planner", "rollouts"),
 }
 PACKAGES = ("mjgym", "mujoco", "gymnasium", "numpy", "envpool", "dm_control")
 

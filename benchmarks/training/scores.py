@@ -12,8 +12,9 @@ import numpy as np
 from comparison import report
 
 from mjgym import registry
+from mjgym.util import tables
 from mjgym.util.packaged import assets
-from mjgym_train import baselines, comparison, metrics, score_table
+from mjgym_train import baselines, comparison, leaderboard, metrics, score_table
 from mjgym_train.comparison import Curve
 from mjgym_train.score_table import CPU_MINUTES, Row
 from mjgym_train.statistics import mean_interval, performance_profile
@@ -27,6 +28,7 @@ HEADER = (
 )
 BASELINES = assets() / "baselines"
 PUBLISHED = BASELINES / "published.csv"
+REPORT = BASELINES / "suite_report_2018.csv"
 SHARE = 0.1  # fraction of the scale above both baselines, below which a task counts as not learned
 COLUMNS = 6  # of panels
 PANEL = 2.1, 1.5  # inches
@@ -140,6 +142,65 @@ def beside_published(rows: Sequence[Row], method: str = RECIPE) -> str:
     return report.table(("id", "here, 0.5M", *columns, "others"), cells)
 
 
+@dataclass(frozen=True)
+class Reported:
+    """Score of the suite's report of 2018.
+
+    Args:
+        id: of the task.
+        budget: of training, "1e8 steps" or "24 hours".
+        method: its name.
+        score: mean return of an episode.
+        standard_error: of the score.
+    """
+
+    id: str
+    budget: str
+    method: str
+    score: float
+    standard_error: float
+
+
+def reported() -> list[Reported]:
+    """The report's Tables 1 (1e8 steps) and 2 (24 hours)."""
+    return tables.read(REPORT, Reported)
+
+
+def beside_report(rows: Sequence[Row], method: str = RECIPE) -> str:
+    """Scores of the ids that the suite's report of 2018 has, beside its own."""
+    found = reported()
+    columns = list(dict.fromkeys((one.method, one.budget) for one in found))
+    theirs = {(one.id, one.method, one.budget): one.score for one in found}
+    cells = []
+    for id in dict.fromkeys(one.id for one in found):
+        scores = score_table.line(rows, method, id).scores
+        own = f"{statistics.mean(scores):.0f}" if scores else MISSING
+        others = [theirs.get((id, *column)) for column in columns]
+        cells.append([id, own, *("" if score is None else f"{score:.0f}" for score in others)])
+    header = ("id", "here, 0.5M", *(f"{name}, {budget}" for name, budget in columns))
+    return report.table(header, cells)
+
+
+def common(rows: Sequence[Row], method: str = RECIPE) -> str:
+    """Means over the ids that a published method and the table both have."""
+    groups: dict[str, dict[str, float]] = {}
+    for one in published():
+        groups.setdefault(f"{one.method}, {_millions(one.steps)}", {})[one.id] = one.score
+    for said in reported():
+        groups.setdefault(f"{said.method}, 2018, {said.budget}", {})[said.id] = said.score
+    cells = []
+    for name, theirs in groups.items():
+        lines = {id: score_table.line(rows, method, id) for id in theirs}
+        own = {id: statistics.mean(line.scores) for id, line in lines.items() if line.scores}
+        if own:
+            ahead = sum(theirs[id] > score for id, score in own.items())
+            means = (statistics.mean(own.values()), statistics.mean(theirs[id] for id in own))
+            runs = sum(lines[id].runs for id in own)
+            cells.append([name, str(len(own)), *(f"{m:.0f}" for m in means), str(ahead), str(runs)])
+    header = ("method", "ids in common", "mean here", "its mean", "it leads on", "runs here")
+    return report.table(header, cells) if cells else f"{MISSING.capitalize()}."
+
+
 def _millions(steps: int) -> str:
     return f"{steps / 1e6:g}M"
 
@@ -174,6 +235,34 @@ def not_learned(rows: Sequence[Row], method: str = RECIPE) -> str:
     if not lines:
         return "No run has ended that far below." if rows else f"{MISSING.capitalize()}."
     return report.table(("id", "score", "without learning", "most of those published"), lines)
+
+
+def leaderboard_table(rows: Sequence[leaderboard.Row]) -> str:
+    """The leaderboard, with random and zero actions, best first for each id."""
+    cells = []
+    for id in dict.fromkeys(row.id for row in rows):
+        entries = [
+            (
+                row.score,
+                [
+                    *(row.method, f"{row.score:.0f}", f"{row.standard_error:.1f}", row.success),
+                    *(row.cpu_minutes, row.steps, row.learner, row.machine, row.engine, row.date),
+                    f"{row.first_seed} to {row.first_seed + leaderboard.EPISODES - 1}",
+                    f"`{row.policy_sha256[:16]}`",
+                ],
+            )
+            for row in rows
+            if row.id == id
+        ]
+        for name, nothing in baselines.of(id).items():
+            error = nothing.std / nothing.episodes**0.5
+            blank = [""] * 5
+            own = [name, f"{nothing.mean:.0f}", f"{error:.1f}", *blank, f"MuJoCo {nothing.mujoco}"]
+            entries.append((nothing.mean, [*own, "", "table's", ""]))
+        cells += [[id, *entry] for _, entry in sorted(entries, key=lambda pair: -pair[0])]
+    header = ("id", "method", "score", "standard error", "success", "CPU min", "steps", "learner")
+    columns = (*header, "machine", "scored on", "date", "seeds", "policy")
+    return report.table(columns, cells) if cells else "No run has been handed in."
 
 
 # Plots.
@@ -285,5 +374,7 @@ def every(folder: Path = score_table.FOLDER) -> Mapping[str, Callable[[], str]]:
         **made,
         "not-learned": functools.partial(not_learned, rows),
         "published": functools.partial(beside_published, rows),
+        "common": functools.partial(common, rows),
+        "report": functools.partial(beside_report, rows),
         "sources": sources,
     }

@@ -30,6 +30,12 @@ _FLAGS = {
     if name.startswith("mjDSBL_")
 }
 
+# Lists of elements that refer to others, and their number in the compiled model.
+_REFERRING = {
+    "actuators": "nu", "sensors": "nsensor", "equalities": "neq", "tendons": "ntendon",
+    "pairs": "npair", "excludes": "nexclude", "skins": "nskin",
+}  # fmt: skip
+
 
 class PhysicsError(DivergenceError):
     """MuJoCo warned about a state from which it cannot continue."""
@@ -175,7 +181,10 @@ class Physics:
         model: the fields of the MjModel, which is `model.ptr`; they are writable.
         data: the fields of the MjData, which is `data.ptr`.
         named: fields with names, see `NamedField`.
+        legacy_step: whether steps are in the order of the published suite.
     """
+
+    legacy_step = True
 
     def __init__(self, env: Env) -> None:
         self._env = env
@@ -218,8 +227,10 @@ class Physics:
 
     @classmethod
     def _with_model(cls, make: Callable[[], Spec]) -> Self:
-        timestep = make().option.timestep
-        env = Env(_Alone(make, time_limit=float("inf"), control_timestep=timestep))
+        spec = make()
+        env = Env(_Alone(make, time_limit=float("inf"), control_timestep=spec.option.timestep))
+        if any(len(getattr(spec, many)) != getattr(env.model, n) for many, n in _REFERRING.items()):
+            spec.compile()  # the engine's copies lack what refers to nothing; this is its error
         physics = cls(env)
         physics.reset()
         return physics
@@ -311,6 +322,9 @@ class Physics:
         """
         model, data = self.model.ptr, self.data.ptr
         with self.check_invalid_state():
+            if not self.legacy_step:
+                mujoco.mj_step(model, data, nstep)
+                return
             if model.opt.integrator == mujoco.mjtIntegrator.mjINT_RK4:  # it has no second half
                 mujoco.mj_step(model, data, nstep)
             else:

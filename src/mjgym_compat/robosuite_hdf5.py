@@ -45,12 +45,12 @@ def arguments(meta: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
         DemonstrationError: the task is not available here, or it refers to foreign code.
     """
     from mjgym_compat.robosuite.arguments import task_fields
-    from mjgym_compat.robosuite.environments.base import REGISTERED_ENVS
+    from mjgym_compat.robosuite.environments.task_env import IDS
     from mjgym_compat.robosuite.episodes import Episodes
 
     task, asked = str(meta["env_name"]), dict(meta["env_kwargs"])
-    if task not in REGISTERED_ENVS:
-        raise DemonstrationError(f"{task!r} is no task here{or_else(task, REGISTERED_ENVS)}")
+    if task not in IDS:
+        raise DemonstrationError(f"{task!r} is no task here{or_else(task, IDS)}")
     require_plain(asked)
     others = {field.name for field in dataclasses.fields(Episodes)}
     asked = {RENAMED.get(n, n): x for n, x in asked.items() if n not in ("env_name", *GONE)}
@@ -60,15 +60,15 @@ def arguments(meta: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
     asked["controller_configs"] = modern if isinstance(configs, list) else modern[0]
     asked = {name: value for name, value in asked.items() if name not in others}
     try:
-        fields = task_fields(task, REGISTERED_ENVS[task], asked, others)
+        fields = task_fields(task, IDS[task], asked, others)
     except Exception as error:  # from anything that an argument reaches
         raise DemonstrationError(f"{task} as it is recorded is not here: {error}") from None
     if "reward_shaping" not in asked:
         fields.pop("reward_type")  # the reward is not recorded
-    return REGISTERED_ENVS[task], {
+    return IDS[task], {
         "observation": "dict",
         "max_episode_steps": -1,
-        **_changed(REGISTERED_ENVS[task], fields),
+        **_changed(IDS[task], fields),
     }
 
 

@@ -2,6 +2,7 @@
 
 import json
 import os
+import platform
 import re
 import subprocess
 import sys
@@ -823,6 +824,24 @@ class TestDoctor:
         assert "busy" in notes[0]
         diagnosis.judge_cores({**machine, "features": []}, None, None, problems, notes)
         assert "AVX" in problems[1]["problem"]
+
+    @pytest.mark.skipif(platform.machine() != "x86_64", reason="kernels of another processor")
+    def test_narrow_kernels(self):
+        program = (
+            "from mjgym.cli import diagnosis; notes = [];"
+            "about = diagnosis.judge_blas({'features': ['avx512f']}, notes);"
+            "assert about['gigaflops'] > 0;"
+            "print(about['kernels'], *notes)"
+        )
+        done = subprocess.run(
+            [sys.executable, "-c", program],
+            env={**os.environ, "OPENBLAS_CORETYPE": "Haswell"},
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        assert done.stdout.startswith("Haswell NumPy's matrix products use Haswell kernels")
+        assert "by OPENBLAS_CORETYPE=Haswell" in done.stdout
 
     def test_versions(self, monkeypatch):
         problems: list[diagnosis.Problem] = []

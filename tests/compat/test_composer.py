@@ -6,7 +6,14 @@ import pytest
 dm_env = pytest.importorskip("dm_env")
 
 from mjgym_compat.dm_control import composer, mjcf  # noqa: E402  (needs dm_env)
-from mjgym_compat.dm_control.composer import sensing, variations  # noqa: E402
+from mjgym_compat.dm_control.composer import variation  # noqa: E402
+from mjgym_compat.dm_control.composer.observation import observable as sensing  # noqa: E402
+from mjgym_compat.dm_control.composer.variation import (  # noqa: E402
+    deterministic,
+    distributions,
+    noises,
+    variation_broadcaster,
+)
 
 
 class Ball(composer.Entity):
@@ -238,25 +245,25 @@ def test_mistakes_are_named():
 
 class TestVariations:
     def test_arithmetic(self):
-        doubled = 2 * variations.Uniform(1, 2) + 1
+        doubled = 2 * distributions.Uniform(1, 2) + 1
         assert 3 <= doubled(random_state=np.random.RandomState(0)) <= 5
-        assert (variations.Constant(np.array([1, 2, 3]))[1])() == 2
-        assert (-variations.Constant(3))() == -3
-        assert variations.Uniform(0, 1) + 1 == variations.Uniform(0, 1) + 1
-        assert variations.Uniform(0, 1) != variations.Uniform(0, 2)
-        nested = variations.evaluate({"a": [variations.Constant(1), 2]})
+        assert (deterministic.Constant(np.array([1, 2, 3]))[1])() == 2
+        assert (-deterministic.Constant(3))() == -3
+        assert distributions.Uniform(0, 1) + 1 == distributions.Uniform(0, 1) + 1
+        assert distributions.Uniform(0, 1) != distributions.Uniform(0, 2)
+        nested = variation.evaluate({"a": [deterministic.Constant(1), 2]})
         assert nested == {"a": [1, 2]}
 
     def test_each_number_has_its_own_draw_or_all_have_one(self):
         rng = np.random.RandomState(0)
-        assert len(set(variations.Normal()(np.zeros(4), random_state=rng))) == 4
-        assert np.ndim(variations.Normal(single_sample=True)(np.zeros(4), random_state=rng)) == 0
+        assert len(set(distributions.Normal()(np.zeros(4), random_state=rng))) == 4
+        assert np.ndim(distributions.Normal(single_sample=True)(np.zeros(4), random_state=rng)) == 0
 
     def test_attributes_of_a_model_vary_about_their_first_values(self):
         model = mjcf.RootElement()
         geom = model.worldbody.add("geom", size=[1.0])
-        variator, rng = variations.MJCFVariator(), np.random.RandomState(0)
-        variator.bind_attributes(geom, size=variations.Multiplicative(variations.Uniform(1, 2)))
+        variator, rng = variation.MJCFVariator(), np.random.RandomState(0)
+        variator.bind_attributes(geom, size=noises.Multiplicative(distributions.Uniform(1, 2)))
         sizes = [(variator.apply_variations(rng), geom.size.item())[1] for _ in range(20)]
         assert 1 <= min(sizes) < max(sizes) <= 2  # not a product of all draws
         variator.bind_attributes(geom, size=None)
@@ -271,8 +278,8 @@ class TestVariations:
         for joint in joints:
             joint.parent.add("geom", size=[0.1])
         physics = mjcf.Physics.from_mjcf_model(model)
-        variator = variations.PhysicsVariator()
-        variator.bind_attributes(joints, damping=variations.Additive(variations.Uniform(0, 1)))
+        variator = variation.PhysicsVariator()
+        variator.bind_attributes(joints, damping=noises.Additive(distributions.Uniform(0, 1)))
         variator.apply_variations(physics, np.random.RandomState(0))
         assert len(set(physics.model.dof_damping)) == 2
         assert (physics.model.dof_damping >= 1).all()
@@ -280,7 +287,7 @@ class TestVariations:
         assert (physics.model.dof_damping == 1).all()
 
     def test_one_draw_for_several(self):
-        source = variations.VariationBroadcaster(variations.Uniform(0, 1))
+        source = variation_broadcaster.VariationBroadcaster(distributions.Uniform(0, 1))
         first, second = source.get_proxy(), source.get_proxy()
         rng = np.random.RandomState(0)
         drawn = [first(random_state=rng) for _ in range(3)]
@@ -290,4 +297,4 @@ class TestVariations:
     @pytest.mark.parametrize("name", ["stdev", "timescale"])
     def test_a_walk_that_cannot_be(self, name):
         with pytest.raises(ValueError, match=f"`{name}` must be >= 0"):
-            variations.BiasedRandomWalk(**{name: -1})
+            distributions.BiasedRandomWalk(**{name: -1})

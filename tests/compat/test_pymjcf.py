@@ -94,7 +94,7 @@ class TestAttaching:
     @pytest.mark.parametrize("section", ["option", "compiler"])
     def test_conflicting_options_are_refused_before_anything_is_attached(self, section):
         outer, inner = mjcf.RootElement(model="outer"), mjcf.RootElement(model="inner")
-        name, values = {"option": ("timestep", (1, 2)), "compiler": ("boundmass", (1, 2))}[section]
+        name, values = {"option": ("density", (1, 2)), "compiler": ("boundmass", (1, 2))}[section]
         for model, value in zip((outer, inner), values, strict=True):
             setattr(getattr(model, section), name, value)
         with pytest.raises(ValueError, match=f"Conflicting values for attribute `{name}`"):
@@ -149,7 +149,7 @@ class TestElements:
         model.worldbody.add("geom", name="a")
         with pytest.raises(ValueError, match=r"Duplicated identifier 'a' in namespace <body>"):
             model.worldbody.add("body", name="a")
-        with pytest.raises(ValueError, match="reserved for prefixes"):
+        with pytest.raises(ValueError, match="reserved for scoping"):
             model.worldbody.add("body", name="a/b")
         first.remove()
         assert first.is_removed

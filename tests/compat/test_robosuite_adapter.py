@@ -17,6 +17,7 @@ from mjgym_compat.robosuite import (
     load_part_controller_config,
     refactor_composite_controller_config,
 )
+from mjgym_compat.robosuite.environments.task_env import IDS
 
 FACTS = json.loads((FOLDER / "interface.json").read_text())
 BLIND = {"use_camera_obs": False, "has_offscreen_renderer": False}
@@ -420,7 +421,8 @@ def test_elements_of_the_simulation_by_name():
 
 
 def test_names_of_what_there_is():
-    assert len(suite.ALL_ENVIRONMENTS) == 19
+    assert len(IDS) == 19
+    assert set(IDS) <= set(suite.ALL_ENVIRONMENTS)
     assert set(suite.ALL_ROBOTS) >= {"Panda", "Sawyer", "IIWA", "UR5e", "Kinova3", "Jaco", "Baxter"}
     assert "jaco_6_joints" not in suite.ALL_ROBOTS
     assert "PandaGripper" in suite.ALL_GRIPPERS

@@ -151,7 +151,16 @@ def test_it_begins_with_its_title_and_a_sentence(page):
 
 
 # Guides to a way of working end with what goes wrong there; the others are tables of facts.
-FACTS = {"index", "tasks", "baselines", "benchmarks", "results", "scores", "fidelity"}
+FACTS = {
+    "index",
+    "tasks",
+    "baselines",
+    "benchmarks",
+    "results",
+    "scores",
+    "fidelity",
+    "leaderboard",
+}
 TRAINING = {"training", "own_algorithm", "cluster", "reading_results", "learn_to_move", "papers"}
 HOW_TO = [page for page in GUIDES if page.stem not in FACTS | TRAINING]
 

@@ -258,3 +258,39 @@ def test_wrong_arguments_are_refused():
     assert planning.Planner(env, mine).method is mine
     with pytest.raises(TypeError, match="rollouts: a method of one's own"):
         planning.Planner(env, mine, rollouts=3)
+
+
+# As a viewer shows it.
+
+
+def test_the_states_ahead_are_those_that_the_plan_leads_to():
+    env = gymnasium.make("dmc/cartpole-swingup-v0")
+    env.reset(seed=0)
+    planner = planning.Planner(env, "mppi", horizon=0.1, rollouts=8, every=3)
+    assert planner.ahead() is None
+    env.step(planner(None))
+    ahead = planner.ahead()
+    actions = planner.plan().actions[1:]
+    assert len(ahead["qpos"]) == len(actions) == 9
+    for t, action in enumerate(actions):
+        env.step(action.astype(np.float32))
+        state = env.unwrapped.get_state()
+        assert np.allclose(ahead["qpos"][t], state["qpos"], rtol=0, atol=1e-6)
+
+
+def test_knobs_change_a_planner_while_it_acts():
+    env = gymnasium.make("dmc/cartpole-swingup-v0")
+    env.reset(seed=0)
+    planner = planning.Planner(env, "mppi", horizon=0.1, knots=6, rollouts=8)
+    planner(None)
+    assert planner.knobs == {"horizon": pytest.approx(0.1), "noise": 0.3}
+    planner.turn("noise", 0.7)
+    assert planner.plan() is not None
+    planner.turn("horizon", 0.03)
+    planner(None)
+    assert planner.knobs == {"horizon": pytest.approx(0.03), "noise": 0.7}
+    assert planner.plan().actions.shape == (3, 1)
+    planner.turn("horizon", 0.2)
+    assert planner(None) is not None
+    assert planner.plan().knots.shape == (6, 1)
+    assert "noise" not in planning.Planner(env, "ilqg", horizon=0.1).knobs

@@ -72,6 +72,34 @@ class TestPublished:
             assert f"`{row.source}`" in scores.sources()
 
 
+class TestReport:
+    """The suite's report of 2018, and means over common ids."""
+
+    def test_its_ids_methods_and_budgets(self):
+        found = scores.reported()
+        assert {row.id for row in found} <= set(registry.ids(namespace="dmc"))
+        keys = {(row.id, row.budget, row.method) for row in found}
+        assert len(keys) == len(found) == 28 * 8
+        assert {row.budget for row in found} == {"1e8 steps", "24 hours"}
+
+    def test_beside_ours(self):
+        table = scores.beside_report(rows(WALK, 0, 100.0, 800.0))
+        header = [cell.strip() for cell in table.splitlines()[0].strip("|").split("|")][1:]
+        own = dict(zip(header, cells(table, WALK), strict=True))
+        theirs = {(r.method, r.budget): r.score for r in scores.reported() if r.id == WALK}
+        assert own["here, 0.5M"] == "800"
+        assert own["D4PG, 24 hours"] == f"{theirs['D4PG', '24 hours']:.0f}"
+        assert cells(table, "dmc/fish-swim-v0")[0] == "not measured"
+
+    def test_means_are_over_common_ids(self):
+        made = [*rows(WALK, 0, 900.0), *rows(WALK, 1, 1000.0), *rows(RUN, 0, 100.0)]
+        simba = {row.id: row.score for row in scores.published() if row.method == "SimbaV2"}
+        mean = f"{(simba[WALK] + simba[RUN]) / 2:.0f}"
+        ahead = sum(simba[id] > score for id, score in ((WALK, 950), (RUN, 100)))
+        assert cells(scores.common(made), "SimbaV2, 0.5M") == ["2", "525", mean, str(ahead), "3"]
+        assert scores.common([]) == "Not measured."
+
+
 class TestNotLearned:
     def test_what_is_near_doing_nothing(self):
         zero = baselines.of(BALANCE)["zero"].mean

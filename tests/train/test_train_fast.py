@@ -56,12 +56,19 @@ def learned(agent, update, drawn):
     return metrics, {name: value.clone() for name, value in agent.state_dict().items()}
 
 
-CASES = [
+PLAIN = [
     (algorithm, critic, norm, {})
     for algorithm in ("td3", "ddpg", "sac")
     for critic in ("mean", "categorical", "quantile")
     for norm in (True, False)
-] + [("td3", "categorical", True, {"max_gradient_norm": 0.1}), ("d4pg", "categorical", False, {})]
+]
+CASES = [
+    *PLAIN,
+    ("td3", "categorical", True, {"max_gradient_norm": 0.1}),
+    ("d4pg", "categorical", False, {}),
+    ("td3", "categorical", True, {"average_rate": 0.1}),
+    ("ddpg", "mean", True, {"average_rate": 0.1}),
+]
 
 
 @pytest.mark.parametrize(("algorithm", "critic", "norm", "others"), CASES)
@@ -80,7 +87,23 @@ def test_updates_are_pytorchs(algorithm, critic, norm, others):
         torch.testing.assert_close(moved[name], value, rtol=1e-4, atol=1e-4, msg=name)
 
 
-@pytest.mark.parametrize(("algorithm", "critic", "norm", "others"), CASES[:-2])
+@pytest.mark.parametrize("name", ["fast", "torch"])
+def test_the_policy_is_the_averaged_actor(name):
+    agent = agent_of("td3", average_rate=0.25)
+    update = engines.update_of(name, agent)
+    start = agent.actor.body[0].weight.detach().clone()
+    first, second = batches(2)
+    update(first)  # of the critics alone
+    update(second)
+    bounds = -np.ones(ACTIONS), np.ones(ACTIONS)
+    found = agent.policy(*bounds).layers[0]["weight"]
+    now = agent.actor.body[0].weight.detach()
+    expected = start + 0.25 * (now - start)
+    assert not torch.allclose(now, start)
+    np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-7)
+
+
+@pytest.mark.parametrize(("algorithm", "critic", "norm", "others"), PLAIN)
 def test_gradients_are_pytorchs(algorithm, critic, norm, others):
     """After one update from equal weights, Adam's first moments are the gradients, to 1e-5."""
     agent, twin = (agent_of(algorithm, critic=critic, layer_norm=norm) for _ in range(2))

@@ -127,6 +127,18 @@ def _config(algorithm):
     return algorithms.find(algorithm).Config
 
 
+class TestPackagedSettings:
+    def test_a_bare_name(self, tmp_path):
+        train(tmp_path / "x", "--steps", 80, "--config", "fast")
+        kept = Run(tmp_path / "x").settings()
+        assert (kept["n_step"], kept["average_rate"], kept["hidden"]) == (5, 0.005, [16])
+
+    def test_an_unknown_name(self, tmp_path):
+        done = train(tmp_path / "x", "--config", "fats", code=2)
+        assert "no packaged one" in done.stderr
+        assert "fast" in done.stderr
+
+
 class TestAStartThatFails:
     @pytest.mark.parametrize(
         ("words", "named"),

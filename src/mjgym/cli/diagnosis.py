@@ -1,12 +1,16 @@
 """Diagnosis of an installation: versions, hardware, OpenGL, and a fix for each problem."""
 
+import contextlib
+import ctypes
 import importlib
 import os
 import re
 import shutil
 import subprocess
+import time
 import warnings
 from importlib import metadata
+from pathlib import Path
 from typing import Any
 
 from mjgym.util.packaged import install
@@ -22,6 +26,8 @@ PEERS = (
     "torchrl",
     "warp-lang",
 )
+BLAS_SIZE = 256  # of square matrices
+NARROW = ("Haswell", "Zen")  # OpenBLAS's kernels of 256 bits
 SAMPLE = "dmc/cartpole-swingup-v0"
 LAW_SAMPLE = "robosuite/Lift-v0"  # its law is compiled by numba
 REQUIRED = ("mujoco", "numpy", "gymnasium")
@@ -31,7 +37,7 @@ GPU_TIMEOUT = 20.0  # s
 _INSTALL = "apt-get update && apt-get install -y --no-install-recommends"
 _PACKAGES = {"egl": "libegl1 libgl1", "osmesa": "libosmesa6 libgl1"}
 _OFF = ("disable", "disabled", "off", "false", "0")  # as MuJoCo reads MUJOCO_GL
-_RELEVANT_PREFIXES = ("MUJOCO_", "PYOPENGL_", "OMP_NUM", "LP_NUM")  # for drawing and threads
+_RELEVANT_PREFIXES = ("MUJOCO_", "PYOPENGL_", "OMP_NUM", "OPENBLAS_", "LP_NUM")
 _RELEVANT = ("DISPLAY", "WAYLAND_DISPLAY", "CUDA_VISIBLE_DEVICES", "NVIDIA_DRIVER_CAPABILITIES")
 _SOFTWARE = ("llvmpipe", "softpipe", "swrast")
 
@@ -68,6 +74,7 @@ def examine() -> dict[str, Any]:
     return {
         "fingerprint": print_,
         "law": law,
+        "blas": judge_blas(print_["machine"], notes),
         "load": load,
         "quota": quota,
         "gpus": gpus,
@@ -119,6 +126,36 @@ def _simulate(problems: list[Problem]) -> dict[str, Any]:
     except Exception as error:
         _add(problems, _broken(SAMPLE, error), "pip install --force-reinstall -e .")
         return mjgym.fingerprint()
+
+
+def judge_blas(machine: dict[str, Any], notes: list[str]) -> dict[str, Any]:
+    """The kernels of NumPy's OpenBLAS, empty for another library, and its speed."""
+    import numpy as np
+
+    a = np.ones((BLAS_SIZE, BLAS_SIZE), np.float32)
+    products = BLAS_SIZE // 8
+    spent = []
+    for _ in range(5):
+        began = time.perf_counter()
+        for _ in range(products):
+            np.dot(a, a)
+        spent.append(time.perf_counter() - began)
+    rate = 2 * BLAS_SIZE**3 * products / max(min(spent), 1e-9) / 1e9
+    kernels = ""
+    with contextlib.suppress(OSError, AttributeError):
+        for path in (Path(np.__file__).parents[1] / "numpy.libs").glob("*openblas64*"):
+            name = ctypes.CDLL(str(path)).scipy_openblas_get_corename64_
+            name.restype = ctypes.c_char_p
+            kernels = name().decode()
+    if "avx512f" in machine["features"] and kernels in NARROW:
+        chosen = os.environ.get("OPENBLAS_CORETYPE")
+        cause = f"by OPENBLAS_CORETYPE={chosen}" if chosen else "by OpenBLAS's choice"
+        notes.append(
+            f"NumPy's matrix products use {kernels} kernels, {cause}, though the processor has"
+            " AVX-512: OPENBLAS_CORETYPE=SkylakeX may double the speed of training, and rounds"
+            " otherwise"
+        )
+    return {"kernels": kernels, "gigaflops": rate}
 
 
 def judge_law(problems: list[Problem], notes: list[str]) -> dict[str, str]:

@@ -58,6 +58,8 @@ def _fingerprint_rows(report: dict[str, Any]) -> dict[str, str]:
     rows = fingerprint_facts({**print_, "law": report["law"], "warnings": []})
     allowed = f"{machine['allowed_cores']} allowed of {machine['cores']}"
     rows["cores"] = allowed + (f", quota {report['quota']:g}" if report["quota"] else "")
+    blas = report["blas"]
+    rows["BLAS"] = f"{blas['kernels'] or 'not OpenBLAS'}, {blas['gigaflops']:.0f} GFLOP/s"
     if report["load"] is not None:
         rows["load"] = f"{report['load']:.2f}"
     gpus = [", ".join(gpu.values()) for gpu in report["gpus"]]

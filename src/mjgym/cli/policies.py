@@ -195,18 +195,23 @@ def _refused(message: str) -> typer.BadParameter:
 
 
 class _Checked:
-    """A policy with errors reported in a sentence."""
+    """A policy with errors reported in a sentence.
+
+    Attributes:
+        wrapped: the policy itself.
+    """
 
     def __init__(self, text: str, function: Callable[[Any], Any], shape: tuple[int, ...]) -> None:
-        self._text, self._function, self._shape = text, function, shape
+        self.wrapped = function
+        self._text, self._shape = text, shape
 
     def restart(self, where: np.ndarray | None = None) -> None:
-        begin(self._function, where)
+        begin(self.wrapped, where)
 
     def __call__(self, observation: Any) -> np.ndarray:
         text, shape = self._text, self._shape
         try:
-            returned = self._function(observation)
+            returned = self.wrapped(observation)
         except Exception as error:
             raise PolicyError(_failure(text, error)) from error
         try:

@@ -98,6 +98,10 @@ class Composite:
             torques[name] = part.torque(states[name], _within(name, memory))
         return torques
 
+    def start_from_goal(self, name: str, state: State, memory: Arrays, where: Array) -> None:
+        """Let the next goal of a part begin at its last one where a condition (...) holds."""
+        dict(self.parts)[name].start_from_goal(state, _within(name, memory), where)
+
     @property
     def remembers_substeps(self) -> bool:
         """Whether `substep` changes the memory of any part."""

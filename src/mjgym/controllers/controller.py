@@ -100,6 +100,9 @@ class Controller:
         """Memory at the start of a control step, with the goal of the action (..., n)."""
         raise NotImplementedError(f"{type(self).__name__} must define goal()")
 
+    def start_from_goal(self, state: State, memory: Arrays, where: Array) -> None:
+        """Let the next `goal` begin at the last one where a condition (...) holds, if it can."""
+
     def fastest(self, state: State, action: Array) -> Array:
         """Highest joint velocity that an action asks for, (..., 1), rad/s."""
         raise NotImplementedError(f"{type(self).__name__} couples arms and must define fastest()")

@@ -106,6 +106,12 @@ class OperationalSpacePose(ImpedanceController):
             )
         return changed
 
+    def start_from_goal(self, state: State, memory: Arrays, where: Array) -> None:
+        """Take the last goal for the tool's pose where a condition (...) holds."""
+        position, rotation = self._wanted(state, memory)
+        state.position = state.xp.where(where[..., None], position, state.position)
+        state.rotation = state.xp.where(where[..., None], rotation, state.rotation)
+
     def torque(self, state: State, memory: Arrays) -> Array:
         """tau = J^T (F - L J z) + M z + bias.
 

@@ -1,5 +1,6 @@
 """A planner as a policy."""
 
+import dataclasses
 from collections.abc import Callable
 from typing import Any
 
@@ -56,12 +57,9 @@ class Planner:
         whole_number("every", every)
         self._env = env.unwrapped
         self.method = method_of(method, settings)
-        steps = max(1, round(horizon / self._env.control_timestep))
-        if not steps < 10_000:
-            raise ValueError(f"horizon: {horizon} s are {steps} control steps, at most 9999")
-        self.problem = Problem.of(
-            self._env, steps, min(knots, steps), spline=spline, discount=discount, tail=tail
-        )
+        self._knots = knots
+        options: dict[str, Any] = {"spline": spline, "discount": discount, "tail": tail}
+        self.problem = Problem.of(self._env, *self._lengths(horizon), **options)
         _ = self.problem.basis  # refuses an unknown spline
         if not self.method.spline:
             for name, value in (("tail", tail), ("prior", prior)):
@@ -73,6 +71,44 @@ class Planner:
         self._plans: list[Plan | None] = [None] * count
         self._ages = [0] * count
         self._rng = np.random.default_rng(seed)
+
+    def _lengths(self, horizon: float) -> tuple[int, int]:
+        """Control steps of a horizon in seconds, and knots over it."""
+        steps = max(1, round(horizon / self._env.control_timestep))
+        if not steps < 10_000:
+            raise ValueError(f"horizon: {horizon} s are {steps} control steps, at most 9999")
+        return steps, min(self._knots, steps)
+
+    @property
+    def knobs(self) -> dict[str, float]:
+        """Settings that `turn` changes while the planner acts: horizon in s, and noise."""
+        horizon = self.problem.steps * self._env.control_timestep
+        noise = {"noise": self.method.noise} if hasattr(self.method, "noise") else {}
+        return {"horizon": horizon, **noise}
+
+    def turn(self, name: str, value: float) -> None:
+        """Set one of `knobs`; a new horizon begins with new plans."""
+        if name == "horizon":
+            steps, knots = self._lengths(value)
+            self.problem = dataclasses.replace(self.problem, steps=steps, knots=knots)
+            self.restart()
+        else:
+            settings: Any = self.method
+            self.method = dataclasses.replace(settings, **{name: value})
+
+    def ahead(self, i: int = 0) -> State | None:
+        """States (T, ...) that sub-environment i goes through by its plan; None without one."""
+        plan = self._plans[i]
+        if plan is None:
+            return None
+        states = self._env.get_state()
+        if self._batched:
+            states = {name: value[i] for name, value in states.items()}
+        actions = plan.actions[None, self._ages[i] :]
+        if not actions.size:
+            return None
+        ahead = self._env.rollout(states, actions, snapshots=True).states
+        return {name: value[0] for name, value in ahead.items()}
 
     def restart(self, where: np.ndarray | None = None) -> None:
         """Forget the plans of episodes that begin, all or those of a mask."""

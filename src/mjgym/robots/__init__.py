@@ -10,12 +10,13 @@ from mjgym.robots.grasping import grasped, touching, watch_grasp
 from mjgym.robots.inverse_kinematics import Solution, solve
 from mjgym.robots.jaco import JacoArm, JacoHand
 from mjgym.robots.legged_robots import LeggedRobot, legged_robots
-from mjgym.robots.parts import Arm, Base, Hand, Limb, arms, assembled, attach, bases, hands
+from mjgym.robots.parts import Arm, Base, Group, Hand, Limb, arms, assembled, attach, bases, hands
 from mjgym.robots.placing import place_tool, robot_contacts
 
 __all__ = [
     "Arm",
     "Base",
+    "Group",
     "Hand",
     "JacoArm",
     "JacoHand",

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import mujoco
 
 from mjgym import mjcf
+from mjgym.controllers.controller import Controller
 from mjgym.controllers.gripper import GripperLaw
 from mjgym.mjcf import Spec
 from mjgym.util.catalogue import Catalogue
@@ -24,14 +25,42 @@ class Part:
 
 
 @dataclass(frozen=True)
+class Group:
+    """Joints of a robot beside its arms, with their own part of an action: a torso, a drive.
+
+    Args:
+        name: of the part, e.g. "torso".
+        joints: each of one degree of freedom.
+        actuators: one per joint, in the same order.
+        controller: maps its part of an action to the actuators' controls.
+        site: any site that it moves.
+    """
+
+    name: str
+    joints: tuple[str, ...]
+    actuators: tuple[str, ...]
+    controller: Controller
+    site: str
+
+
+@dataclass(frozen=True)
 class Base(Part):
-    """The mount that carries an arm.
+    """The mount that carries an arm, or a base that moves.
 
     Args:
         mount: the site that an arm's frame is attached to.
+        prefix: of its elements in a scene, before the robot's number.
+        groups: joints of a base that moves.
+        hybrid: whether a last number of an action selects between moving the arm from where it is
+            (at most 0) and from its goal (above 0), which follows the base.
+        centre: the site that is observed as the base's pose; empty for a fixed mount.
     """
 
     mount: str = "mount"
+    prefix: str = "fixed_mount"
+    groups: tuple[Group, ...] = ()
+    hybrid: bool = False
+    centre: str = ""
 
 
 @dataclass(frozen=True)
@@ -67,6 +96,7 @@ class Arm(Limb, Part):
         hand: default hand, a name in `hands`.
         table_distance: from the near edge of a table to the arm's frame (m).
         centre_distance: from the middle of a scene without a table to the arm's frame (m).
+        base_start: initial positions of its base's joints by name (m or rad).
         torques: torque sensors (N m) of the joints, three numbers each, in a frame with the joint
             axis as z; empty without sensors.
     """
@@ -75,6 +105,7 @@ class Arm(Limb, Part):
     hand: str = ""
     table_distance: float = 0.16
     centre_distance: float = 0.6
+    base_start: tuple[tuple[str, float], ...] = ()
     torques: tuple[str, ...] = ()
 
     @property

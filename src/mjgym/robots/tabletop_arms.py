@@ -8,16 +8,33 @@ from dataclasses import dataclass
 from math import pi
 from typing import Any
 
+from mjgym.controllers.joint import JointPosition
+from mjgym.controllers.mobile_base import MobileBase
 from mjgym.mjcf import Spec, load
-from mjgym.robots.parts import Arm, Base, Limb, arms, bases
+from mjgym.robots.parts import Arm, Base, Group, Limb, arms, bases
+
+LIFT = "joint_torso_height"
+MOTIONS = ("mobile_forward", "mobile_side", "mobile_yaw")
+DRIVE, DRIVES = (tuple(f"{kind}_{m}" for m in MOTIONS) for kind in ("joint", "actuator"))
+OMRON: dict[str, Any] = {
+    "file": "omron",
+    "prefix": "mobilebase",
+    "centre": "center",
+    "hybrid": True,
+    "groups": (
+        Group("torso", (LIFT,), ("actuator_torso_height",), JointPosition(kp=2000.0), "center"),
+        Group("base", DRIVE, DRIVES, MobileBase(), "center"),
+    ),
+}
 
 
+@bases.register("OmronMobileBase", **OMRON)
 @bases.register("NullMount", file="null_mount")  # the floor itself
 @bases.register("RethinkMinimalMount", file="rethink_minimal_mount")  # of Baxter
 @bases.register("RethinkMount", file="rethink_mount")  # of all others
 @dataclass(frozen=True)
 class Mount(Base):
-    """A fixed pedestal on the floor, possibly empty.
+    """A pedestal on the floor, possibly empty, or a base that moves.
 
     Args:
         file: the name of its MJCF.
@@ -26,7 +43,7 @@ class Mount(Base):
     file: str = "rethink_mount"
 
     def model(self) -> Spec:
-        """Build the pedestal, with its frame on the floor."""
+        """Build it, with its frame on the floor."""
         return load(f"robots/bases/{self.file}.xml")
 
 
@@ -99,6 +116,13 @@ PANDA: dict[str, Any] = {
     start=(0, -1.18, 0, 2.18, 0, 0.57, -1.57),
 )
 @arms.register("Panda", **PANDA, hand="PandaGripper")
+@arms.register(
+    "PandaOmron",
+    **PANDA | {"start": (0, pi / 16 - 0.2, 0, -pi / 2 - pi / 3, 0, pi - 0.4, pi / 4)},
+    hand="PandaGripper",
+    base="OmronMobileBase",
+    base_start=((LIFT, 0.2),),
+)
 @arms.register("PandaDexRH", **PANDA, hand="InspireRightHand")
 @arms.register("PandaDexLH", **PANDA, hand="InspireLeftHand")
 @dataclass(frozen=True)

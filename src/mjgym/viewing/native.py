@@ -84,6 +84,7 @@ class Native:
                 self._shown = shown
                 session.follow()
                 self._go_along(session)
+                self._mark(session)
         self._tell(session)
         self._window.sync()
         return True
@@ -96,6 +97,12 @@ class Native:
         camera.lookat += view.lookat - self._aimed.lookat
         camera.distance *= view.distance / self._aimed.distance
         self._aimed = view
+
+    def _mark(self, session: Session) -> None:
+        scene, marks = self._viewer.user_scn, session.marks()
+        scene.ngeom = min(len(marks), scene.maxgeom)
+        for i in range(scene.ngeom):
+            scene.geoms[i] = marks[i]
 
     def _push(self, session: Session) -> None:
         model, data, perturb = session.twin.model, session.twin.data, self._viewer.perturb
@@ -123,6 +130,8 @@ class Native:
         self._told = progress
         numbers = {**progress.terms, "reward": progress.reward, "return": progress.total}
         numbers = {"seed": progress.seed, "time": progress.time, **numbers}
+        if progress.pace is not None:
+            numbers["x real time"] = progress.pace
         driven = session.keys is not None
         commands = {key: c for key, c in KEYS.items() if not (driven and key in DRIVING)}
         texts = [

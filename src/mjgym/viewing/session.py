@@ -5,7 +5,7 @@ import queue
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 import mujoco
 import numpy as np
@@ -17,12 +17,14 @@ from mjgym.policies.network import begin
 from mjgym.rendering.looks import QUALITIES
 from mjgym.rendering.twin import Twin
 from mjgym.viewing.driving import Hands
+from mjgym.viewing.paths import planned
 
 BURST = 1 / 30  # s of computing, after which the viewer has its turn
 LAG = 0.1  # s, by which the simulation may be late before it gives up catching up
 FRAME = 1 / 60  # s, between two looks at what has been asked for
 PUSH = 0.5  # s, for which a force lasts that the viewer does not renew
 SLOWEST = 1e-3  # of real time
+MEASURED = 0.5  # s on the clock, over which the achieved pace is measured
 
 
 class Command(enum.StrEnum):
@@ -51,12 +53,27 @@ class Progress:
     # How the episode before ended, or the last ones of a batch, if by themselves; empty if not.
     ended: str = ""
     waiting: bool = False  # the episode begins once a device is used
+    pace: float | None = None  # achieved multiple of real time; None until measured
+
+
+class Adjustable(Protocol):
+    """A planner, whose settings and plan viewers show; see `mjgym.planning.Planner`."""
+
+    @property
+    def knobs(self) -> dict[str, float]:
+        """Settings that can be changed, by name."""
+
+    def turn(self, name: str, value: float) -> None:
+        """Change a setting."""
+
+    def ahead(self, i: int = 0) -> Mapping[str, np.ndarray] | None:
+        """States (T, ...) of the plan; None without one."""
 
 
 class Session:
     """A simulation under a policy, as every viewer shows and steers it.
 
-    All but `ask` and what takes keys belongs to the thread that made it.
+    All but `ask`, `turn` and what takes keys belongs to the thread that made it.
 
     Args:
         env: single or vector environment of this package.
@@ -78,6 +95,7 @@ class Session:
         episode: counts the starts.
         over: somebody has asked to quit.
         keys: as given.
+        planner: the policy if it is a planner, else None.
     """
 
     def __init__(
@@ -91,6 +109,8 @@ class Session:
         self._act = act
         self._over = np.zeros((), bool)  # whose episode has ended with the last step of a batch
         self.keys = keys
+        policy: Any = getattr(act, "wrapped", act)
+        self.planner: Adjustable | None = policy if hasattr(policy, "knobs") else None
         self.env: Any = env.unwrapped
         self.count: int | None = getattr(self.env, "num_envs", None)
         self.overlay: Overlay = self.env.cameras.overlay
@@ -102,13 +122,20 @@ class Session:
         self.over = False
         self.progress = Progress(seed)
         self._asked: queue.SimpleQueue[Command] = queue.SimpleQueue()
+        self._turned: queue.SimpleQueue[tuple[str, float]] = queue.SimpleQueue()
         self._due = 0.0  # s on the clock, when the next step is to be made
+        self._clocked: tuple[float, int] | None = None  # s on the clock, and steps by then
+        self._drawn: tuple[tuple[int, int], list[mujoco.MjvGeom]] = (-1, -1), []
         self._pushed: float | None = None  # s on the clock, when a force was last renewed
         self.reset(seed)
 
     def ask(self, command: Command) -> None:
         """Let a command be obeyed at the next `advance`; from any thread."""
         self._asked.put(command)
+
+    def turn(self, knob: str, value: float) -> None:
+        """Change a setting of the planner at the next `advance`; from any thread."""
+        self._turned.put((knob, value))
 
     def press(self, key: str) -> None:
         """Pass on a key that is down; from any thread."""
@@ -215,11 +242,36 @@ class Session:
             self.step()
             self._due += self.env.control_timestep / max(self.speed, SLOWEST)
             now = time.monotonic()
+        self._clock(now)
+
+    def _clock(self, now: float) -> None:
+        """Measure the pace, anew after a pause and in each episode."""
+        steps = self.progress.steps
+        if not self._moves() or self._clocked is None or steps < self._clocked[1]:
+            self._clocked = (now, steps) if self._moves() else None
+            return
+        begun, before = self._clocked
+        if now - begun >= MEASURED:
+            simulated = (steps - before) * float(self.env.control_timestep)
+            self._renew(pace=simulated / (now - begun))
+            self._clocked = now, steps
+
+    def marks(self) -> list[mujoco.MjvGeom]:
+        """Geoms to draw besides the model's: the paths of a planner's plan."""
+        if self.planner is None or self.count is not None:
+            return []
+        at = self.episode, self.progress.steps
+        if self._drawn[0] != at:
+            ahead = self.planner.ahead()
+            self._drawn = at, [] if ahead is None else planned(self.twin, ahead)
+        return self._drawn[1]
 
     def _moves(self) -> bool:
         return not (self.paused or self.progress.waiting)
 
     def _obey(self) -> None:
+        while not self._turned.empty() and self.planner is not None:
+            self.planner.turn(*self._turned.get())
         while not self._asked.empty():
             command = self._asked.get()
             self._awaited = False

@@ -147,8 +147,9 @@ class Report:
 
 
 def _summary(progress: Progress) -> str:
+    pace = "" if progress.pace is None else f", {progress.pace:.2f} x real time"
     paused = ", paused" if progress.paused else ", waiting for a key" if progress.waiting else ""
     return (
         f"seed {progress.seed}, step {progress.steps}, {progress.time:.2f} s,"
-        f" reward {progress.reward:.3f}, return {progress.total:.2f}{paused}"
+        f" reward {progress.reward:.3f}, return {progress.total:.2f}{pace}{paused}"
     )

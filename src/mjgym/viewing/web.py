@@ -53,6 +53,7 @@ _DRIVING = {
     ".": imgui.Key.Period,
     "f9": imgui.Key.F9,
 }
+_RANGES = {"horizon": (0.05, 3.0), "noise": (0.01, 1.0)}  # of sliders: s, half ranges of actions
 _CLOSED = ("/drop",)  # where the page would send files that are dropped on it
 
 
@@ -137,6 +138,7 @@ class Web:
             if session.episode != self._shown[0]:
                 self._begin(session)
             session.follow()
+            self._panel.marks = session.marks()
             self._shown = shown
         if self._link.paused is not None:  # the page has changed it, and shows it
             self._paused, self._link.paused = self._link.paused, None
@@ -284,6 +286,7 @@ class _Panel(plugin.ViewerPlugin):  # type: ignore[misc]  # mujoco has no types
             if viewpoint.bodies:
                 self._aim.type = mujoco.mjtCamera.mjCAMERA_TRACKING.value
                 self._aim.trackbodyid = session.twin.model.body(viewpoint.bodies[0]).id
+        self.marks: list[mujoco.MjvGeom] = []  # drawn besides the model
         self.ready = threading.Event()
 
     @messages.handler  # type: ignore[untyped-decorator]
@@ -293,6 +296,7 @@ class _Panel(plugin.ViewerPlugin):  # type: ignore[misc]  # mujoco has no types
                 self._drive(self._session, imgui.IsKeyDown)
             self._begin()
             self._draw()
+            self.viewer.extra_geoms[:] = self.marks
         elif isinstance(message, plugin.ViewerInitEvent):
             self._session.overlay.write(self.viewer.vis_options)
             self.ready.set()
@@ -322,6 +326,8 @@ class _Panel(plugin.ViewerPlugin):  # type: ignore[misc]  # mujoco has no types
                 imgui.TextUnformatted("waiting for a key or a device")
             imgui.TextUnformatted(f"time {progress.time:.2f} s")
             imgui.TextUnformatted(f"return {progress.total:.2f}")
+            if progress.pace is not None:
+                imgui.TextUnformatted(f"{progress.pace:.2f} x real time")
             for name, value in {**progress.terms, "reward": progress.reward}.items():
                 imgui.ProgressBar(min(max(value, 0.0), 1.0), imgui.Vec2(120, 0), f"{value:.3f}")
                 imgui.SameLine()
@@ -329,12 +335,20 @@ class _Panel(plugin.ViewerPlugin):  # type: ignore[misc]  # mujoco has no types
             if self._session.keys is not None:
                 for key, meaning in self._session.keys.help:
                     imgui.TextUnformatted(f"{key}: {meaning}")
+            self._slide()
             for command in _BUTTONS:
                 if imgui.Button(command.value.capitalize()):
                     self._session.ask(command)
                 if command is not _BUTTONS[-1]:
                     imgui.SameLine()
         imgui.End()
+
+    def _slide(self) -> None:
+        planner = self._session.planner
+        for name, value in ({} if planner is None else planner.knobs).items():
+            moved, chosen = imgui.SliderFloat(name, value, *_RANGES[name], "%.2f")
+            if moved:
+                self._session.turn(name, chosen)
 
 
 class _OneThread(io.TextIOBase):

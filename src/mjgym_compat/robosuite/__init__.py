@@ -12,8 +12,8 @@ from mjgym_compat.robosuite.controllers import (
     load_part_controller_config,
     refactor_composite_controller_config,
 )
-from mjgym_compat.robosuite.environments import ALL_ENVIRONMENTS
-from mjgym_compat.robosuite.environments.base import RobosuiteEnv, make
+from mjgym_compat.robosuite.environments import ALL_ENVIRONMENTS, RobosuiteEnv
+from mjgym_compat.robosuite.environments.base import make
 from mjgym_compat.robosuite.models.grippers import ALL_GRIPPERS
 from mjgym_compat.robosuite.robots import ALL_ROBOTS, Robot
 from mjgym_compat.robosuite.utils.placement_samplers import (

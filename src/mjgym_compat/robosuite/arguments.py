@@ -6,9 +6,9 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from mjgym import registry
-from mjgym.robots import arms
+from mjgym.robots import arms, bases
 from mjgym.util.suggestions import or_else
-from mjgym_compat.robosuite.controllers import controller_of
+from mjgym_compat.robosuite.controllers import COMPOSITES, controller_of
 from mjgym_compat.robosuite.macros import SIMULATION_TIMESTEP
 from mjgym_compat.robosuite.utils.errors import SimulationError
 from mjgym_compat.robosuite.utils.placement_samplers import SampledPlacement
@@ -95,16 +95,14 @@ SAMPLED: dict[str, tuple[str, Any]] = {
 NOISE_FIELDS = ("start_noise", "start_noise_type")
 NOISES = ("gaussian", "uniform")
 MOBILE_BASES = (
-    "OmronMobileBase",
     "NullMobileBase",
     "NoActuationBase",
     "FloatingLeggedBase",
     "SpotFloating",
     "Spot",
 )
-# Robots of robosuite with mobile bases, legs or torsos.
+# Robots of robosuite that are not here.
 MOVING_ROBOTS = (
-    "PandaOmron",
     "Tiago",
     "SpotWithArm",
     "SpotWithArmFloating",
@@ -113,6 +111,8 @@ MOVING_ROBOTS = (
     "GR1ArmsOnly",
     "GR1FloatingBody",
 )
+DEFAULT = "default"
+DRIVING = tuple(name for name in bases.names() if bases.find(name).hybrid)
 WHOLE = 1e-9  # relative tolerance of integer numbers of physics steps
 # Arguments of all tasks that do not map to a single field.
 COMMON = (
@@ -139,6 +139,7 @@ def task_fields(
         TypeError: an argument is unknown; the message names the nearest ones.
         ValueError: a value is not supported here.
     """
+    asked = composed(asked)
     task_class = registry.registration(id).task_class
     family, known = task_class.__name__, {field.name for field in dataclasses.fields(task_class)}
     fixed = FIXED.get(family, {})
@@ -164,7 +165,7 @@ def task_fields(
         values.pop("table_size", None)
         values |= _bounded(asked, *BOUNDED[family])
     if "base" in values:
-        values["base"] = _bases(values["base"])
+        values["base"] = bases_of(values["base"])
     values |= _placement(values.pop("placement", None), asked)
     if choice:
         values |= _chosen(choice, asked)
@@ -176,7 +177,7 @@ def task_fields(
             f"reward_shaping: {family} pays for success alone, as in robosuite", stacklevel=3
         )
     values["reward_type"] = "dense" if shaped and family not in SPARSE else "sparse"
-    robots = _robots(asked)
+    robots = robot_fields(asked)
     count = 1 if isinstance(robots["robot"], str) else len(robots["robot"])
     return values | robots | _noise(asked.get("initialization_noise", "default"), count)
 
@@ -210,12 +211,12 @@ def _bounded(asked: Mapping[str, Any], argument: str, usual: tuple[float, ...]) 
     return {"table_size": (x, y / 4, z), "table_top": (0.0, -3 * y / 8, 0.8)}
 
 
-def _bases(asked: Any) -> Any:
+def bases_of(asked: Any) -> Any:
     """Robot bases; None means no base."""
-    if isinstance(asked, tuple):
-        return tuple(map(_bases, asked))
+    if isinstance(asked, list | tuple):
+        return tuple(map(bases_of, asked))
     if asked in MOBILE_BASES:
-        raise ValueError(f"base_types: no {asked!r}, as mobile bases and legs are not here yet")
+        raise ValueError(f"base_types: no {asked!r} here yet; there are {', '.join(bases.names())}")
     return "NullMount" if asked is None else asked
 
 
@@ -258,14 +259,33 @@ def _wiping(config: Mapping[str, Any]) -> dict[str, Any]:
     return {ours: _plain(config[theirs]) for theirs, ours in WIPING.items() if theirs in config}
 
 
-def _robots(asked: Mapping[str, Any]) -> dict[str, Any]:
+def composed(asked: Mapping[str, Any]) -> dict[str, Any]:
+    """The arguments with the names of robots in a tuple, and composite robots as their parts."""
     robots = asked["robots"]
     names = (robots,) if isinstance(robots, str) else tuple(robots)
+    changed: dict[str, Any] = {"robots": tuple(COMPOSITES.get(name, (name,))[0] for name in names)}
+    for argument, part in (("base_types", 1), ("gripper_types", 2)):
+        value = asked.get(argument, DEFAULT)
+        each = value if isinstance(value, list | tuple) else [value] * len(names)
+        own = tuple(
+            COMPOSITES[name][part] if name in COMPOSITES and x == DEFAULT else x
+            for name, x in zip(names, each, strict=True)
+        )
+        if own != tuple(each):
+            changed[argument] = own if len(own) > 1 else own[0]
+    return {**asked, **changed}
+
+
+def robot_fields(asked: Mapping[str, Any]) -> dict[str, Any]:
+    """The task fields about robots: names, arrangement and controllers."""
+    names = asked["robots"]
+    feet = asked.get("base_types", DEFAULT)
+    feet = [feet] * len(names) if not isinstance(feet, list | tuple) else feet
     for robot in names:
         if robot in MOVING_ROBOTS:
             raise ValueError(
-                f"robots: no {robot!r}, as robots with mobile bases, legs or torsos are not here"
-                f" yet; there are {', '.join(n for n in arms.names() if arms.find(n).base)}"
+                f"robots: no {robot!r}, as robots with legs or torsos are not here yet;"
+                f" there are {', '.join(n for n in arms.names() if arms.find(n).base)}"
             )
     fields: dict[str, Any] = {"robot": names[0] if len(names) == 1 else names}
     where = asked.get("env_configuration", "default")
@@ -274,27 +294,36 @@ def _robots(asked: Mapping[str, Any]) -> dict[str, Any]:
     if ARRANGEMENTS[where] is not None:
         fields["arrangement"] = ARRANGEMENTS[where]
     configs = asked.get("controller_configs")
-    if configs is None:
+    if configs is None and not any(foot in DRIVING for foot in feet):
         return fields
     each = list(configs) if isinstance(configs, list | tuple) else [configs] * len(names)
     if len(each) != len(names):
         raise ValueError(f"controller_configs: {len(each)} of them for {len(names)} robots")
     laws = [
-        controller_of(config, robot, number)
-        for number, (config, robot) in enumerate(zip(each, names, strict=True))
+        controller_of(config, robot, number, foot)
+        for number, (config, robot, foot) in enumerate(zip(each, names, feet, strict=True))
     ]
     return {**fields, "controller": laws[0] if len(laws) == 1 else tuple(laws)}
 
 
 def _noise(asked: Any, robots: int) -> dict[str, Any]:
     """The initial noise of all robots, or of each."""
+    each = noises(asked, robots)
+    if all(other == each[0] for other in each):
+        return {} if asked == "default" else dict(zip(NOISE_FIELDS, each[0], strict=True))
+    return dict(zip(NOISE_FIELDS, zip(*each, strict=True), strict=True))
+
+
+def noises(asked: Any, robots: int) -> list[tuple[float, str]]:
+    """Size (rad) and type of each robot's initial noise.
+
+    Raises:
+        ValueError: it is none, or there are more or fewer than robots.
+    """
     each = list(asked) if isinstance(asked, list | tuple) else [asked] * robots
     if len(each) != robots:
         raise ValueError(f"initialization_noise: {len(each)} of them for {robots} robots")
-    noises = [_noise_of(noise) for noise in each]
-    if all(other == noises[0] for other in noises):
-        return {} if each[0] == "default" else dict(zip(NOISE_FIELDS, noises[0], strict=True))
-    return dict(zip(NOISE_FIELDS, zip(*noises, strict=True), strict=True))
+    return [_noise_of(noise) for noise in each]
 
 
 def _noise_of(noise: Any) -> tuple[float, str]:

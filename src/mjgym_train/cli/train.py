@@ -16,6 +16,8 @@ from mjgym.cli.ids import ID, import_named, load
 from mjgym.cli.output import console, facts, failing, progress, refusing, require, say
 from mjgym.cli.seeds import run_each, seeds_of
 from mjgym.util import code_references
+from mjgym.util.packaged import assets
+from mjgym.util.suggestions import or_else
 from mjgym_train.learn.algorithms import ALGORITHMS
 
 if TYPE_CHECKING:
@@ -69,7 +71,11 @@ def train(
     set: options.Settings = None,
     config: Annotated[
         list[Path] | None,
-        typer.Option(help="A YAML file of settings; repeatable, later ones win.", dir_okay=False),
+        typer.Option(
+            help="A YAML file of settings, or the name of a packaged one, e.g. fast; repeatable,"
+            " later ones win.",
+            dir_okay=False,
+        ),
     ] = None,
     data: Annotated[
         str | None,
@@ -148,7 +154,7 @@ def train(
     ):
         if wrong:
             raise typer.BadParameter(complaint)
-    files = config or []
+    files = [_settings_file(path) for path in config or []]
     # In config.yaml and in settings, arguments of the task stand below "env".
     settings = [*(settings or []), *(f"env.{n}={text}" for n, text in fields.pairs(set).items())]
     budgets = {"steps": steps, "minutes": minutes, "cpu_minutes": cpu_minutes}
@@ -173,6 +179,17 @@ def train(
             commands[each] = [*_words(run, files, settings, own), *flags]
         if not run_each(commands, jobs or 1):
             raise typer.Exit(1)
+
+
+def _settings_file(path: Path) -> Path:
+    """A file of settings; a bare name is that of a packaged one."""
+    if path.exists() or path.suffix or path.name != str(path):
+        return path
+    known = {file.stem: file for file in (assets() / "training").glob("*.yaml")}
+    if path.name not in known:
+        complaint = f"there is no file {path}, and no packaged one{or_else(path.name, known)}"
+        raise typer.BadParameter(complaint, param_hint="'--config'")
+    return known[path.name]
 
 
 def _words(run: "Run", files: list[Path], settings: list[str], given: dict[str, Any]) -> list[str]:

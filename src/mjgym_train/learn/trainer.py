@@ -262,6 +262,8 @@ class Trainer:
                         self._show(self.progress())
                     self._seconds = time.perf_counter() - began
                     self._cpu_seconds = time.process_time() - cpu_began
+                if self._evaluation_is_due():  # the budget ended between two looks at the clock
+                    self._evaluate()
                 self.save()
         except DivergedError as error:
             last = "the last checkpoint is kept" if self.run_folder.policy_file.exists() else ""

@@ -7,7 +7,7 @@ import typer
 
 from helpers.body_records import EPISODES, episodes
 from mjgym.cli.policies import load_policy
-from mjgym.tasks.l2m.reflex import START, Reflexes, parameters
+from mjgym.tasks.l2m.reflex import START, STEERING, Reflexes, parameters
 
 DISTANCE = 35.3  # m, that it walks in OpenSim in 25 s
 STEP_TIME = 0.53  # s
@@ -57,9 +57,9 @@ def test_of_no_other_task():
         Reflexes.for_task(other)
 
 
-def walked(steps, id="l2m/walk_planar-v0"):
+def walked(steps, id="l2m/walk_planar-v0", start=START):
     """Distance (m), times of footsteps (s) and whether it fell, after some control steps."""
-    env = gymnasium.make(id, init_pose=START, dtype="float64")
+    env = gymnasium.make(id, init_pose=start, dtype="float64")
     observation, _ = env.reset(seed=0)
     script = Reflexes.for_task(env.unwrapped.task)
     taken = []
@@ -96,6 +96,47 @@ def test_it_walks_for_a_whole_episode_on_muscles_of_mujoco():
     distance, _, fell = walked(2500, "l2m/walk_planar-fast-v0")
     assert not fell
     assert distance > 30
+
+
+@pytest.mark.slow
+def test_it_walks_in_space():
+    distance, taken, fell = walked(1000, "l2m/walk_forward-v0")
+    assert not fell
+    assert distance > 12
+    assert len(taken) > 15
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("forward", "right"), [(0.02, 0.0), (-0.02, 0.0), (0.0, 0.02)])
+def test_it_walks_in_space_from_other_speeds(forward, right):
+    """For 5 s and more than 4 m: from there it falls after six to seven."""
+    start = (START[0] + forward, START[1] + right, *START[2:])
+    distance, taken, fell = walked(500, "l2m/walk_forward-v0", start)
+    assert not fell
+    assert distance > 4
+    assert len(taken) > 7
+
+
+def test_steering_changes_nothing_by_default():
+    rows = episodes()["reflex"]["obs"][:20]
+    values = parameters("spatial-walk")
+    plain = Reflexes(values, abduction="angle")
+    zeros = Reflexes({**values, **dict.fromkeys(STEERING, 0.0)}, abduction="angle")
+    steered = Reflexes({**values, "turn_step": 1.0}, abduction="angle")
+    aside = rows.copy()
+    aside[:, 60], aside[:, 181] = 0.0, 1.4  # the target is on the left
+    np.testing.assert_array_equal([plain(x) for x in aside], [zeros(x) for x in rows])
+    steered_rows, plain_rows = [np.array([law(x) for x in aside]) for law in (steered, plain)]
+    assert np.abs(steered_rows - plain_rows).max() > 0.01
+
+
+def test_each_walker_has_its_parameters():
+    rows = episodes()["reflex"]["obs"][:20]
+    sets = [parameters("spatial"), parameters("spatial-walk")]
+    both = Reflexes({name: np.array([[x[name]] for x in sets]) for name in sets[0]})
+    each = [Reflexes(x) for x in sets]
+    for row in rows:
+        np.testing.assert_array_equal(both(np.stack([row, row])), [one(row) for one in each])
 
 
 def test_many_walk_as_one():

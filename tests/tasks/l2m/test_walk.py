@@ -267,6 +267,26 @@ def test_sinks_differ_by_seed_and_not_else():
     env.close()
 
 
+@pytest.mark.parametrize("id", ["l2m/walk_around-v0", "l2m/walk_forward-fast-v0"])
+def test_the_centre_of_the_field_and_the_time(id):
+    """Instead of the map: 100 numbers, of which the last 97 are the same."""
+    small = gymnasium.make(id, seen_field="centre", dtype="float64", time_limit=0.04)
+    large = gymnasium.make(id, dtype="float64", time_limit=0.04)
+    (seen, _), (whole, _) = small.reset(seed=3), large.reset(seed=3)
+    script = small.unwrapped.task.scripted_policy()
+    other = large.unwrapped.task.scripted_policy()
+    for step in range(4):
+        assert seen.shape == (100,)
+        np.testing.assert_allclose(seen[:2], whole[[60, 60 + 121]], atol=1e-12)
+        assert seen[2] == pytest.approx(-1 + 0.5 * step)
+        np.testing.assert_array_equal(seen[3:], whole[FIELD:])
+        action = script(seen)
+        np.testing.assert_allclose(action, other(whole), atol=1e-12)
+        seen, whole = small.step(action)[0], large.step(action)[0]
+    labels = small.unwrapped.describe()["observation"]
+    assert [entry["name"] for entry in labels][:3] == ["forward", "leftward", "time"]
+
+
 def test_bad_fields():
     with pytest.raises(ValueError, match="init_pose: expected 12 numbers"):
         OpenSimWalk(init_pose=(1.0, 2.0))
@@ -274,6 +294,8 @@ def test_bad_fields():
         OpenSimWalk(difficulty=5)
     with pytest.raises(dataclasses.FrozenInstanceError):
         OpenSimWalk().difficulty = 1
+    with pytest.raises(ValueError, match='seen_field: expected "map" or "centre"'):
+        OpenSimWalk(seen_field="center")
 
 
 def test_the_body_weight_is_that_of_the_model():

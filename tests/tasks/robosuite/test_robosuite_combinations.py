@@ -44,7 +44,7 @@ COMBINATIONS = [
 
 
 def test_all_are_there():
-    assert len(ROBOTS) == 10
+    assert len(ROBOTS) == 11
     assert len(GRIPPERS) == 16
     assert len(CONTROLLERS) == 7
     for robot, gripper, controller in itertools.product(ROBOTS, GRIPPERS, CONTROLLERS):

@@ -14,13 +14,14 @@ vector environment, all of them.
 import functools
 import tomllib
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
 from mjgym import mjcf
 from mjgym.task import Task
 from mjgym.tasks.l2m.skeleton import SIDES
+from mjgym.tasks.l2m.target_field import SEEN
 
 # Start of the recorded walks, for `init_pose`.
 START = (
@@ -37,9 +38,12 @@ ANKLE_ZERO = np.pi / 2  # rad, of the ankle at a right angle; hip and knee are s
 
 # Slices of a leg's published observations: ground reaction forces, angles, rates, and force, length
 # and velocity of each muscle.
-FIELD, PELVIS, FORCES, ANGLES, OF_A_MUSCLE = 2 * 11 * 11, 9, 3, 4, 3
+PELVIS, FORCES, ANGLES, OF_A_MUSCLE = 9, 3, 4, 3
+CENTRE = 3  # numbers before those of the body, with the target at the walker alone
+HERE = SEEN // 2  # index of the walker's own position in the field
 MUSCLES_OF_A_LEG = ("HAB", "HAD", "HFL", "GLU", "HAM", "RF", "VAS", "BFSH", "GAS", "SOL", "TA")
 OF_A_LEG = FORCES + 2 * ANGLES + OF_A_MUSCLE * len(MUSCLES_OF_A_LEG)
+BODY = PELVIS + len(SIDES) * OF_A_LEG
 # Entries after the field.
 ENTRIES = (
     *(f"pelvis/{name}" for name in ("height", "pitch", "roll", "vel")),
@@ -65,11 +69,22 @@ SCALES = {
     "SOL_1_FG": (1.2, 0.0), "TA_5_PG": (2.0, 0.0), "TA_5_G_SOL": (0.5, 0.0),
     "HAB_3_PG": (10.0, 0.0), "HAB_6_PG": (2.0, 0.0), "HAD_3_PG": (2.0, 0.0),
     "HAD_3_DG": (0.3, 0.0), "HAD_6_PG": (2.0, 0.0),
+    "turn_lean": (0.1, 0.0), "turn_foot": (0.1, 0.0), "turn_step": (0.1, 0.0),
+    "turn_stance": (0.1, 0.0), "turn_rate": (0.1, 0.0), "pace_lean": (0.1, 0.0),
+    "pace_foot": (0.1, 0.0),
 }  # fmt: skip
 IN_DEGREES = (
     "theta_tgt", "c0", "cv", "alpha_delta", "knee_sw_tgt", "knee_tgt", "knee_off_st", "ankle_tgt",
     "theta_tgt_f", "c0_f", "cv_f",
 )  # fmt: skip
+
+# By angle to the target (turn) and by missing speed (pace): lean of the trunk, foot placement, and
+# stimulations of hip abductors and adductors in stance. The yaw rate damps turns.
+STEERING = (
+    "turn_lean", "turn_foot", "turn_step", "turn_stance", "turn_rate", "pace_lean", "pace_foot",
+)  # fmt: skip
+SHARPEST = 0.5  # rad, largest turn that the walker aims at
+SLOW = 0.5  # m/s, slower targets turn it less
 
 
 class Seen(NamedTuple):
@@ -83,6 +98,7 @@ class Seen(NamedTuple):
         angles: hip abduction, and extensions of hip, knee and ankle, (..., 2, 4), rad.
         rates: rates of the angles, rad/s.
         force: fibre forces over the largest isometric force, (..., 2), by muscle.
+        target: target velocity, forward and leftward, (..., 2), m/s.
     """
 
     pitch: np.ndarray
@@ -92,14 +108,16 @@ class Seen(NamedTuple):
     angles: np.ndarray
     rates: np.ndarray
     force: dict[str, np.ndarray]
+    target: np.ndarray
 
 
 @functools.cache
 def parameters(which: str) -> Mapping[str, float]:
-    """Unscaled parameters of "planar", "planar-fast" or "spatial", by name.
+    """Unscaled parameters of "planar", "planar-fast", "spatial" or "spatial-walk", by name.
 
-    "planar" walks with OpenSim's forces and "planar-fast" with MuJoCo's muscles; "spatial" does not
-    walk: it is a starting point for optimisation.
+    "planar" walks with OpenSim's forces and "planar-fast" with MuJoCo's muscles; "spatial-walk"
+    walks in space, on the angle of hip abduction. "spatial" does not walk: it is osim-rl's starting
+    point for optimisation, on the rate.
     """
     path = mjcf.asset_path("l2m/reflex_fast.toml" if which.endswith("-fast") else "l2m/reflex.toml")
     table: dict[str, dict[str, float]] = tomllib.loads(path.read_text(encoding="utf-8"))
@@ -110,17 +128,26 @@ class Reflexes:
     """Reflexes of both legs and their phases, per environment.
 
     Args:
-        parameters: unscaled, by name, as returned by `parameters`; without those of the frontal
-            plane the walker is planar.
+        parameters: unscaled, by name, as returned by `parameters`; numbers, or arrays (k, 1) of k
+            walkers. Without those of the frontal plane the walker is planar; those of `STEERING`,
+            which turn and pace it by the target field, are 0 by default.
+        abduction: reading of the hip's abduction that places the foot sideways: its angle, with
+            the smallest stimulation added to abductors and adductors too, or its rate, as in
+            osim-rl's example.
     """
 
-    def __init__(self, parameters: Mapping[str, float]) -> None:
+    def __init__(
+        self,
+        parameters: Mapping[str, Any],
+        abduction: Literal["angle", "rate"] = "rate",
+    ) -> None:
         self.planar = "theta_tgt_f" not in parameters
-        self._p: dict[str, float] = {}
+        self.abduction = abduction
+        self._p: dict[str, Any] = dict.fromkeys(STEERING, 0.0)
         for name, value in parameters.items():
             scale, offset = SCALES.get(name, (1.0, 0.0))
             scaled = scale * value + offset
-            self._p[name] = float(np.deg2rad(scaled)) if name in IN_DEGREES else scaled
+            self._p[name] = np.deg2rad(scaled) if name in IN_DEGREES else scaled
         self._phases: dict[str, np.ndarray] | None = None
 
     @classmethod
@@ -159,7 +186,10 @@ class Reflexes:
         knee_rate = state.rates[..., 2]
         alpha, alpha_rate = hip - 0.5 * knee, state.rates[..., 1] - 0.5 * knee_rate
 
+        turn = self._turn(state)
+        late_by = state.target[..., 0:1] - state.velocity[..., 0:1]
         alpha_target = p["c0"] - p["cv"] * state.velocity[..., 0:1] - theta
+        alpha_target = alpha_target + p["pace_foot"] * late_by + p["turn_step"] * turn
         hip_target = alpha_target + 0.5 * p["knee_tgt"]
         # In double support the foot further behind begins its swing; the left one if equal.
         late = alpha - alpha_target
@@ -177,7 +207,7 @@ class Reflexes:
         standing = stance * ~begins + initiating * (1 - load_other)
         force = state.force
 
-        leaning = theta - p["theta_tgt"]
+        leaning = theta - p["theta_tgt"] - p["pace_lean"] * late_by
         hip_flexion = (
             stance * load * _positive(-p["HFL_3_PG"] * leaning - p["HFL_3_DG"] * theta_rate)
             + swinging * _positive(p["HFL_6_PG"] * late + p["HFL_6_DG"] * alpha_rate)
@@ -222,12 +252,23 @@ class Reflexes:
             "TA": tibialis,
         }  # fmt: skip
         stimulations = {name: LEAST + x for name, x in stimulations.items()}
-        stimulations |= self._sideways(state, stance * load, swinging)
+        stimulations |= self._sideways(state, stance * load, swinging, turn)
         rows = [np.clip(stimulations[name], LEAST, 1.0) for name in MUSCLES_OF_A_LEG]
         legs = np.stack(rows, axis=-1)
         return legs.reshape(*legs.shape[:-2], -1)
 
-    def _sideways(self, state: Seen, standing: np.ndarray, swinging: np.ndarray) -> dict[str, Any]:
+    def _turn(self, state: Seen) -> np.ndarray:
+        """Angle to turn by towards the side of each leg, (..., 2), rad."""
+        ahead, left = state.target[..., 0], state.target[..., 1]
+        off = np.clip(np.arctan2(left, ahead), -SHARPEST, SHARPEST)
+        off = off * np.minimum(np.hypot(ahead, left) / SLOW, 1.0)
+        off = off[..., None] - self._p["turn_rate"] * state.velocity[..., 5:6]
+        turn: np.ndarray = np.array([-1.0, 1.0]) * off
+        return turn
+
+    def _sideways(
+        self, state: Seen, standing: np.ndarray, swinging: np.ndarray, turn: np.ndarray
+    ) -> dict[str, Any]:
         """Stimulations of the hip abductor and adductor."""
         if self.planar:
             constant = np.full(standing.shape, HIP_ABDUCTION)
@@ -235,15 +276,17 @@ class Reflexes:
         p = self._p
         sign = np.array([1.0, -1.0])
         lean, lean_rate = sign * state.roll[..., None], sign * state.velocity[..., 4:5]
-        # The rate of abduction, not the angle: as in the original.
-        alpha = ANKLE_ZERO - state.rates[..., 0]
+        by_angle = self.abduction == "angle"
+        alpha = ANKLE_ZERO - (state.angles if by_angle else state.rates)[..., 0]
         target = p["c0_f"] + sign * p["cv_f"] * state.velocity[..., 1:2] - lean
-        off, fallen = alpha - target, lean - p["theta_tgt_f"]
+        off = alpha - target - p["turn_foot"] * turn
+        fallen = lean - p["theta_tgt_f"] - p["turn_lean"] * turn
+        push = p["HAB_3_PG"] * fallen + p["HAB_3_DG"] * lean_rate - p["turn_stance"] * turn
+        pull = p["HAD_3_PG"] * fallen + p["HAD_3_DG"] * lean_rate - p["turn_stance"] * turn
+        least = LEAST if by_angle else 0.0
         return {
-            "HAB": standing * _positive(-p["HAB_3_PG"] * fallen - p["HAB_3_DG"] * lean_rate)
-            + swinging * _positive(p["HAB_6_PG"] * off),
-            "HAD": standing * _positive(p["HAD_3_PG"] * fallen + p["HAD_3_DG"] * lean_rate)
-            + swinging * _positive(-p["HAD_6_PG"] * off),
+            "HAB": least + standing * _positive(-push) + swinging * _positive(p["HAB_6_PG"] * off),
+            "HAD": least + standing * _positive(pull) + swinging * _positive(-p["HAD_6_PG"] * off),
         }
 
     def _advance(
@@ -276,11 +319,18 @@ class Reflexes:
 
 
 def looked_at(observation: np.ndarray | Mapping[str, np.ndarray]) -> Seen:
-    """Extract the input of the reflexes from an observation, flat (..., 339) or by entries."""
+    """Extract the input of the reflexes from an observation, (..., 339 or 100) or by entries."""
     if isinstance(observation, Mapping):
         body = np.concatenate([observation[name] for name in ENTRIES], axis=-1, dtype=float)
+        if "v_tgt" in observation:
+            target = np.asarray(observation["v_tgt"], dtype=float)
+        else:
+            target = np.asarray(observation["v_tgt_field"], dtype=float)[..., HERE, HERE]
     else:
-        body = np.asarray(observation, dtype=float)[..., FIELD:]
+        flat = np.asarray(observation, dtype=float)
+        field, body = flat[..., :-BODY], flat[..., -BODY:]
+        centre = field.shape[-1] == CENTRE
+        target = field[..., :2] if centre else field[..., HERE * (SEEN + 1) :: SEEN * SEEN]
     pelvis = body[..., :PELVIS]
     legs = body[..., PELVIS:].reshape(*body.shape[:-1], len(SIDES), OF_A_LEG)
     first = FORCES + 2 * ANGLES
@@ -293,6 +343,7 @@ def looked_at(observation: np.ndarray | Mapping[str, np.ndarray]) -> Seen:
         legs[..., FORCES : FORCES + ANGLES],
         legs[..., FORCES + ANGLES : first],
         {name: legs[..., muscles[name]] for name in ("RF", "VAS", "GAS", "SOL")},
+        target,
     )
 
 

@@ -11,7 +11,7 @@ import functools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar, Literal, Protocol
 
 import numpy as np
 
@@ -169,12 +169,14 @@ class Walk(Task):
         effort_weight: of the integral of the squared activations (1/s).
         dense_reward: what each control step pays, in `pace`, at the target velocity; a tenth of it
             at 1.4 m/s off. It is no part of the published reward.
+        seen_field: "map" for `v_tgt_field`; "centre" for the target at the walker alone, `v_tgt`,
+            and `time`, from -1 at the start to 1 at the time limit: 100 numbers in all.
         progress_reward: what each control step pays, in `progress`, for the part of the velocity
             that is along the target, over the target: as much backwards is its negative, nothing is
             paid for standing or for more speed. It is no part of the published reward either.
 
     Raises:
-        ValueError: the difficulty is unknown, or the pose is not of 12 numbers.
+        ValueError: the difficulty or the seen field is unknown, or the pose is not of 12 numbers.
     """
 
     reflexes: ClassVar[str] = ""
@@ -187,12 +189,15 @@ class Walk(Task):
     effort_weight: float = 1.0
     dense_reward: float = 0.0
     progress_reward: float = 0.0
+    seen_field: Literal["map", "centre"] = "map"
 
     time_limit: float = dataclasses.field(default=ROUND_2, kw_only=True)  # s
     control_timestep: float = dataclasses.field(default=TIMESTEP, kw_only=True)  # s
 
     def __post_init__(self) -> None:
         _ = self.field
+        if self.seen_field not in ("map", "centre"):
+            raise ValueError(f'seen_field: expected "map" or "centre", got {self.seen_field!r}')
         pose = tuple(float(x) for x in self.init_pose)
         if len(pose) != len(STRAIGHT) or not all(math.isfinite(x) for x in pose):
             raise ValueError(f"init_pose: expected 12 numbers, got {self.init_pose!r}")
@@ -238,7 +243,9 @@ class Walk(Task):
         ]
 
     def scripted_policy(self) -> Reflexes:
-        return Reflexes(parameters(self.reflexes if self.planar else "spatial"))
+        if self.planar:
+            return Reflexes(parameters(self.reflexes))
+        return Reflexes(parameters("spatial-walk"), abduction="angle")
 
     def colours(self, v: View) -> Arrays:
         """Muscles from pale to red by their activations."""
@@ -389,9 +396,17 @@ class Walk(Task):
             cosine * ahead + sine * left, cosine * left - sine * ahead, u[..., UP],
             -u[..., TILT], u[..., LIST], u[..., ROTATION],
         ]  # fmt: skip
-        pose = xp.concat([self._position(v), heading[..., None]], axis=-1)
+        seen: Arrays = {}
+        if self.seen_field == "centre":
+            target = self._target(v)
+            x, y = target[..., 0], target[..., 1]
+            target = xp.stack([cosine * x + sine * y, cosine * y - sine * x], axis=-1)
+            seen = {"v_tgt": target, "time": 2 * v.time / self.time_limit - 1}
+        else:
+            pose = xp.concat([self._position(v), heading[..., None]], axis=-1)
+            seen = {"v_tgt_field": self.field.seen(v.memory, pose)}
         return {
-            "v_tgt_field": self.field.seen(v.memory, pose),
+            **seen,
             "pelvis/height": q[..., UP],
             "pelvis/pitch": -q[..., TILT],
             "pelvis/roll": q[..., LIST],
@@ -445,10 +460,21 @@ class Walk(Task):
         )
         moved = ("forward", "leftward", "up", "pitch", "roll", "yaw")
         units = ("m/s",) * 3 + ("rad/s",) * 3
+        of_field = {
+            "map": {
+                "v_tgt_field": Signal(
+                    "target velocities around the walker", field, "m/s", HEADING, "memory sink"
+                )
+            },
+            "centre": {
+                "v_tgt": Signal(
+                    "target velocity", ("forward", "leftward"), "m/s", HEADING, "memory sink"
+                ),
+                "time": Signal("time in the episode", ("time",), "1", "", "time"),
+            },
+        }
         signals = {
-            "v_tgt_field": Signal(
-                "target velocities around the walker", field, "m/s", HEADING, "memory sink"
-            ),
+            **of_field[self.seen_field],
             "pelvis/height": Signal("height of the pelvis", ("height",), "m", "world", "qpos"),
             "pelvis/pitch": Signal("lean forward", ("pitch",), "rad", "", "qpos"),
             "pelvis/roll": Signal("lean to the right", ("roll",), "rad", "", "qpos"),

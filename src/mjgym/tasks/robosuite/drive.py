@@ -11,22 +11,30 @@ from mjgym.controllers import Chain, Composite, State
 from mjgym.controllers.gripper import GripperLaw
 from mjgym.sim.views import View
 from mjgym.task import Arrays
-from mjgym.tasks.robosuite.team import Manipulator, Robot
+from mjgym.tasks.robosuite.team import Driven, Manipulator, Robot
 
 
 def actions(robots: Sequence[Robot]) -> tuple[Action, ...]:
-    """Action dimensions: of each robot the arms', then the grippers'."""
+    """Action dimensions: of each robot the arms', those of other joints, then the grippers'."""
     return tuple(
         action
         for robot in robots
         for action in (
-            *(action for each in robot.manipulators for action in _arm_actions(each)),
+            *(action for each in robot.parts for action in _arm_actions(each)),
             *(action for each in robot.manipulators for action in _gripper_actions(each)),
+            *_mode(robot),
         )
     )
 
 
-def _arm_actions(manipulator: Manipulator) -> list[Action]:
+def _mode(robot: Robot) -> tuple[Action, ...]:
+    if not robot.hybrid:
+        return ()
+    meaning = "moves the arm from where it is (at most 0) or from its goal, which follows the base"
+    return (Action(f"robot{robot.number}_base_mode", -1.0, 1.0, "", meaning=meaning),)
+
+
+def _arm_actions(manipulator: Manipulator | Driven) -> list[Action]:
     joints, tool = manipulator.joints, f"site {manipulator.tool}"
     moved = {f"{manipulator.name} {joint}": f"joint {joint}" for joint in joints}
     return [
@@ -35,7 +43,7 @@ def _arm_actions(manipulator: Manipulator) -> list[Action]:
     ]
 
 
-def _arms(manipulators: Sequence[Manipulator]) -> Composite:
+def _arms(manipulators: Sequence[Manipulator | Driven]) -> Composite:
     return Composite(
         tuple((each.name, each.controller) for each in manipulators),
         tuple(each.joints for each in manipulators),
@@ -66,14 +74,16 @@ class Drive:
 
     def __init__(self, model: Model, robots: Sequence[Robot]) -> None:
         self._manipulators = [each for robot in robots for each in robot.manipulators]
+        parts = [each for robot in robots for each in robot.parts]
         self._chains = {
             each.name: Chain(model, each.joints, each.motors, each.tool, each.origin)
-            for each in self._manipulators
+            for each in parts
         }
-        self._arms = _arms(self._manipulators)
+        self._arms = _arms(parts)
         self.remembers_substeps = self._arms.remembers_substeps
         self._arm_numbers, gripper_numbers = numbers(robots)
-        motors = [each.motors for each in self._manipulators]
+        self._modes = modes(robots)
+        motors = [each.motors for each in parts]
         fingers = [each.finger_actuators for each in self._manipulators]
         names = [name for group in (*motors, *fingers) for name in group]
         ids = np.array([model.actuator(name).id for name in names])
@@ -105,7 +115,10 @@ class Drive:
         """Memory at the start of a control step, from an action (..., numbers)."""
         xp = v.xp
         arms = xp.concat([action[..., numbers] for numbers in self._arm_numbers], axis=-1)
-        memory = self._arms.goal(self._states(v), arms, v.memory)
+        states = self._states(v)
+        for name, number in self._modes:
+            self._arms.start_from_goal(name, states[name], v.memory, action[..., number] > 0)
+        memory = self._arms.goal(states, arms, v.memory)
         for each in self._grippers:
             push = xp.clip(action[..., each.numbers], -1.0, 1.0)
             memory[each.command] = each.law.next(v.memory[each.command], push)
@@ -148,15 +161,26 @@ class _Gripper:
         self.centre, self.reach = (low + high) / 2, (high - low) / 2
 
 
+def modes(robots: Sequence[Robot]) -> list[tuple[str, int]]:
+    """Arms that may move from their goals, with the number of the action that selects it."""
+    found, end = [], 0
+    for robot in robots:
+        end += len(actions([robot]))
+        if robot.hybrid:
+            found += [(each.name, end - 1) for each in robot.manipulators]
+    return found
+
+
 def numbers(robots: Sequence[Robot]) -> tuple[list[slice], list[slice]]:
-    """Slices of the action: of each robot's arms, and of each gripper."""
+    """Slices of the action: of each robot's arms and other joints, and of each gripper."""
     arms, grippers, start = [], [], 0
     for robot in robots:
-        end = start + len(_arms(robot.manipulators).actions())
+        end = start + len(_arms(robot.parts).actions())
         arms.append(slice(start, end))
         start = end
         for each in robot.manipulators:
             end = start + len(_gripper_actions(each))
             grippers.append(slice(start, end))
             start = end
+        start += len(_mode(robot))
     return arms, grippers

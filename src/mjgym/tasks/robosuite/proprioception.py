@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from mjgym.arrays import Array
-from mjgym.rotations import conjugate, norm, product, to_local, to_quaternion
+from mjgym.rotations import compose, conjugate, norm, product, to_local, to_quaternion, transposed
 from mjgym.sim.views import View
 from mjgym.task import Arrays, Signal
 from mjgym.tasks.robosuite.team import Manipulator, Robot
@@ -55,6 +55,13 @@ MEANINGS = {
     "gripper_qpos": "position of each joint of the fingers",
     "gripper_qvel": "velocity of each joint of the fingers",
 }
+BASE = {
+    "base_pos": "place of the base's centre",
+    "base_quat": "orientation of the base",
+    "eef_pos": "place of the point between the fingers, from the base",
+    "eef_quat": "orientation of the link that carries the hand, from the base",
+    "eef_quat_site": "orientation of the tool, from the base",
+}
 """What a robot's entries are, by the end of their names."""
 
 
@@ -65,7 +72,9 @@ def proprioception(v: View, robot: Robot) -> Arrays:
     (rad/s^2) of all arms; then of each arm `eef_pos`, the centre between the fingers (m);
     `eef_quat`, the orientation of the link that carries the hand, and `eef_quat_site`, that of the
     tool's site, x, y, z, w; `gripper_qpos` and `gripper_qvel` (m or rad, per s). With two arms
-    these names go on with "right_" or "left_".
+    these names go on with "right_" or "left_". Of a robot on a base that moves there follow
+    `base_pos`, `base_quat`, and of each arm `base_to_eef_pos`, `base_to_eef_quat` and
+    `base_to_eef_quat_site`, in the axes of the base.
     """
     prefix = f"robot{robot.number}_"
     qpos = v.qpos[..., v.rows("qpos", robot.joints)]
@@ -85,6 +94,26 @@ def proprioception(v: View, robot: Robot) -> Arrays:
         if fingers:
             entries[f"{each.label}gripper_qpos"] = v.qpos[..., v.rows("qpos", fingers)]
             entries[f"{each.label}gripper_qvel"] = v.qvel[..., v.rows("qvel", fingers)]
+    if robot.centre:
+        entries |= _from_base(v, robot)
+    return entries
+
+
+def _from_base(v: View, robot: Robot) -> Arrays:
+    base = v.site(robot.centre)
+    prefix = f"robot{robot.number}_"
+    inverse = transposed(base.xmat)
+    entries = {
+        f"{prefix}base_pos": base.xpos,
+        f"{prefix}base_quat": xyzw(to_quaternion(base.xmat), v),
+    }
+    for each in robot.manipulators:
+        label = each.label.replace(prefix, f"{prefix}base_to_", 1)
+        place = to_local(base.xmat, tool_position(v, each) - base.xpos)
+        link, tool = v.body(each.link).xmat, v.site(each.tool).xmat
+        entries[f"{label}eef_pos"] = place
+        entries[f"{label}eef_quat"] = xyzw(to_quaternion(compose(inverse, link)), v)
+        entries[f"{label}eef_quat_site"] = xyzw(to_quaternion(compose(inverse, tool)), v)
     return entries
 
 
@@ -100,4 +129,13 @@ def labels(robot: Robot) -> dict[str, Signal]:
         signals[f"{each.label}eef_quat_site"] = Signal(
             MEANINGS["eef_quat_site"], tuple(f"{each.tool} quaternion {part}" for part in "xyzw")
         )
+    if robot.centre:
+        names = ("x", "y", "z"), tuple("xyzw")
+        signals[f"{prefix}base_pos"] = Signal(BASE["base_pos"])
+        signals[f"{prefix}base_quat"] = Signal(BASE["base_quat"], names[1])
+        for each in robot.manipulators:
+            label = each.label.replace(prefix, f"{prefix}base_to_", 1)
+            for name in list(BASE)[2:]:
+                parts = names[0] if name == "eef_pos" else names[1]
+                signals[f"{label}{name}"] = Signal(BASE[name], parts)
     return signals

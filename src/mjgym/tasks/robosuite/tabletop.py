@@ -13,6 +13,8 @@ Differences from pitfalls of the published tasks:
 | a NaN in an action makes the arm limp until the next reset | it is refused |
 | delays of readings do nothing | `mjgym.Observable(delay=...)` delays |
 | "absolute" actions have meaningless bounds of 1 | their bounds are open |
+| arms start from where a moving base was a physics step ago | from where it is |
+| a goal that nothing has set yet is taken for one in the base's frame | it is converted |
 | the first torque is computed with other finger positions | with the actual ones |
 | a ramp of orientation holds an error that is not the tool's | the goal ramps |
 """
@@ -276,6 +278,8 @@ class Tabletop(Task):
             else:
                 noise = rng.uniform(-1, 1, size=start.shape)
             v.qpos[v.rows("qpos", robot.joints)] = start + size * noise
+            for joint, place in robot.arm.base_start:
+                v.joint(robot.base_prefix + joint).qpos[:] = place
         for each in self.manipulators:
             if each.hand.start:
                 v.qpos[v.rows("qpos", each.finger_joints)] = each.hand.start

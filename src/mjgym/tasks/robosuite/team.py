@@ -1,7 +1,8 @@
 """Robots of a task: arms, hands, mounts, controllers and names.
 
-Names of the n-th robot begin with "robot<n>_", its mount's with "fixed_mount<n>_", and those of the
-hand on its right or left arm with "gripper<n>_right_" or "gripper<n>_left_".
+Names of the n-th robot begin with "robot<n>_", its mount's with "fixed_mount<n>_" (of a base that
+moves with "mobilebase<n>_"), and those of the hand on its right or left arm with
+"gripper<n>_right_" or "gripper<n>_left_".
 """
 
 import dataclasses
@@ -15,7 +16,7 @@ import numpy as np
 
 from mjgym.controllers import Controller, controllers, make
 from mjgym.mjcf import Spec, add, word
-from mjgym.robots import Arm, Base, Hand, Limb, arms, attach, bases, hands
+from mjgym.robots import Arm, Base, Group, Hand, Limb, arms, attach, bases, hands
 from mjgym.rotations import about_z
 
 PHYSICS_TIMESTEP = 0.002  # s
@@ -99,6 +100,48 @@ class Manipulator:
 
 
 @dataclass(frozen=True)
+class Driven:
+    """A group of joints of a robot beside its arms, e.g. the drive of its base.
+
+    Args:
+        robot: index of the robot.
+        group: the group; names without prefix.
+        prefix: of its elements.
+    """
+
+    robot: int
+    group: Group
+    prefix: str
+
+    @functools.cached_property
+    def name(self) -> str:
+        """Name, as "robot0_torso"."""
+        return f"robot{self.robot}_{self.group.name}"
+
+    @functools.cached_property
+    def controller(self) -> Controller:
+        return self.group.controller
+
+    @functools.cached_property
+    def joints(self) -> tuple[str, ...]:
+        return tuple(self.prefix + joint for joint in self.group.joints)
+
+    @functools.cached_property
+    def motors(self) -> tuple[str, ...]:
+        """Names of its actuators."""
+        return tuple(self.prefix + actuator for actuator in self.group.actuators)
+
+    @functools.cached_property
+    def tool(self) -> str:
+        """A site that it moves, which its controller ignores."""
+        return self.prefix + self.group.site
+
+    @property
+    def origin(self) -> str:
+        return self.tool
+
+
+@dataclass(frozen=True)
 class Robot:
     """A robot with its hands and its mount.
 
@@ -107,17 +150,39 @@ class Robot:
         arm: the robot without hands.
         base: its mount.
         manipulators: its arms, the right one first.
+        hybrid: whether an action ends with the mode of a base that drives.
     """
 
     number: int
     arm: Arm
     base: Base
     manipulators: tuple[Manipulator, ...]
+    hybrid: bool = False
 
     @functools.cached_property
     def joints(self) -> tuple[str, ...]:
         """Joints of all of its arms."""
         return tuple(joint for each in self.manipulators for joint in each.joints)
+
+    @functools.cached_property
+    def base_prefix(self) -> str:
+        """Prefix of its base's elements."""
+        return f"{self.base.prefix}{self.number}_"
+
+    @functools.cached_property
+    def centre(self) -> str:
+        """Site that is observed as the pose of its base; empty for a fixed one."""
+        return self.base.centre and self.base_prefix + self.base.centre
+
+    @functools.cached_property
+    def groups(self) -> tuple[Driven, ...]:
+        """Its driven joints beside its arms."""
+        return tuple(Driven(self.number, group, self.base_prefix) for group in self.base.groups)
+
+    @functools.cached_property
+    def parts(self) -> tuple[Manipulator | Driven, ...]:
+        """Its arms, then its other driven joints: parts of an action in this order."""
+        return (*self.manipulators, *self.groups)
 
     def stand(self, scene: Spec, place: tuple[float, float, float]) -> None:
         """Attach it to a scene.
@@ -129,7 +194,7 @@ class Robot:
         x, y, yaw = place
         site = add(scene.worldbody, "site", name=f"stand{self.number}", pos=(x, y, 0.0), group=4)
         site.quat = about_z(yaw)
-        mount, arm = f"fixed_mount{self.number}_", f"robot{self.number}_"
+        mount, arm = self.base_prefix, f"robot{self.number}_"
         attach(scene, self.base, mount, site)
         attach(scene, self.arm, arm, mount + self.base.mount)
         for each in self.manipulators:
@@ -183,7 +248,8 @@ def find_robots(
             robot.
         base: a name in `mjgym.robots.bases`, "default", or one for each robot.
         controller: a name in `mjgym.controllers.controllers`, a dict of parameters with "type" as
-            normalised by `normal`, or one for each robot.
+            normalised by `normal`, or one for each robot. With `"hybrid": false` in it, an action
+            for a base that drives has no mode.
         substeps: physics steps per control step.
 
     Raises:
@@ -207,7 +273,7 @@ def find_robots(
         hand = _find_hand(name, arm, held)
         mount = (arm.base or "RethinkMount") if stand == DEFAULT else stand
         foot = bases.find(mount, argument="base")
-        control = _find_controller(law, substeps)
+        control, hybrid = _find_controller(law, substeps)
         limbs = arm.limbs
         for limb in limbs.values():
             control.actions(limb.joints)  # raises for parameters of another number of joints
@@ -220,6 +286,7 @@ def find_robots(
                     Manipulator(i, side, limb, hand, control, alone=len(limbs) == 1)
                     for side, limb in limbs.items()
                 ),
+                hybrid and foot.hybrid,
             )
         )
     return tuple(robots)
@@ -273,15 +340,19 @@ def _find_hand(robot: str, arm: Arm, name: str | None) -> Hand:
     return hand
 
 
-def _find_controller(controller: Any, substeps: int) -> Controller:
-    parameters = unpacked(controller)
+def _find_controller(controller: Any, substeps: int) -> tuple[Controller, bool]:
+    """A controller, and whether an action may end with the mode of a base that drives."""
+    parameters, hybrid = unpacked(controller), True
+    if isinstance(parameters, Mapping):
+        hybrid = bool(parameters.get("hybrid", True))
+        parameters = {name: value for name, value in parameters.items() if name != "hybrid"}
     if parameters is None or parameters == DEFAULT:
         raise ValueError(f"controller: expected one of {', '.join(controllers.names())}")
     law = make(parameters)
     ramps = any(field.name == "substeps" for field in dataclasses.fields(law))
     if ramps and not (isinstance(parameters, Mapping) and "substeps" in parameters):
         law = make(law, substeps=substeps)
-    return law
+    return law, hybrid
 
 
 def places(

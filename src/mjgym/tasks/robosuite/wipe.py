@@ -126,7 +126,7 @@ class Wipe(OneTable):
     def arm_bodies(self) -> tuple[str, ...]:
         """The bodies of the arm and its mount that can touch anything; the sponge is none."""
         robot = self.robots[0]
-        parts = (("robot0_", robot.arm), ("fixed_mount0_", robot.base))
+        parts = (("robot0_", robot.arm), (robot.base_prefix, robot.base))
         return tuple(
             prefix + body.name
             for prefix, part in parts

@@ -12,19 +12,23 @@ physics = mjcf.Physics.from_mjcf_model(body)
 physics.bind(hip).qpos = 0.3
 """
 
-from mjgym_compat.dm_control.mjcf.binding import Physics
-from mjgym_compat.dm_control.mjcf.elements import Element, RootElement
-from mjgym_compat.dm_control.mjcf.exporting import export_with_assets, export_with_assets_as_zip
-from mjgym_compat.dm_control.mjcf.frames import (
+from mjgym_compat.dm_control.mjcf.attribute import Asset
+from mjgym_compat.dm_control.mjcf.constants import PREFIX_SEPARATOR
+from mjgym_compat.dm_control.mjcf.element import Element, RootElement
+from mjgym_compat.dm_control.mjcf.export_with_assets import (
+    export_with_assets,
+    export_with_assets_as_zip,
+)
+from mjgym_compat.dm_control.mjcf.parser import from_file, from_path, from_xml_string, from_zip
+from mjgym_compat.dm_control.mjcf.physics import Physics
+from mjgym_compat.dm_control.mjcf.traversal_utils import (
     commit_defaults,
     get_attachment_frame,
     get_frame_freejoint,
     get_frame_joints,
     get_freejoint,
 )
-from mjgym_compat.dm_control.mjcf.grammar import PREFIX_SEPARATOR
-from mjgym_compat.dm_control.mjcf.reading import from_file, from_path, from_xml_string, from_zip
-from mjgym_compat.dm_control.mjcf.values import Asset
+from mjgym_compat.importing import submodules
 
 __all__ = [
     "PREFIX_SEPARATOR",
@@ -44,3 +48,5 @@ __all__ = [
     "get_frame_joints",
     "get_freejoint",
 ]
+
+__getattr__ = submodules(__name__)

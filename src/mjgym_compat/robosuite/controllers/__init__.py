@@ -9,16 +9,15 @@ from typing import Any
 import numpy as np
 
 from mjgym.controllers import Controller, controllers
-from mjgym.robots import arms
+from mjgym.controllers.joint import JointPosition
+from mjgym.robots import Base, arms, bases
 from mjgym.util.suggestions import or_else
 
-BASIC, WHOLE_BODY = "BASIC", "WHOLE_BODY_IK"
-ALL_COMPOSITE_CONTROLLERS = (BASIC, WHOLE_BODY)
+BASIC, WHOLE_BODY, HYBRID = "BASIC", "WHOLE_BODY_IK", "HYBRID_MOBILE_BASE"
+ALL_COMPOSITE_CONTROLLERS = (BASIC, WHOLE_BODY, HYBRID)
 ALL_PART_CONTROLLERS = tuple(name for name in controllers.names() if name != WHOLE_BODY)
 # Unsupported composite controllers of robosuite, and why.
 LEFT_OUT = {
-    "HYBRID_MOBILE_BASE": "as it adds a number that drives a mobile base, and robots with one are"
-    ' not here yet; on a fixed base "BASIC" does the same',
     "WHOLE_BODY_MINK_IK": 'as it comes with a package of examples there; "WHOLE_BODY_IK" is here',
 }
 # Keys of "composite_controller_specific_configs" of WHOLE_BODY_IK: the control parameter, or
@@ -62,6 +61,8 @@ _GRIPPER = {"type": "GRIP"}
 SPECIFIC = "composite_controller_specific_configs"
 
 Config = dict[str, Any]
+COMPOSITES: dict[str, tuple[str, str | None, str | None]] = {}
+"""Robot, base and gripper of `utils.robot_composition_utils.create_composite_robot`, by name."""
 
 
 def load_part_controller_config(
@@ -94,7 +95,8 @@ def load_composite_controller_config(
     """Configuration of a whole robot: controllers of the arms and their grippers.
 
     Args:
-        controller: "BASIC", "WHOLE_BODY_IK", or the path of a JSON file; None: the robot's default.
+        controller: "BASIC", "WHOLE_BODY_IK", "HYBRID_MOBILE_BASE" for a base that drives, or the
+            path of a JSON file; None: the robot's default.
         robot: a name, which determines the arms; None for both arms.
 
     Raises:
@@ -112,10 +114,17 @@ def load_composite_controller_config(
             f"controller: no {controller!r}{or_else(controller, ALL_COMPOSITE_CONTROLLERS)}, or the"
             " path of a JSON file"
         )
+    robot = robot and COMPOSITES.get(robot, (robot,))[0]
     sides = SIDES if robot is None else tuple(arms.find(robot).limbs)
     if controller == WHOLE_BODY:
         return _whole_body(sides)
     arm = load_part_controller_config(default_controller=USUAL)
+    base = None if robot is None else bases.find(arms.find(robot).base)
+    if base is not None and base.hybrid and controller != BASIC:
+        parts = {side: {**arm, "gripper": dict(_GRIPPER)} for side in sides}
+        return {"type": HYBRID, "body_parts": {"arms": parts, **_base_parts(base)}}
+    if controller == HYBRID:
+        raise ValueError(f"controller: {HYBRID} is of robots whose base drives, not of {robot!r}")
     return refactor_composite_controller_config(arm, robot, sides)
 
 
@@ -135,18 +144,34 @@ def refactor_composite_controller_config(
     return {"type": "BASIC", "body_parts": parts}
 
 
-def controller_of(config: Any, robot: str, number: int = 0) -> Any:
+def controller_of(config: Any, robot: str, number: int = 0, base: str = "default") -> Any:
     """Convert the configuration of a robot or an arm to a task's `controller`.
 
     Args:
         config: the configuration, the name of an arm's controller, or None for the default.
         robot: its name.
         number: of the robot in the environment.
+        base: name of its base, "default" for its own.
 
     Raises:
         TypeError: it is not a configuration, or contains unsupported entries.
         ValueError: a value is not supported; the message names the nearest.
     """
+    own = bases.find(arms.find(robot).base or "NullMount")
+    foot = own if base == "default" else bases.find(base, argument="base_types")
+    asked = config.get("type") if isinstance(config, Mapping) and "body_parts" in config else None
+    hybrid = asked == HYBRID or (config is None and own.hybrid)
+    if hybrid and not foot.hybrid:
+        raise ValueError(
+            f"controller_configs: {HYBRID} is for a base that drives, not {robot}'s; {BASIC} is"
+        )
+    law = _law(config, robot, number, foot)
+    if foot.hybrid and not hybrid:
+        return {**({"type": law} if isinstance(law, str) else law), "hybrid": False}
+    return law
+
+
+def _law(config: Any, robot: str, number: int, base: Base) -> Any:
     if config is None:
         return USUAL
     if isinstance(config, str):
@@ -164,6 +189,7 @@ def controller_of(config: Any, robot: str, number: int = 0) -> Any:
         )
     parts = dict(config["body_parts"])
     parts |= parts.pop("arms", {})
+    _check_base(parts, robot, base)
     for name in parts:
         if name not in (*SIDES, *_STAND):
             raise ValueError(f"controller_configs: no part {name!r}{or_else(name, SIDES)}")
@@ -176,6 +202,26 @@ def controller_of(config: Any, robot: str, number: int = 0) -> Any:
     if kind == WHOLE_BODY:
         return _whole_body_law(config.get(SPECIFIC, {}), laws[0], robot, number)
     return laws[0]
+
+
+def _base_parts(base: Base) -> Config:
+    """Configurations of the joints of a base that drives."""
+    return {
+        group.name: {"type": "JOINT_POSITION", "interpolation": None, "kp": group.controller.kp}
+        if isinstance(group.controller, JointPosition)
+        else {"type": "JOINT_VELOCITY", "interpolation": None}
+        for group in base.groups
+    }
+
+
+def _check_base(parts: Mapping[str, Any], robot: str, base: Base) -> None:
+    """Refuse controllers of a base that drives other than its own."""
+    for name, own in _base_parts(base).items():
+        asked = {**own, **parts.get(name, own)}
+        if asked["interpolation"] == "null":
+            asked["interpolation"] = None
+        if asked != own:
+            raise ValueError(f"controller_configs: {name} of {robot} is {own} here, not {asked}")
 
 
 def _whole_body(sides: Sequence[str]) -> Config:

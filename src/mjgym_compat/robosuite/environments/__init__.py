@@ -1,7 +1,8 @@
 """The environments under their published names."""
 
-from mjgym_compat.robosuite.environments.base import REGISTERED_ENVS, RobosuiteEnv
+from mjgym_compat.robosuite.environments.base import REGISTERED_ENVS, MujocoEnv, register_env
+from mjgym_compat.robosuite.environments.task_env import RobosuiteEnv
 
-ALL_ENVIRONMENTS = tuple(REGISTERED_ENVS)
+ALL_ENVIRONMENTS = REGISTERED_ENVS.keys()
 
-__all__ = ["ALL_ENVIRONMENTS", "REGISTERED_ENVS", "RobosuiteEnv"]
+__all__ = ["ALL_ENVIRONMENTS", "REGISTERED_ENVS", "MujocoEnv", "RobosuiteEnv", "register_env"]

@@ -1,130 +1,160 @@
-"""`make`, and environments with robosuite's methods over the tabletop tasks of this package."""
+"""`make`, and the base class of all environments."""
 
 import copy
-import dataclasses
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 
-import gymnasium
+import mujoco
 import numpy as np
 
-from mjgym import registry
-from mjgym.actions import Action, bounds
 from mjgym.envs.env import Env
-from mjgym.loop.states import MEMORY, in_simulation
-from mjgym.util.suggestions import did_you_mean, or_else
-from mjgym_compat.robosuite.arguments import task_fields
+from mjgym.loop.states import in_simulation
+from mjgym.mjcf import Spec
+from mjgym.task import Arrays, Task
+from mjgym.util.suggestions import or_else
 from mjgym_compat.robosuite.episodes import Episodes, Picture
 from mjgym_compat.robosuite.macros import SIMULATION_TIMESTEP
-from mjgym_compat.robosuite.models.objects import MujocoModel
-from mjgym_compat.robosuite.models.scene_model import Scene
-from mjgym_compat.robosuite.robots import Robot
+from mjgym_compat.robosuite.models.base import MujocoModel
 from mjgym_compat.robosuite.sim_facade import Simulation
 from mjgym_compat.robosuite.utils import sim_utils
-from mjgym_compat.robosuite.utils.observables import Observable, Observables
+from mjgym_compat.robosuite.utils.errors import SimulationError
+from mjgym_compat.robosuite.utils.observables import Observable, sensor
 
-REGISTERED_ENVS = {
-    id.partition("/")[2].removesuffix("-v0"): id for id in registry.ids(namespace="robosuite")
-}
-"""The ids of the environments by their published names."""
-OURS = ("vary", "observables")  # keyword arguments of `mjgym.make` that pass through
-# Tasks whose objects' sizes are drawn; the fields of others are drawn in every reset.
-SIZES = ("Lift", "TwoArmHandover", "TwoArmPegInHole", "TwoArmTransport")
+REGISTERED_ENVS: dict[str, type["MujocoEnv"]] = {}
+"""Environments by their names."""
+ABSTRACT = ("MujocoEnv", "RobotEnv", "ManipulationEnv", "TwoArmEnv", "RobosuiteEnv")
+WHOLE = 1e-9  # relative tolerance of whole numbers of physics steps
 
 
-def make(env_name: str, robots: str | Sequence[str] = "Panda", **kwargs: Any) -> "RobosuiteEnv":
-    """Make a task, called as in robosuite: `make("Lift", robots="Panda", use_camera_obs=False)`.
+def register_env(target_class: type["MujocoEnv"]) -> None:
+    """Make an environment known to `make` by the name of its class, as subclasses are anyway."""
+    REGISTERED_ENVS[target_class.__name__] = target_class
+
+
+def make(env_name: str, *args: Any, **kwargs: Any) -> Any:
+    """Make an environment: `make("Lift", robots="Panda", use_camera_obs=False)`.
 
     Args:
-        env_name: one of `ALL_ENVIRONMENTS`.
-        robots: a name, or one for each robot.
-        **kwargs: robosuite's, see `Episodes` and `mjgym_compat.robosuite.arguments`; and `vary` and
-            `observables` of `mjgym.envs.options.Options`.
+        env_name: of one of `REGISTERED_ENVS`: the tasks, and environments of one's own.
+        *args: of its class.
+        **kwargs: of its class; for the tasks robosuite's, see `Episodes` and
+            `mjgym_compat.robosuite.arguments`, and `vary` and `observables` of
+            `mjgym.envs.options.Options`.
 
     Raises:
         TypeError: an argument is unknown; the message names the nearest ones.
-        ValueError: there is no such task, robot, controller or camera (the message names the
+        ValueError: there is no such environment, robot, controller or camera (the message names the
             nearest ones), or a value is not supported here.
     """
     if env_name not in REGISTERED_ENVS:
         raise ValueError(f"env_name: no {env_name!r}{or_else(env_name, REGISTERED_ENVS)}")
-    id = REGISTERED_ENVS[env_name]
-    names = {field.name for field in dataclasses.fields(Episodes) if field.init}
-    episodes = Episodes(**{name: kwargs.pop(name) for name in names & kwargs.keys()})
-    ours = {name: kwargs.pop(name) for name in OURS if name in kwargs}
-    asked = {"robots": robots, **kwargs}
-    fields = task_fields(env_name, id, asked, {*names, *OURS})
-    asked |= ours
-    env: Any = gymnasium.make(
-        id,
-        observation="dict",
-        dtype="float64",
-        max_episode_steps=-1,  # no limit: the horizon is counted here
-        disable_env_checker=True,
-        **ours,
-        **fields,
-    )
-    kind = type(env_name, (RobosuiteEnv,), {"__doc__": RobosuiteEnv.__doc__})
-    named: RobosuiteEnv = kind(env.unwrapped, episodes, asked)
-    return named
+    return REGISTERED_ENVS[env_name](*args, **kwargs)
 
 
-class RobosuiteEnv:
-    """An environment with robosuite's methods; it starts with a reset episode.
+class MujocoEnv:
+    """An environment of one's own, or of a task.
 
-    Its class is named after the task, e.g. "Lift"; the task's objects are attributes by their
-    names, e.g. `env.cube`.
+    Subclasses load `self.model`, a `models.tasks.Task`, in `_load_model`, look up elements in
+    `_setup_references`, return entries in `_setup_observables`, and define `reward`.
 
     Args:
-        env: of a tabletop task, with dict observations.
-        episodes: arguments about episodes and rendering.
-        asked: all other arguments of `make`.
+        has_renderer: see `Episodes`, as all of these but the following ones.
+        render_gpu_device_id: without effect.
+        control_freq: Hz; a control step has as many whole physics steps as fit.
+        lite_physics: whether positions are computed once in a physics step.
+        seed: of the generator `rng`, or None.
 
     Attributes:
-        env: the wrapped environment.
-        robots: see `Robot`.
+        env: the wrapped environment of this package.
         sim: see `Simulation`.
-        model: see `Scene`.
+        model: the scene.
         horizon: control steps of an episode.
         control_freq: control frequency, Hz.
         timestep: control steps since the start of the episode.
         cur_time: seconds since the start of the episode, counted by control steps.
         done: whether the episode is over.
-        terminated: whether the task ended it, not the horizon.
         viewer: the window, None before the first `render`.
-        actions: the action dimensions, with names and units.
-        placement_initializer: the sampler passed to `make`, or None.
     """
 
-    def __init__(self, env: Env, episodes: Episodes, asked: Mapping[str, Any]) -> None:
-        self.env = env
-        task: Any = env.task
+    env: Env
+    sim: Simulation
+    model: Any
+    robots: ClassVar[Any] = ()
+    _observables: OrderedDict[str, Observable]
+    timestep, cur_time, done = 0, 0.0, False
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        if cls.__name__ not in ABSTRACT:
+            register_env(cls)
+
+    def __init__(
+        self,
+        has_renderer: bool = False,
+        has_offscreen_renderer: bool = True,
+        render_camera: Any = "frontview",
+        render_collision_mesh: bool = False,
+        render_visual_mesh: bool = True,
+        render_gpu_device_id: int = -1,
+        control_freq: float = 20,
+        lite_physics: bool = True,
+        horizon: int = 1000,
+        ignore_done: bool = False,
+        hard_reset: bool = True,
+        renderer: str = "mjviewer",
+        renderer_config: Any = None,
+        seed: int | None = None,
+        **pictures: Any,
+    ) -> None:
+        self._use(
+            Episodes(
+                horizon=horizon,
+                ignore_done=ignore_done,
+                hard_reset=hard_reset,
+                seed=seed,
+                has_renderer=has_renderer,
+                has_offscreen_renderer=has_offscreen_renderer,
+                renderer=renderer,
+                renderer_config=renderer_config,
+                render_camera=render_camera,
+                render_visual_mesh=render_visual_mesh,
+                render_collision_mesh=render_collision_mesh,
+                layered=True,
+                **{"use_camera_obs": False, **pictures},
+            )
+        )
+        self.lite_physics = lite_physics
+        self.initialize_time(control_freq)
+        self._load_model()
+        self._initialize_sim()
+        self._reset_internal()
+        self._observables = self._setup_observables()
+
+    def _use(self, episodes: Episodes) -> None:
+        """Take over arguments about episodes and rendering."""
         self._episodes = episodes
-        self._asked = dict(asked)
-        self._pictures = episodes.pictures(env.model)
-        self._view_of = episodes.window_camera(env.model)
-        self.actions: tuple[Action, ...] = tuple(task.actions(env.model))
-        self.action_dim = len(self.actions)
-        self.env_configuration = str(asked.get("env_configuration", "default"))
-        self.placement_initializer = asked.get("placement_initializer")
-        self._ep_meta: dict[str, Any] = {}
-        self._xml_processors: list[Callable[[str], str]] = [self.edit_model_xml]
-        self._seed = episodes.seed
-        self._sizes: dict[str, np.ndarray] | None = None
-        self.viewer: Any = None
         self.horizon = episodes.horizon
         self.ignore_done, self.hard_reset = episodes.ignore_done, episodes.hard_reset
         self.has_renderer = episodes.has_renderer
         self.has_offscreen_renderer = episodes.has_offscreen_renderer
         self.use_camera_obs = episodes.use_camera_obs
+        self.seed = episodes.seed
+        self.rng = np.random.default_rng(self.seed)
         self.deterministic_reset = False
-        self.use_object_obs = bool(task.object_entries)
-        self.reward_scale, self.reward_shaping = task.reward_scale, task.reward_type == "dense"
-        self.control_freq: float = asked.get("control_freq", task.control_frequency)
-        self.control_timestep = 1 / self.control_freq
-        self.model_timestep = SIMULATION_TIMESTEP
+        self.viewer: Any = None
+        self._ep_meta: dict[str, Any] = {}
+        self._xml_processors: list[Callable[[str], str]] = [self.edit_model_xml]
+        self._observables = OrderedDict()
+        self._obs_cache: dict[str, Any] = {}
+
+    def _see(self, env: Env) -> None:
+        """Take over the cameras of a simulation."""
+        self.env = env
+        self._pictures = self._episodes.pictures(env.model)
+        self._view_of = self._episodes.window_camera(env.model)
         self.camera_names = [picture.camera for picture in self._pictures]
         self.camera_heights = [picture.height for picture in self._pictures]
         self.camera_widths = [picture.width for picture in self._pictures]
@@ -132,61 +162,128 @@ class RobosuiteEnv:
         self.camera_segmentations = [
             list(picture.segmentations) or None for picture in self._pictures
         ]
-        self.sim = Simulation(env, episodes)
-        self.model = Scene(env, episodes)
-        self.robots = [
-            Robot(env, i, robot, self.actions, self.model, self.sim, self.control_freq)
-            for i, robot in enumerate(task.robots)
-        ]
-        self.robot_names = [robot.name for robot in self.robots]
-        self.num_robots, self.num_cameras = len(self.robots), len(self.camera_names)
-        self._observables = Observables(self.control_freq)
-        self.reset()
-
-    def __getattr__(self, name: str) -> Any:
-        scene = self.__dict__.get("model")
-        objects = {} if scene is None else {each.name: each for each in scene.mujoco_objects}
-        if name not in objects:
-            raise AttributeError(
-                f"{type(self).__name__} has no {name!r}{did_you_mean(name, objects)}"
-            )
-        return objects[name]
+        self.num_cameras = len(self.camera_names)
+        self.sim = Simulation(env, self._episodes)
 
     @property
-    def unwrapped(self) -> "RobosuiteEnv":
+    def unwrapped(self) -> "MujocoEnv":
         return self
+
+    def initialize_time(self, control_freq: float) -> None:
+        """Set the control frequency, Hz.
+
+        Raises:
+            SimulationError: it is not above 0.
+        """
+        if not control_freq > 0:
+            raise SimulationError(
+                f"control_freq: expected a number of Hz above 0, not {control_freq!r}"
+            )
+        self.cur_time = 0.0
+        self.control_freq = control_freq
+        self.control_timestep = 1.0 / control_freq
+        self.model_timestep = SIMULATION_TIMESTEP
+
+    @property
+    def _substeps(self) -> int:
+        return int(self.control_timestep / self.model_timestep + WHOLE)
+
+    # What subclasses define.
+
+    def _load_model(self) -> None:
+        """Build `self.model`."""
+
+    def _setup_references(self) -> None:
+        """Look up elements of the compiled model."""
+        self.model.generate_id_mappings(sim=self.sim)
+
+    def _setup_observables(self) -> "OrderedDict[str, Observable]":
+        """The entries of the observation, by name."""
+        entries: OrderedDict[str, Observable] = OrderedDict()
+        for picture in self._pictures:
+            for name in self._image_names(picture):
+                look = sensor("image")(partial(self._image, picture, name))
+                entries[name] = Observable(name, look, sampling_rate=self.control_freq)
+        return entries
+
+    def reward(self, action: Any = None) -> float:
+        """The reward of the current state."""
+        raise NotImplementedError(f"{type(self).__name__} must define reward()")
+
+    def _check_success(self) -> bool:
+        return False
+
+    def _reset_internal(self) -> None:
+        """Begin an episode, in a simulation at its default state."""
+        self._setup_references()
+        self.cur_time, self.timestep, self.done = 0.0, 0, False
+        self._obs_cache = {}
+        for observable in self._observables.values():
+            observable.reset()
 
     # The loop.
 
+    def _initialize_sim(self, xml_string: str | None = None) -> None:
+        xml = xml_string or self.model.get_xml()
+        for processor in self._xml_processors:
+            xml = processor(xml)
+        self._see(Env(Composed(xml=xml), observation="dict", dtype="float64"))
+        self.sim.forward()
+
     def reset(self) -> "OrderedDict[str, Any]":
-        """Start an episode, even after `close`; returns its observation."""
-        self.env.closed = False
-        self._entries, _ = self.env.reset(seed=self._seed)
-        self._seed = None
-        self._keep_sizes()
-        self.timestep, self.cur_time = 0, 0.0
-        self.done = self.terminated = False
-        self._observables.reset()
-        return self._observation(force=True)
+        """Start an episode, in a new model unless `hard_reset=False`; returns its observation."""
+        self.close_renderer()
+        if self.hard_reset and not self.deterministic_reset:
+            self._load_model()
+            self._initialize_sim()
+        else:
+            self.sim.reset()
+        self._reset_internal()
+        self.sim.forward()
+        self._obs_cache = {}
+        if self.hard_reset:
+            for name, entry in self._setup_observables().items():
+                self._observables[name].set_sensor(entry._sensor)
+        self.visualize(vis_settings=dict.fromkeys(self._visualizations, False))
+        self.update_state()
+        return self._get_observations(force_update=True)
 
     def step(self, action: Any) -> tuple["OrderedDict[str, Any]", float, bool, dict[str, Any]]:
         """Advance by one control step: observation, reward, whether the episode is over, info.
 
-        `done` is set at the horizon, unless ignored, and when the task terminates; info is that of
-        `mjgym.Env.step`.
-
         Raises:
-            ValueError: the episode is over, or the action has a wrong shape or is not finite.
+            ValueError: the episode is over.
         """
         if self.done:
             raise ValueError("executing action in terminated episode; call reset()")
-        self._entries, reward, terminated, truncated, info = self.env.step(np.asarray(action))
         self.timestep += 1
+        for i in range(self._substeps):
+            if self.lite_physics:
+                self.sim.step1()
+            else:
+                self.sim.forward()
+            self._pre_action(action, policy_step=i == 0)
+            if self.lite_physics:
+                self.sim.step2()
+            else:
+                self.sim.step()
+            self._update_observables()
         self.cur_time += self.control_timestep
-        over = self.timestep >= self.horizon and not self.ignore_done
-        self.terminated = terminated
-        self.done = over or terminated or truncated
-        return self._observation(), reward, self.done, info
+        reward, done, info = self._post_action(action)
+        return self._get_observations(), reward, done, info
+
+    def _pre_action(self, action: Any, policy_step: bool = False) -> None:
+        """Set the controls; `policy_step` marks the first physics step of a control step."""
+        self.sim.data.ctrl[:] = action
+
+    def _post_action(self, action: Any) -> tuple[float, bool, dict[str, Any]]:
+        """Reward, whether the episode is over, and info, after a control step."""
+        reward = self.reward(action)
+        self.done = self.timestep >= self.horizon and not self.ignore_done
+        return reward, self.done, {}
+
+    def update_state(self) -> None:
+        """Change what is seen alone; for subclasses."""
 
     def render(self) -> None:
         """Show the current state in a window; does nothing without `has_renderer=True`.
@@ -213,33 +310,6 @@ class RobosuiteEnv:
         self.close_renderer()
         self.env.close()
 
-    def _keep_sizes(self) -> None:
-        """Without hard resets, objects keep their sizes from the first episode."""
-        env, task = self.env, self.env.task
-        if self.hard_reset or not any(kind.__name__ in SIZES for kind in type(task).__mro__):
-            return
-        state = env.get_state()
-        if self._sizes is None:
-            self._sizes = {name: state[name] for name in task.varies if name in state}
-            return
-        before = task.extents(env.view)  # type: ignore[attr-defined]  # of `Tabletop`
-        env.set_state(dict(self._sizes))
-        after = task.extents(env.view)  # type: ignore[attr-defined]
-        for name, extent in before.items():  # the lowest point stays in place
-            joint = env.model.body(task.body_of(name)).jntadr[0]  # type: ignore[attr-defined]
-            height = env.model.jnt_qposadr[joint] + 2
-            env.data.qpos[height] += extent.bottom - after[name].bottom
-        self._entries = env.set_state({"qpos": env.data.qpos.copy()})
-
-    def reseed(self, seed: int) -> None:
-        self._seed = seed
-
-    def remade(self, **changed: Any) -> "RobosuiteEnv":
-        """A new environment with some arguments of `make` changed."""
-        fields = [field.name for field in dataclasses.fields(Episodes) if field.init]
-        episodes = {name: getattr(self._episodes, name) for name in fields}
-        return make(type(self).__name__, **{**self._asked, **episodes, **changed})
-
     # Demonstrations: models as XML, states as vectors.
 
     def get_ep_meta(self) -> dict[str, Any]:
@@ -262,99 +332,55 @@ class RobosuiteEnv:
         self._xml_processors.append(processor)
 
     def reset_from_xml_string(self, xml_string: str) -> None:
-        """Start an episode with the model parameters in XML from `sim.model.get_xml()`.
-
-        Robots start at their published positions and objects where the model has them, until
-        `sim.set_state_from_flattened` is called. Controllers resume the memory stored in the XML,
-        or start at the published positions if it has none, so that equal states and actions lead to
-        equal states.
-
-        Raises:
-            ValueError: it is not XML of this environment; nothing is changed.
-        """
-        for processor in self._xml_processors:
-            xml_string = processor(xml_string)
-        numbers = self.sim.model.read_xml(xml_string)
+        """Start an episode with a model in XML, with objects where it has them."""
+        self.close_renderer()
         self.deterministic_reset = True
+        self._initialize_sim(xml_string)
         self.reset()
         self.deterministic_reset = False
-        self.env.set_state(numbers)
-        self.sim.reset()
-        for robot in self.robots:
-            robot.set_robot_joint_positions(robot.init_qpos)
-        self.sim.forward()
-        memory = {MEMORY + name: x for name, x in self.env.task.memory(self.env.view).items()}
-        recorded = {name: x for name, x in numbers.items() if name.startswith(MEMORY)}
-        self.env.set_state({**memory, **recorded})
-        self.env.data.qacc_warmstart[:] = 0.0  # as after `sim.reset()`
-
-    # Queries.
-
-    @property
-    def action_spec(self) -> tuple[np.ndarray, np.ndarray]:
-        """The action bounds, (action_dim,) each."""
-        return bounds(self.actions)
-
-    @property
-    def table_offset(self) -> np.ndarray:
-        """Centre of the table top, m."""
-        return np.array(self.env.task.table_top)  # type: ignore[attr-defined]  # of `OneTable`
-
-    def reward(self, action: Any = None) -> float:
-        """The reward of the current state; actions do not matter."""
-        task = self.env.task
-        return float(task.reward(task.terms(self.env.view)))
-
-    def _check_success(self) -> bool:
-        return bool(self.env.task.success(self.env.view))
 
     # Observations.
+
+    def _update_observables(self, force: bool = False) -> None:
+        for observable in self._observables.values():
+            observable.update(self.model_timestep, self._obs_cache, force)
+
+    def _get_observations(self, force_update: bool = False) -> "OrderedDict[str, Any]":
+        """The last observation; with `force_update`, that of the current state."""
+        if force_update:
+            self._update_observables(force=True)
+        shown: OrderedDict[str, Any] = OrderedDict()
+        groups: OrderedDict[str, list[Any]] = OrderedDict()
+        for name, entry in self._observables.items():
+            if entry.is_enabled() and entry.is_active():
+                shown[name] = entry.obs
+                groups.setdefault(entry.modality, []).append(np.atleast_1d(entry.obs))
+        for modality, values in groups.items():
+            if modality != "image" or self._episodes.concatenated:
+                shown[f"{modality}-state"] = np.concatenate(values, axis=-1)
+        return shown
 
     def observation_spec(self) -> "OrderedDict[str, Any]":
         """The current observation: as in robosuite, its keys and shapes are the spec."""
         return self._get_observations(force_update=True)
 
-    def _get_observations(self, force_update: bool = False) -> "OrderedDict[str, Any]":
-        """The last observation; with `force_update`, that of the current state."""
-        if force_update:
-            self._entries = self.env.observe()
-        return self._observation(force=force_update)
+    def _image_names(self, picture: Picture) -> list[str]:
+        kinds = ["image", *(["depth"] if picture.depth else [])]
+        kinds += [f"segmentation_{kind}" for kind in picture.segmentations]
+        return [f"{picture.camera}_{kind}" for kind in kinds]
 
-    def _observation(self, force: bool = False) -> "OrderedDict[str, Any]":
-        modalities: dict[str, dict[str, Any]] = {
-            **{f"{robot.prefix}proprio": {} for robot in self.robots},
-            "image": {n: x for picture in self._pictures for n, x in self._images(picture).items()},
-            "object": {},
-        }
-        prefixes = tuple(robot.prefix for robot in self.robots)
-        for name, value in self._entries.items():
-            prefix = next((p for p in prefixes if name.startswith(p)), None)
-            group = modalities["object" if prefix is None else f"{prefix}proprio"]
-            group[name] = np.reshape(value, self.env.entry_shapes[name])[()]  # scalars have no axis
-        modalities = self._observables.read(modalities, force)
-        observation = OrderedDict(
-            (name, value) for group in modalities.values() for name, value in group.items()
-        )
-        order = [name for name in modalities if name not in ("image", "object")]
-        order += ["image"] if self._episodes.concatenated else []
-        for name in [*order, "object"]:
-            if modalities[name]:
-                observation[f"{name}-state"] = _joined(modalities[name], name == "image")
-        return observation
-
-    def _images(self, picture: Picture) -> dict[str, np.ndarray]:
-        name = picture.camera
-        render = partial(self.sim.render, picture.width, picture.height, camera_name=name)
-        if picture.depth:
-            image, depth = render(depth=True)
-            images = {f"{name}_image": image, f"{name}_depth": depth[..., None]}
-        else:
-            images = {f"{name}_image": render()}
-        elements = render(segmentation=True) if picture.segmentations else np.empty(0)
-        for kind in picture.segmentations:
-            grouped = self.model.segmented(elements, kind)
-            images[f"{name}_segmentation_{kind}"] = grouped[..., None]
-        return images
+    def _image(self, picture: Picture, name: str, readings: Any) -> np.ndarray:
+        """One of a camera's images."""
+        camera = picture.camera
+        kind = name.removeprefix(f"{camera}_")
+        render = partial(self.sim.render, picture.width, picture.height, camera_name=camera)
+        if kind == "image":
+            return np.asarray(render())
+        if kind == "depth":
+            return np.asarray(render(depth=True)[1][..., None])
+        elements = render(segmentation=True)
+        whole = self.model.segmented(elements, kind.removeprefix("segmentation_"))
+        return np.asarray(whole[..., None])
 
     def add_observable(self, observable: Observable) -> None:
         """Add an entry to the observation.
@@ -366,10 +392,10 @@ class RobosuiteEnv:
             raise ValueError(
                 f"add_observable: there is {observable.name!r} already; see modify_observable"
             )
-        self._observables.add(observable)
+        self._observables[observable.name] = observable
 
     def modify_observable(self, observable_name: str, attribute: str, modifier: Any) -> None:
-        """Change how an entry is read; see `Observables.modify`.
+        """Change how an entry is read; see `Observable.modify`.
 
         Raises:
             ValueError: there is no such entry or attribute.
@@ -377,31 +403,44 @@ class RobosuiteEnv:
         if observable_name not in self.observation_names:
             hint = or_else(observable_name, self.observation_names)
             raise ValueError(f"modify_observable: no entry {observable_name!r}{hint}")
-        self._observables.modify(observable_name, attribute, modifier)
+        self._observables[observable_name].modify(attribute, modifier)
 
     @property
     def observation_names(self) -> set[str]:
         """Names of all entries, without groups."""
-        entries = {*self.env.entry_shapes, *self._observables.added}
-        for picture in self._pictures:
-            kinds = ["image", *(["depth"] if picture.depth else [])]
-            kinds += [f"segmentation_{kind}" for kind in picture.segmentations]
-            entries |= {f"{picture.camera}_{kind}" for kind in kinds}
-        return entries
+        return set(self._observables)
 
     @property
     def enabled_observables(self) -> set[str]:
-        return {n for n in self.observation_names if self._observables.find(n).enabled}
+        return {name for name, each in self._observables.items() if each.is_enabled()}
 
     @property
     def active_observables(self) -> set[str]:
-        return {n for n in self.observation_names if self._observables.find(n).active}
+        return {name for name, each in self._observables.items() if each.is_active()}
 
     @property
     def observation_modalities(self) -> set[str]:
         """Names of the groups of entries."""
-        shown = {"object": self.use_object_obs, "image": bool(self._pictures)}
-        return {f"{robot.prefix}proprio" for robot in self.robots} | {n for n in shown if shown[n]}
+        return {each.modality for each in self._observables.values()}
+
+    # Queries.
+
+    @property
+    def action_spec(self) -> tuple[np.ndarray, np.ndarray]:
+        """The action bounds, (action_dim,) each."""
+        low, high = self.sim.model.actuator_ctrlrange.T
+        return low.copy(), high.copy()
+
+    @property
+    def action_dim(self) -> int:
+        return len(self.action_spec[0])
+
+    def clear_objects(self, object_names: Any) -> None:
+        """Put objects far away."""
+        names = {object_names} if isinstance(object_names, str) else set(object_names)
+        for each in self.model.mujoco_objects:
+            if each.name in names:
+                self.sim.data.set_joint_qpos(each.joints[0], np.array((10, 10, 10, 1, 0, 0, 0)))
 
     # Contacts.
 
@@ -456,15 +495,31 @@ class RobosuiteEnv:
 
     @property
     def _visualizations(self) -> set[str]:
-        return {"env", "robots", "grippers"}
+        return {"env"}
 
     def visualize(self, vis_settings: Mapping[str, bool]) -> None:
-        """Show or hide sites: of the "env", the "robots" and the "grippers"."""
-        self.model.show_sites(vis_settings)
+        """Show or hide the sites of the objects, by "env"."""
+        for each in self.model.mujoco_objects:
+            each.set_sites_visibility(sim=self.sim, visible=vis_settings["env"])
 
 
-def _joined(entries: Mapping[str, Any], deep: bool = False) -> np.ndarray:
-    """Numbers concatenated; images side by side along their last axis."""
-    if deep:
-        return np.concatenate(list(entries.values()), axis=-1)
-    return np.concatenate([np.ravel(value) for value in entries.values()])
+@dataclass(frozen=True)
+class Composed(Task):
+    """A simulation of a model in XML, without task; environments step it themselves.
+
+    Args:
+        xml: the model.
+    """
+
+    xml: str = ""
+    time_limit: float = np.inf
+    control_timestep: float = SIMULATION_TIMESTEP
+
+    def model(self) -> Spec:
+        return mujoco.MjSpec.from_string(self.xml)
+
+    def observation(self, v: Any) -> Arrays:
+        return {"qpos": v.qpos}
+
+    def terms(self, v: Any) -> Arrays:
+        return {"nothing": 0.0 * v.time}

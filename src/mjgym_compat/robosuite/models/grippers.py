@@ -1,33 +1,141 @@
-"""Grippers, as `_check_grasp` takes them."""
+"""Grippers by their names, as models of their own."""
 
-from dataclasses import dataclass, field
+import io
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 
-from mjgym.robots import hands
-from mjgym_compat.robosuite.models.objects import MujocoModel
+from mjgym.controllers.gripper import GripperLaw
+from mjgym.robots import Hand, hands
+from mjgym.util.suggestions import or_else
+from mjgym_compat.robosuite.models.base import MujocoXMLModel
 
-ALL_GRIPPERS = tuple(name for name in hands.names() if hands.find(name).law is not None)
+NONE = "none"  # name of the bare flange
+PARTS = ("finger", "fingerpad")
 
 
-@dataclass(frozen=True, eq=False)
-class GripperModel(MujocoModel):
-    """The gripper of a robot's arm.
+class GripperModel(MujocoXMLModel):
+    """A gripper.
 
     Args:
-        dof: numbers of an action that move it.
-        speed: of its fingers, half strokes per control step.
-        init_qpos: initial joint positions, m or rad.
-        actuators: of its fingers.
-        important_geoms: "left_fingerpad" and "right_fingerpad", both touching a grasped object.
-        important_sites: "grip_site", the tool.
-        important_sensors: "force_ee" and "torque_ee".
+        fname: path of its MJCF file.
+        idn: in the names of its elements, e.g. "0_right".
+        hand: the hand of `mjgym.robots.hands`, if it is one.
+
+    Attributes:
+        current_action: the commands of its actuators, within -1 and 1.
     """
 
-    dof: int = 0
-    speed: float = 0.0
-    init_qpos: np.ndarray = field(default_factory=lambda: np.zeros(0))
-    actuators: tuple[str, ...] = ()
-    important_geoms: dict[str, tuple[str, ...]] = field(default_factory=dict)
-    important_sites: dict[str, str] = field(default_factory=dict)
-    important_sensors: dict[str, str] = field(default_factory=dict)
+    def __init__(self, fname: Any, idn: Any = 0, hand: Hand | None = None) -> None:
+        self.hand = hand
+        super().__init__(fname, idn)
+        self.current_action = np.zeros(len(self._actuators))
+
+    @property
+    def naming_prefix(self) -> str:
+        return f"gripper{self.idn}_"
+
+    @property
+    def _law(self) -> GripperLaw | None:
+        return self.hand.law if self.hand else None
+
+    @property
+    def dof(self) -> int:
+        """Numbers of an action that move it."""
+        law = self._law
+        return law.dimensions if law else len(self._actuators)
+
+    @property
+    def speed(self) -> float:
+        """Of its fingers, half strokes per control step."""
+        law = self._law
+        return law.speed if law else 0.0
+
+    @property
+    def init_qpos(self) -> np.ndarray:
+        """Initial joint positions, m or rad."""
+        start = self.hand.start if self.hand else ()
+        return np.array(start or [0.0] * len(self._joints))
+
+    def format_action(self, action: Any) -> np.ndarray:
+        """Commands of its actuators after an action, within -1 and 1."""
+        law = self._law
+        if law is None:
+            return np.asarray(action, float)
+        if not law.directions:
+            return np.zeros(0)
+        self.current_action = law.next(self.current_action, np.asarray(action, float))
+        return self.current_action
+
+    @property
+    def _important_sites(self) -> dict[str, str]:
+        return {"grip_site": self.hand.tool_centre if self.hand else "grip_site"}
+
+    @property
+    def _important_geoms(self) -> dict[str, list[str]]:
+        pads: tuple[tuple[str, ...], ...] = (self.hand.fingers if self.hand else ()) or ((),)
+        sides = {"left": list(pads[0]), "right": list(pads[-1])}
+        groups = {
+            f"{side}_{part}": sides[side] for side in sides for part in ("finger", "fingerpad")
+        }
+        corners = [name for name in self._names["contact_geoms"] if "corner" in name]
+        return groups | ({"corners": corners} if corners else {})
+
+    @property
+    def _important_sensors(self) -> dict[str, str]:
+        return {name: name for name in ("force_ee", "torque_ee")}
+
+    @property
+    def top_offset(self) -> np.ndarray:
+        return np.zeros(3)
+
+    @property
+    def bottom_offset(self) -> np.ndarray:
+        return np.zeros(3)
+
+    @property
+    def horizontal_radius(self) -> float:
+        return 0.0
+
+
+def _gripper(name: str) -> type[GripperModel]:
+    def build(self: GripperModel, idn: Any = 0) -> None:
+        hand = hands.find(name)
+        GripperModel.__init__(self, io.StringIO(hand.model().to_xml()), idn, hand)
+
+    title = "NullGripper" if name == NONE else name
+    return type(title, (GripperModel,), {"__init__": build, "__doc__": f"The {title}."})
+
+
+NAMES = tuple(name for name in hands.names() if hands.find(name).law is not None)
+GRIPPER_MAPPING: dict[str | None, type[GripperModel]] = {
+    None if name == NONE else name: _gripper(name) for name in NAMES
+}
+ALL_GRIPPERS = GRIPPER_MAPPING.keys()
+
+
+def gripper_factory(name: str | None, idn: Any = 0) -> GripperModel:
+    """A gripper by its name; None for a bare flange.
+
+    Raises:
+        ValueError: there is no such gripper; the message names the nearest.
+    """
+    if name not in GRIPPER_MAPPING:
+        raise ValueError(f"name: no gripper {name!r}{or_else(str(name), NAMES)}")
+    build: Any = GRIPPER_MAPPING[name]
+    made: GripperModel = build(idn=idn)
+    return made
+
+
+def register_gripper(target_class: type[GripperModel]) -> type[GripperModel]:
+    """Make a gripper of one's own known by the name of its class."""
+    GRIPPER_MAPPING[target_class.__name__] = target_class
+    return target_class
+
+
+def __getattr__(name: str) -> Any:
+    known: Mapping[Any, Any] = GRIPPER_MAPPING | {"NullGripper": GRIPPER_MAPPING[None]}
+    if name not in known:
+        raise AttributeError(f"module {__name__} has no {name!r}")
+    return known[name]

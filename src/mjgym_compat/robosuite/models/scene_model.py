@@ -1,6 +1,7 @@
 """The objects and robots in an environment's model."""
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -8,11 +9,9 @@ import mujoco
 import numpy as np
 
 from mjgym.envs.env import Env
+from mjgym.placements import Extent
 from mjgym.robots import bases, hands
-from mjgym_compat.robosuite.episodes import Episodes
-from mjgym_compat.robosuite.models.grippers import GripperModel
-from mjgym_compat.robosuite.models.objects import NO_EXTENT, MujocoModel, MujocoObject
-from mjgym_compat.robosuite.models.robots import RobotModel
+from mjgym_compat.robosuite.models.base import MujocoModel
 
 # Published object classes, for "class" segmentation.
 CLASSES = {
@@ -27,28 +26,188 @@ CLASSES = {
 }
 FURNITURE = "table"  # name prefix of bodies without segmentation
 GEOM = int(mujoco.mjtObj.mjOBJ_GEOM)
+NO_EXTENT = Extent(0.0, 0.0, 0.0)  # of objects that are not placed
 VISIBLE = 0.5  # opacity of visible sites
 
 
-class Scene:
+@dataclass(frozen=True, eq=False)
+class CompiledModel(MujocoModel):
+    """Elements of a compiled model that belong together.
+
+    Args:
+        name: e.g. "cube".
+        root_body: the body that carries all others.
+        contact_geoms: collision geoms.
+        visual_geoms: visual geoms.
+        joints: its joints.
+        sites: its sites.
+        class_name: class in `camera_segmentations="class"`.
+        geom_ids: ids of all its geoms.
+        naming_prefix: of its elements' names; by default "<name>_".
+    """
+
+    name: str
+    root_body: str = ""
+    contact_geoms: tuple[str, ...] = ()
+    visual_geoms: tuple[str, ...] = ()
+    joints: tuple[str, ...] = ()
+    sites: tuple[str, ...] = ()
+    class_name: str = ""
+    geom_ids: tuple[int, ...] = field(default=(), repr=False)
+    naming_prefix: str = ""
+
+    def __post_init__(self) -> None:
+        if not self.naming_prefix:
+            object.__setattr__(self, "naming_prefix", f"{self.name}_")
+
+
+@dataclass(frozen=True, eq=False)
+class CompiledObject(CompiledModel):
+    """An object of a task, with its dimensions for placement.
+
+    Args:
+        extent: its dimensions around its frame.
+    """
+
+    extent: Extent = NO_EXTENT
+
+    @property
+    def horizontal_radius(self) -> float:
+        """Radius of a vertical cylinder around its frame that contains it, m."""
+        return self.extent.radius
+
+    @property
+    def bottom_offset(self) -> np.ndarray:
+        """Its lowest point relative to its frame, (3,) m."""
+        return np.array([0.0, 0.0, self.extent.bottom])
+
+    @property
+    def top_offset(self) -> np.ndarray:
+        """Its highest point relative to its frame, (3,) m."""
+        return np.array([0.0, 0.0, self.extent.top])
+
+    @property
+    def init_quat(self) -> np.ndarray:
+        """Its orientation before a sampler rotates it, w, x, y, z."""
+        return np.array(self.extent.quat)
+
+
+@dataclass(frozen=True, eq=False)
+class CompiledGripper(CompiledModel):
+    """The gripper of a robot's arm.
+
+    Args:
+        dof: numbers of an action that move it.
+        speed: of its fingers, half strokes per control step.
+        init_qpos: initial joint positions, m or rad.
+        actuators: of its fingers.
+        important_geoms: "left_fingerpad" and "right_fingerpad", both touching a grasped object.
+        important_sites: "grip_site", the tool.
+        important_sensors: "force_ee" and "torque_ee".
+    """
+
+    dof: int = 0
+    speed: float = 0.0
+    init_qpos: np.ndarray = field(default_factory=lambda: np.zeros(0))
+    actuators: tuple[str, ...] = ()
+    important_geoms: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    important_sites: dict[str, str] = field(default_factory=dict)
+    important_sensors: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, eq=False)
+class CompiledRobot(CompiledModel):
+    """A robot without its hands.
+
+    Args:
+        eef_name: the body that carries each arm's hand.
+        cameras: attached to it.
+        actuators: of its arms.
+        models: its base, then its grippers.
+    """
+
+    eef_name: dict[str, str] = field(default_factory=dict)
+    cameras: tuple[str, ...] = ()
+    actuators: tuple[str, ...] = ()
+    models: tuple[CompiledModel, ...] = ()
+
+    @property
+    def arm_type(self) -> str:
+        """ "single" or "bimanual", by its number of arms."""
+        return "bimanual" if len(self.eef_name) > 1 else "single"
+
+
+class Instances:
+    """The geoms of each object, robot, gripper and base, for segmentation.
+
+    `set_groups` stores the class and the geom ids of each, by name.
+    """
+
+    _groups: dict[str, tuple[str, list[int]]]
+    _numbers: dict[str, np.ndarray]
+
+    def set_groups(self, groups: Mapping[str, tuple[str, list[int]]], ngeom: int) -> None:
+        self._groups = {name: group for name, group in groups.items() if group[1]}
+        self._numbers = {}
+        # The number of each geom's instance or class, from 1; 0 for geoms without one.
+        for kind, ids in (("instance", self.instances_to_ids), ("class", self.classes_to_ids)):
+            self._numbers[kind] = np.zeros(ngeom + 1, np.int32)
+            for number, each in enumerate(ids.values(), start=1):
+                self._numbers[kind][each["geom"]] = number
+
+    @property
+    def instances_to_ids(self) -> dict[str, dict[str, list[int]]]:
+        """The geoms of each instance, by its name."""
+        return {name: {"geom": list(ids)} for name, (_, ids) in self._groups.items()}
+
+    @property
+    def classes_to_ids(self) -> dict[str, dict[str, list[int]]]:
+        """The geoms of each class of instances, by its name."""
+        classes: dict[str, dict[str, list[int]]] = {}
+        for kind, ids in self._groups.values():
+            classes.setdefault(kind, {"geom": []})["geom"] += ids
+        return classes
+
+    @property
+    def geom_ids_to_instances(self) -> dict[int, str]:
+        return {i: name for name, ids in self.instances_to_ids.items() for i in ids["geom"]}
+
+    @property
+    def geom_ids_to_classes(self) -> dict[int, str]:
+        return {i: name for name, ids in self.classes_to_ids.items() for i in ids["geom"]}
+
+    def segmented(self, elements: np.ndarray, kind: str) -> np.ndarray:
+        """Types and ids of elements (..., 2) as geom ids, or as numbers of instances or classes.
+
+        Args:
+            elements: of `Simulation.render`.
+            kind: "element", "instance" or "class".
+
+        Returns:
+            int32 (...), with the background -1 for "element" and 0 for the others.
+        """
+        geoms = np.where(elements[..., 0] == GEOM, elements[..., 1], -1)
+        return geoms.astype(np.int32) if kind == "element" else self._numbers[kind][geoms]
+
+
+class Scene(Instances):
     """Objects and robots of an environment's model, with their geoms and sites.
 
     Args:
         env: the environment.
-        episodes: arguments about episodes and images.
     """
 
-    def __init__(self, env: Env, episodes: Episodes) -> None:
+    def __init__(self, env: Env) -> None:
         self._env = env
-        self._segments = any(picture.segmentations for picture in episodes.pictures(env.model))
+        self.set_groups(self._find_instances(), env.model.ngeom)
 
     @cached_property
-    def mujoco_objects(self) -> list[MujocoObject]:
+    def mujoco_objects(self) -> list[CompiledObject]:
         """The task's objects."""
         task: Any = self._env.task
         extents = task.extents(self._env.view)
         return [
-            MujocoObject(
+            CompiledObject(
                 name,
                 root_body=task.body_of(name),
                 class_name=CLASSES.get(name, f"{name}Object"),
@@ -59,22 +218,24 @@ class Scene:
         ]
 
     @cached_property
-    def mujoco_robots(self) -> list[RobotModel]:
+    def mujoco_robots(self) -> list[CompiledRobot]:
         """The robots, each with its base and its grippers."""
         task: Any = self._env.task
         names = (task.robot,) if isinstance(task.robot, str) else task.robot
         return [self._robot(robot, name) for robot, name in zip(task.robots, names, strict=True)]
 
-    def _robot(self, robot: Any, name: str) -> RobotModel:
+    def _robot(self, robot: Any, name: str) -> CompiledRobot:
         number = robot.number
-        prefix, mount = f"robot{number}_", f"fixed_mount{number}_"
+        prefix, mount = f"robot{number}_", robot.base_prefix
         model = self._env.model
         stand = name_of(bases, robot.base)
-        base = MujocoModel(f"{stand}{number}", class_name=stand, **self._parts(self._named(mount)))
+        base = CompiledModel(
+            f"{stand}{number}", class_name=stand, **self._parts(self._named(mount))
+        )
         grippers = tuple(self._gripper(each) for each in robot.manipulators)
         bodies = self._named(prefix)
         cameras = [model.camera(i).name for i in range(model.ncam)]
-        return RobotModel(
+        return CompiledRobot(
             name=f"{name}{number}",
             class_name=name,
             root_body=model.body(min(bodies)).name if bodies else "",
@@ -86,11 +247,11 @@ class Scene:
             **self._parts(bodies) | {"joints": robot.joints},
         )
 
-    def _gripper(self, each: Any) -> GripperModel:
+    def _gripper(self, each: Any) -> CompiledGripper:
         hand, prefix = each.hand, each.hand_prefix
         pads = [tuple(prefix + geom for geom in finger) for finger in hand.fingers]
         name = name_of(hands, hand)
-        return GripperModel(
+        return CompiledGripper(
             name=f"{name}{each.robot}_{each.side}",
             class_name=name,
             root_body=each.link,
@@ -143,72 +304,24 @@ class Scene:
 
     # Segmentation by instance and class.
 
-    @cached_property
-    def _instances(self) -> list[MujocoModel]:
-        """All instances for segmentation, in the published order."""
-        instances: list[MujocoModel] = [*self.mujoco_objects]
+    def _find_instances(self) -> dict[str, tuple[str, list[int]]]:
+        """Class and geoms of all instances by name, in the published order."""
+        instances: list[CompiledModel] = [*self.mujoco_objects]
         for robot in self.mujoco_robots:
             instances += [robot, *robot.models]
-        taken = {i for each in instances for i in each.geom_ids}
+        groups = {each.name: (each.class_name, list(each.geom_ids)) for each in instances}
+        taken = {i for _, ids in groups.values() for i in ids}
         model = self._env.model
         for body in range(1, model.nbody):
             name = model.body(body).name
             if model.body_parentid[body] == 0 and not name.startswith(FURNITURE):
-                parts = self._parts(self._below(name) if name else {body})
-                geom_ids = tuple(i for i in parts["geom_ids"] if i not in taken)
-                if geom_ids:
-                    kind = {"name": name, "class_name": name, "root_body": name}
-                    instances.append(MujocoModel(**{**parts, **kind, "geom_ids": geom_ids}))
-        return [each for each in instances if each.geom_ids]
-
-    @property
-    def instances_to_ids(self) -> dict[str, dict[str, list[int]]]:
-        """The geoms of each instance, by its name."""
-        return {each.name: {"geom": list(each.geom_ids)} for each in self._instances}
-
-    @property
-    def classes_to_ids(self) -> dict[str, dict[str, list[int]]]:
-        """The geoms of each class of instances, by its name."""
-        classes: dict[str, dict[str, list[int]]] = {}
-        for each in self._instances:
-            classes.setdefault(each.class_name, {"geom": []})["geom"] += each.geom_ids
-        return classes
-
-    @property
-    def geom_ids_to_instances(self) -> dict[int, str]:
-        return {i: name for name, ids in self.instances_to_ids.items() for i in ids["geom"]}
-
-    @property
-    def geom_ids_to_classes(self) -> dict[int, str]:
-        return {i: name for name, ids in self.classes_to_ids.items() for i in ids["geom"]}
-
-    @cached_property
-    def _numbers(self) -> dict[str, np.ndarray]:
-        """The number of each geom's instance or class, from 1; 0 for geoms without one."""
-        by_kind = {}
-        for kind, groups in (("instance", self.instances_to_ids), ("class", self.classes_to_ids)):
-            numbers = np.zeros(self._env.model.ngeom + 1, np.int32)
-            for number, ids in enumerate(groups.values(), start=1):
-                numbers[ids["geom"]] = number
-            by_kind[kind] = numbers
-        return by_kind
-
-    def segmented(self, elements: np.ndarray, kind: str) -> np.ndarray:
-        """Types and ids of elements (..., 2) as geom ids, or as numbers of instances or classes.
-
-        Args:
-            elements: of `Simulation.render`.
-            kind: "element", "instance" or "class".
-
-        Returns:
-            int32 (...), with the background -1 for "element" and 0 for the others.
-        """
-        geoms = np.where(elements[..., 0] == GEOM, elements[..., 1], -1)
-        return geoms.astype(np.int32) if kind == "element" else self._numbers[kind][geoms]
+                ids = self._parts(self._below(name) if name else {body})["geom_ids"]
+                groups.setdefault(name, (name, [i for i in ids if i not in taken]))
+        return groups
 
     def show_sites(self, settings: Mapping[str, bool]) -> None:
         """Show or hide the sites of the "env", the "robots" and the "grippers"."""
-        groups: dict[str, list[MujocoModel]] = {
+        groups: dict[str, list[CompiledModel]] = {
             "env": [*self.mujoco_objects],
             "robots": [*self.mujoco_robots],
             "grippers": [m for robot in self.mujoco_robots for m in robot.models[1:]],

@@ -1,5 +1,6 @@
 """Robots: the available names, and the robots of an environment."""
 
+from collections import deque
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -10,29 +11,37 @@ from mjgym.actions import Action, bounds
 from mjgym.envs.env import Env
 from mjgym.robots import arms
 from mjgym.util.suggestions import or_else
-from mjgym_compat.robosuite.models.grippers import GripperModel
-from mjgym_compat.robosuite.models.robots import RobotModel
-from mjgym_compat.robosuite.models.scene_model import Scene
 from mjgym_compat.robosuite.sim_facade import Simulation
 from mjgym_compat.robosuite.utils import transform_utils
 
+SMOOTHED = 10  # control steps, of accelerations
 LIMIT_MARGIN = 0.1  # rad, from a joint limit
+
+
+class Buffer:
+    """A value now and before, as `current` and `last`."""
+
+    def __init__(self, size: int) -> None:
+        self.current, self.last = np.zeros(size), np.zeros(size)
+
+    def push(self, value: Any) -> None:
+        self.last, self.current = self.current, np.array(value, float)
+
+    @property
+    def delta(self) -> np.ndarray:
+        return self.current - self.last
 
 
 class Robot:
     """A robot of an environment; properties of its arms are dicts by "right" and "left".
 
     Args:
-        env: the wrapped environment.
-        number: of the robot.
-        robot: the task's.
-        actions: of the environment.
-        scene: of the environment.
-        sim: the simulation.
+        name: e.g. "Panda".
+        part: its arms, hands and base, of the tabletop tasks.
+        robot_model: its model.
         control_freq: control frequency, Hz.
 
     Attributes:
-        name: e.g. "Panda".
         arms: its arms, "right" and "left".
         prefix: of the names of its entries and elements.
         robot_joints: the joints of its arms.
@@ -41,50 +50,52 @@ class Robot:
         init_qpos: their published initial positions, rad.
         gripper_joints: the joints of each gripper.
         part_controllers: each arm's controller, with its parameters.
+        composite_controller: see `CompositeController`.
         eef_site_id: the site between the fingers of each arm.
         gripper: of each arm.
-        robot_model: without its grippers.
         sim: the simulation.
-        control_freq: control frequency, Hz.
         action_dim: numbers of an action for this robot.
         action_limits: their lower and upper bounds.
         action_split_indexes: start and end of each part within its part of an action.
+        recent_qpos: joint positions at the last two actions, see `Buffer`.
+        recent_actions: the last two actions.
+        recent_torques: torques of the arms' motors at the last two actions, N m.
+        recent_ee_forcetorques: force and torque at each hand, at the last two actions.
+        recent_ee_pose: position and orientation (x, y, z, w) of each hand, likewise.
+        recent_ee_vel: velocity and angular velocity of each hand, likewise.
+        recent_ee_acc: means of their changes (per s) over ten control steps, likewise.
     """
 
-    def __init__(
-        self,
-        env: Env,
-        number: int,
-        robot: Any,
-        actions: Sequence[Action],
-        scene: Scene,
-        sim: Simulation,
-        control_freq: float,
-    ) -> None:
-        task: Any = env.task
-        self._env = env
-        self._actions = actions
-        self.sim = sim
-        asked: Any = task.robot
-        self.name: str = asked if isinstance(asked, str) else asked[number]
-        self.idn = number
-        self.prefix = f"robot{number}_"
+    def __init__(self, name: str, part: Any, robot_model: Any, control_freq: float) -> None:
+        self.name, self.idn, self.robot_model = name, part.number, robot_model
+        self.prefix = f"robot{self.idn}_"
         self.control_freq = control_freq
-        self.robot_joints: tuple[str, ...] = robot.joints
+        self.part = part
+        self.robot_joints: tuple[str, ...] = part.joints
         self.robot_arm_joints = self.robot_joints
         self.dof = len(self.robot_joints)
-        self.init_qpos = np.array(robot.arm.start)
-        sides = {each.side: each for each in robot.manipulators}
+        self.init_qpos = np.array(part.arm.start)
+        sides = {each.side: each for each in part.manipulators}
         self._sides = sides  # arms of the task
         self.arms = tuple(sides)
         self.part_controllers = {side: each.controller for side, each in sides.items()}
-        self.robot_model: RobotModel = scene.mujoco_robots[number]
-        grippers: list[Any] = list(self.robot_model.models[1:])
-        self.gripper: dict[str, GripperModel] = dict(zip(sides, grippers, strict=True))
+        grippers: list[Any] = list(robot_model.models[1:])
+        self.gripper: dict[str, Any] = dict(zip(sides, grippers, strict=True))
         self.has_gripper = {side: bool(each.hand.joints) for side, each in sides.items()}
         self.gripper_joints = {side: each.finger_joints for side, each in sides.items()}
-        self.eef_site_id = {side: int(env.model.site(m.tool).id) for side, m in sides.items()}
-        self._index_joints(env.model)
+
+    def reset_sim(self, sim: Simulation, env: Env, actions: Sequence[Action]) -> None:
+        """Use a simulation.
+
+        Args:
+            sim: the simulation.
+            env: the environment of this package that runs it.
+            actions: of the environment.
+        """
+        self.sim, self._env, self._actions = sim, env, actions
+        model = env.model
+        self.eef_site_id = {side: int(model.site(m.tool).id) for side, m in self._sides.items()}
+        self._index_joints(model)
         self._parts: dict[str, list[int]] = {}
         for i, action in enumerate(actions):
             part, _, what = action.name.partition(" ")
@@ -99,6 +110,57 @@ class Robot:
         self.action_split_indexes = {
             n: (min(ids) - first, max(ids) + 1 - first) for n, ids in self._parts.items()
         }
+        self.composite_controller = CompositeController(self)
+        self.forget()
+
+    def forget(self) -> None:
+        """Clear what it remembers of the last actions."""
+        self.recent_qpos, self.recent_torques = Buffer(self.dof), Buffer(self.dof)
+        self.recent_actions = Buffer(self.action_dim)
+        self.recent_ee_forcetorques = {side: Buffer(6) for side in self.arms}
+        self.recent_ee_pose = {side: Buffer(7) for side in self.arms}
+        self.recent_ee_vel = {side: Buffer(6) for side in self.arms}
+        self.recent_ee_acc = {side: Buffer(6) for side in self.arms}
+        self._changes = {side: deque([np.zeros(6)] * SMOOTHED, SMOOTHED) for side in self.arms}
+
+    def remember(self, action: np.ndarray) -> None:
+        """Store an action of its own, with positions, torques and forces of the present."""
+        self.recent_qpos.push(self._joint_positions)
+        self.recent_actions.push(action)
+        self.recent_torques.push(self.torques)
+        force, torque, hand = self.ee_force, self.ee_torque, self._hand_quat
+        for side in self.arms:
+            self.recent_ee_forcetorques[side].push([*force[side], *torque[side]])
+            self.recent_ee_pose[side].push([*self._hand_pos[side], *hand[side]])
+            self.recent_ee_vel[side].push([*self._hand_vel[side], *self._hand_ang_vel[side]])
+            self._changes[side].append(self.recent_ee_vel[side].delta * self.control_freq)
+            self.recent_ee_acc[side].push(np.mean(self._changes[side], axis=0))
+
+    @property
+    def torques(self) -> np.ndarray:
+        """Controls of the arms' motors, N m."""
+        return np.array(self._env.data.ctrl[self._motor_indexes])
+
+    def begin(self, rng: Any, noise: tuple[float, str], deterministic: bool = False) -> None:
+        """Go to the start of an episode.
+
+        Args:
+            rng: random generator.
+            noise: size (rad) and type, "gaussian" or "uniform", of its joints' starts.
+            deterministic: whether there is none, and grippers stay where they are.
+        """
+        size, kind = (0.0, "gaussian") if deterministic else noise
+        draw = rng.standard_normal if kind == "gaussian" else lambda n: rng.uniform(-1, 1, n)
+        data = self._env.data
+        data.qpos[self._ref_joint_pos_indexes] = self.init_qpos + size * draw(self.dof)
+        for joint, place in self.part.arm.base_start:
+            data.joint(self.part.base_prefix + joint).qpos[:] = place
+        for side, gripper in self.gripper.items():
+            if self.has_gripper[side] and not deterministic:
+                data.qpos[self._ref_gripper_joint_pos_indexes[side]] = gripper.init_qpos
+        self.forget()
+
+    # Indices.
 
     def _index_joints(self, model: mujoco.MjModel) -> None:
         """Indices of its joints in the model, `qpos` and `qvel`, under robosuite's names."""
@@ -109,6 +171,9 @@ class Robot:
         self._ref_joint_vel_indexes = model.jnt_dofadr[self.joint_indexes].tolist()
         self._ref_arm_joint_pos_indexes = self._ref_joint_pos_indexes
         self._ref_arm_joint_vel_indexes = self._ref_joint_vel_indexes
+        motors = [name for each in self.part.manipulators for name in each.motors]
+        self._motor_indexes = [int(model.actuator(name).id) for name in motors]
+        self._ref_arm_joint_actuator_indexes = self._motor_indexes
         fingers = {
             side: [model.joint(name).id for name in names]
             for side, names in self.gripper_joints.items()
@@ -126,19 +191,22 @@ class Robot:
         """The robot's part of an action, from its parts: "right", "right_gripper" and so on.
 
         Args:
-            parts: numbers by part; 0 for missing parts.
+            parts: numbers by part; 0 for missing parts, and -1 for "base_mode".
 
         Raises:
             ValueError: there is no such part, or it has a wrong size.
         """
         vector = np.zeros(self.action_dim)
+        for number in self._parts.get("base_mode", ()):
+            vector[number - self._first] = -1.0
         for name, values in parts.items():
             if name not in self._parts:
                 raise ValueError(f"{self.name} has no part {name!r}{or_else(name, self._parts)}")
             numbers = np.array(self._parts[name]) - self._first
-            if np.shape(values) != numbers.shape:
+            given = np.atleast_1d(values) if name == "base_mode" else np.asarray(values)
+            if given.shape != numbers.shape:
                 raise ValueError(f"{name}: expected {len(numbers)} numbers, got {values!r}")
-            vector[numbers] = values
+            vector[numbers] = given
         return vector
 
     def print_action_info(self) -> None:
@@ -148,6 +216,11 @@ class Robot:
                 action = self._actions[i]
                 limits = f"[{action.low:g}, {action.high:g}] x {action.unit}"
                 print(f"{name}: {limits}: {action.meaning}")
+
+    @property
+    def is_mobile(self) -> bool:
+        """Whether its base drives."""
+        return bool(self.part.groups)
 
     def has_part(self, part_name: str) -> bool:
         """Whether it has a part, e.g. "right", "right_gripper" or "base"."""
@@ -162,7 +235,7 @@ class Robot:
     def torque_limits(self) -> tuple[np.ndarray, np.ndarray]:
         """Lower and upper torque limits of the joints, N m."""
         model = self._env.model
-        ids = [model.actuator(name).id for name in self.robot_model.actuators]
+        ids = self._motor_indexes
         return model.actuator_ctrlrange[ids, 0].copy(), model.actuator_ctrlrange[ids, 1].copy()
 
     @property
@@ -202,6 +275,11 @@ class Robot:
         return bool((model.jnt_limited[ids].astype(bool) & ~inside).any())
 
     # Hands, in the robot's frame.
+
+    @property
+    def origins(self) -> dict[str, str]:
+        """The site that defines each arm's frame of actions."""
+        return {side: each.origin for side, each in self._sides.items()}
 
     @property
     def base_pos(self) -> np.ndarray:
@@ -262,6 +340,55 @@ class Robot:
     def _measured(self, sensor: str) -> dict[str, np.ndarray]:
         names = {side: gripper.important_sensors[sensor] for side, gripper in self.gripper.items()}
         return {side: self.get_sensor_measurement(name) for side, name in names.items()}
+
+
+class CompositeController:
+    """The controllers of a robot, as parts of its action.
+
+    Args:
+        robot: the robot.
+
+    Attributes:
+        arms: its arms.
+        part_controllers: each arm's controller, with its parameters.
+        grippers: its grippers, by "right_gripper" and "left_gripper".
+    """
+
+    def __init__(self, robot: Robot) -> None:
+        self._robot = robot
+        self.arms, self.part_controllers = robot.arms, robot.part_controllers
+        self.grippers = {f"{side}_gripper": each for side, each in robot.gripper.items()}
+        self._action_split_indexes = robot.action_split_indexes
+
+    @property
+    def action_limits(self) -> tuple[np.ndarray, ...]:
+        return self._robot.action_limits
+
+    def get_controller(self, part_name: str) -> Any:
+        return self.part_controllers[part_name]
+
+    def get_control_dim(self, part_name: str) -> int:
+        """Numbers of an action for a part; 0 if there is none."""
+        start, end = self._action_split_indexes.get(part_name, (0, 0))
+        return end - start
+
+    def get_controller_base_pose(self, controller_name: str) -> tuple[np.ndarray, np.ndarray]:
+        """Position (3,) m and rotation (3, 3) of an arm's frame of actions in the world."""
+        site = self._robot.sim.data._data.site(self._robot.origins[controller_name])
+        return site.xpos.copy(), site.xmat.reshape(3, 3).copy()
+
+    def create_action_vector(self, action_dict: Mapping[str, Any]) -> np.ndarray:
+        return self._robot.create_action_vector(action_dict)
+
+    def create_action_dict_from_action_vector(self, action_vector: Any) -> dict[str, np.ndarray]:
+        """An action of the robot, by its parts."""
+        vector = np.asarray(action_vector)
+        return {part: vector[a:b] for part, (a, b) in self._action_split_indexes.items()}
+
+    def get_action_info_dict(self) -> dict[str, Any]:
+        """The shape of an action, and start and end of each part."""
+        shape = self.action_limits[0].shape
+        return {"Action Dimension": shape, **self._action_split_indexes}
 
 
 ALL_ROBOTS = tuple(name for name in arms.names() if arms.find(name).base)

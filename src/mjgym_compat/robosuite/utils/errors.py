@@ -5,6 +5,10 @@ class RobosuiteError(Exception):
     """Base class of errors under robosuite's interface."""
 
 
+class XMLError(RobosuiteError, ValueError):
+    """A model that cannot be composed."""
+
+
 class SimulationError(RobosuiteError, ValueError):
     """A simulation that cannot be set up."""
 

@@ -10,20 +10,21 @@ from typing import Any
 import numpy as np
 
 from mjgym.placements import Extent, Pose, Uniform
-from mjgym_compat.robosuite.models.objects import MujocoObject
+from mjgym_compat.robosuite.models.base import MujocoModel
+from mjgym_compat.robosuite.models.scene_model import CompiledObject
 from mjgym_compat.robosuite.utils.errors import RandomizationError
 
 HIDDEN = (-20.0, -10.0)  # m along x and y, where `hide` puts objects
 HIDDEN_HEIGHT = 10.0  # m
 
-Placed = tuple[Any, np.ndarray, MujocoObject]
+Placed = tuple[Any, np.ndarray, Any]
 """Position (3,) m, quaternion w, x, y, z, and the object."""
 
 
-def _listed(objects: MujocoObject | Iterable[MujocoObject] | None) -> list[MujocoObject]:
+def _listed(objects: MujocoModel | Iterable[MujocoModel] | None) -> list[MujocoModel]:
     if objects is None:
         return []
-    return [objects] if isinstance(objects, MujocoObject) else list(objects)
+    return [objects] if isinstance(objects, MujocoModel) else list(objects)
 
 
 class ObjectPositionSampler:
@@ -53,7 +54,7 @@ class ObjectPositionSampler:
         rng: np.random.Generator | None = None,
     ) -> None:
         self.name = name
-        self.mujoco_objects = _listed(mujoco_objects)
+        self.mujoco_objects: list[Any] = _listed(mujoco_objects)
         self.ensure_object_boundary_in_range = ensure_object_boundary_in_range
         self.ensure_valid_placement = ensure_valid_placement
         self.reference_pos = reference_pos
@@ -295,7 +296,7 @@ class SampledPlacement:
         """
         sampler = self.sampler
         objects = {
-            name: MujocoObject(name, root_body=f"{name}_main", extent=extent)
+            name: CompiledObject(name, root_body=f"{name}_main", extent=extent)
             for name, extent in extents.items()
         }
         sampler.reset()

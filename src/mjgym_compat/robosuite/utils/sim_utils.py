@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from mjgym_compat.robosuite.models.objects import MujocoModel
+from mjgym_compat.robosuite.models.base import MujocoModel
 
 
 def geoms_of(model: Any) -> set[str]:

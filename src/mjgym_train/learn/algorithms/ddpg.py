@@ -45,7 +45,7 @@ class DDPG(DeterministicAgent):
         self.step(self.actor_optimizer, -value)
 
         self.soft_update(self.target_critics, self.critics)
-        self.soft_update(self.target_actor, self.actor)
+        self.move_actors()
         return self.critic_metrics(critic_loss) | {"value": value.detach()}
 
     @torch.no_grad()

@@ -128,10 +128,10 @@ class OffPolicyAgent(Agent):
         return copy.deepcopy(module).requires_grad_(False)
 
     @torch.no_grad()
-    def soft_update(self, target: nn.Module, source: nn.Module) -> None:
+    def soft_update(self, target: nn.Module, source: nn.Module, rate: float | None = None) -> None:
         """Move a target network towards the trained one: target += rate (source - target)."""
         moved: list[Tensor] = list(target.parameters())
-        torch._foreach_lerp_(moved, list(source.parameters()), self.config.target_rate)
+        torch._foreach_lerp_(moved, list(source.parameters()), rate or self.config.target_rate)
 
     def returns(self, batch: Batch) -> tuple[Tensor, Tensor]:
         """Discounted reward sums and the discounts of the following value, (B, heads) each.

@@ -57,7 +57,7 @@ class TD3(DeterministicAgent):
             value = self.acting_value(self.critics(batch.observation, action, count=1))
             self.step(self.actor_optimizer, self.actor_loss(batch, action, value))
             self.soft_update(self.target_critics, self.critics)
-            self.soft_update(self.target_actor, self.actor)
+            self.move_actors()
             metrics["value"] = value.detach().mean()
         return metrics
 

@@ -68,9 +68,24 @@ class Mean:
 
 
 @compiled
+def _shift(outputs, p, highest):
+    for i in range(p.shape[0]):
+        most = outputs[i, 0]
+        for j in range(1, p.shape[1]):
+            most = max(most, outputs[i, j])
+        highest[i] = most
+        for j in range(p.shape[1]):
+            p[i, j] = outputs[i, j] - most
+
+
+@compiled
 def _normalize(p, total):
     for i in range(p.shape[0]):
-        inverse = np.float32(1) / total[i]
+        whole = np.float32(0)
+        for j in range(p.shape[1]):
+            whole += p[i, j]
+        total[i] = whole
+        inverse = np.float32(1) / whole
         for j in range(p.shape[1]):
             p[i, j] *= inverse
 
@@ -109,10 +124,9 @@ class Categorical:
 
     def _probabilities(self, outputs: Array) -> tuple[Array, Array, Array]:
         """Probabilities, and the logits' maximum and log-sum-exp, (rows,) each."""
-        highest = outputs.max(1)
-        p = outputs - highest[:, None]
+        p, (highest, total) = np.empty_like(outputs), np.empty((2, len(outputs)), np.float32)
+        _shift(outputs, p, highest)
         np.exp(p, out=p)
-        total = p.sum(1)
         _normalize(p, total)
         return p, highest, np.log(total)
 

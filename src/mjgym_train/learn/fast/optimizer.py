@@ -73,16 +73,18 @@ class AdamW:
         self._max_norm = max_norm
         self._vector = flatten(tensors)
         moments = [torch.zeros_like(self._vector) for _ in _MOMENTS]
-        self._counts: list[Tensor] = []
         for name, vector in zip(_MOMENTS, moments, strict=True):
             for tensor, part in zip(tensors, _parts(vector, tensors), strict=True):
                 state = optimizer.state[tensor]
                 if name in state:  # from a checkpoint
                     part.copy_(state[name])
                 state[name] = part
-        for tensor in tensors:
-            count = optimizer.state[tensor].setdefault("step", torch.zeros((), dtype=torch.float32))
-            self._counts.append(count)
+        counts = torch.zeros(len(tensors))
+        for tensor, count in zip(tensors, counts, strict=True):
+            if "step" in (state := optimizer.state[tensor]):
+                count.copy_(state["step"])
+            state["step"] = count
+        self._counts: Array = counts.numpy()
         self.parameters: Array = self._vector.numpy()
         self.gradient: Array = np.zeros_like(self.parameters)
         self._m, self._v = (vector.numpy() for vector in moments)
@@ -102,7 +104,7 @@ class AdamW:
         if self._max_norm < math.inf:
             norm = math.sqrt(_squares(self.gradient))
             self.gradient *= np.float32(min(1.0, self._max_norm / (norm + 1e-6)))
-        torch._foreach_add_(self._counts, 1)
+        self._counts += 1
         t = float(self._counts[0])
         b1, b2 = self._group["betas"]
         rate = self._group["lr"]

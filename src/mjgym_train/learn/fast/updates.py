@@ -93,7 +93,10 @@ class Deterministic(FastUpdate):
 
     def __init__(self, agent: DeterministicAgent) -> None:
         super().__init__(agent)
-        self._target_actor_vector = flatten(agent.target_actor.parameters()).numpy()
+        rates = {agent.target_actor: agent.config.target_rate}
+        if agent.average_actor is not None and agent.config.average_rate is not None:
+            rates[agent.average_actor] = agent.config.average_rate
+        self._following = [(flatten(a.parameters()).numpy(), rate) for a, rate in rates.items()]
         self.target_actor = self._frozen(agent.target_actor.body)
 
     def update(self, batch: Batch) -> Metrics:
@@ -107,7 +110,8 @@ class Deterministic(FastUpdate):
             return metrics
         metrics["value"] = torch.tensor(self.learn_actor(observation))
         self.move_critics()
-        lerp(self._target_actor_vector, self.actor_optimizer.parameters, self.config.target_rate)
+        for following, rate in self._following:
+            lerp(following, self.actor_optimizer.parameters, rate)
         return metrics
 
     def smoothed(self, action: Array) -> Array:

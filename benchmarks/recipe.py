@@ -1,0 +1,342 @@
+"""Search for settings that learn most within a few CPU minutes of one core, and check them.
+
+    python benchmarks/recipe.py search            # successive halving, then a table
+    python benchmarks/recipe.py goals             # the chosen settings on tasks with a goal
+    python benchmarks/recipe.py tables            # all ids of the guide to scores
+    python benchmarks/recipe.py table             # results so far
+    python benchmarks/recipe.py collect           # add finished runs to assets/baselines
+
+Declared before the first run: the search has at most 110 CPU minutes, one seed a cell. All
+candidates train for 0.6 CPU minutes on the first two ids; the better half goes on to the next ids,
+and so on (`ROUNDS`). They are ranked by the mean over all ids so far of the last two of four
+evaluations, 10 episodes each. One seed shows large differences only.
+
+Goals are scored by the 100 episodes of `mjgym evaluate`, three seeds each; no run is repeated. The
+tables have ten CPU minutes a run: five seeds of the suite's ids, three of the locomotion ids and of
+the tabletop ids with dense reward, which is 61 CPU hours.
+Runs are sequential, on one thread, with the kernels that OpenBLAS chooses (`OPENBLAS_CORETYPE`
+unset); finished ones are kept and stopped ones continue. Budgets are CPU time of the process,
+evaluations included, which depends on what else the machine does.
+"""
+
+import argparse
+import dataclasses
+import functools
+import json
+import statistics
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+from comparison import report
+from comparison.command import RESULTS, described
+from training import plan, scores
+from training.tables import MISSING
+
+from mjgym.policies.run_errors import RunError
+from mjgym.util import atomic, tables
+from mjgym.util.packaged import assets
+from mjgym_train import metrics
+from mjgym_train.comparison import machine_of
+from mjgym_train.run import Run
+from mjgym_train.statistics import mean_interval
+
+PARTS = ("search", "goals", "tables", "table", "collect")
+FILE = assets() / "baselines" / "recipe.csv"
+SMALL = ("hidden=[128,128]", "batch_size=128", "atoms=51")
+CANDIDATES: dict[str, tuple[str, ...]] = {
+    "small": SMALL,
+    "updates": (*SMALL, "updates_per_step=0.5"),
+    "growing": (*SMALL, "updates_per_step=0.1", "updates_per_step_end=0.5"),
+    "decay": (*SMALL, "learning_rate_left=0.1"),
+    "n-step-5": (*SMALL, "n_step=5"),
+    "average": (*SMALL, "average_rate=0.005"),
+    "together": (*SMALL, "n_step=5", "average_rate=0.005"),
+}
+"""Changes to the default settings of TD3."""
+
+ROUNDS = (
+    ("dmc/walker-walk-v0", "dmc/cheetah-run-v0"),
+    ("dmc/finger-spin-v0", "dmc/hopper-stand-v0"),
+    ("dmc/reacher-hard-v0", "dmc/humanoid-walk-v0"),
+)
+SEARCH_CPU_MINUTES = 0.6
+GOALS = {
+    "dmc/walker-walk-v0": (950.0, 1.0),
+    "dmc/cheetah-run-v0": (850.0, 4.0),
+    "dmc/hopper-stand-v0": (503.0, 5.0),
+    "dmc/humanoid-walk-v0": (266.0, 5.0),
+}
+"""Scores and CPU minutes; the last two are what the default recipe has in five CPU minutes."""
+
+USUAL = ("threads=1", "tensorboard=false", "keep_buffer=false", "evaluation_episodes=10")
+SEARCH_EVALUATIONS, GOAL_EVALUATIONS = 4, 10
+LAST = 2  # evaluations that rank a candidate
+SEEDS = (0, 1, 2)
+TABLE_CPU_MINUTES = 10.0
+TABLE_SEEDS = {"suite": 5, "locomotion": 3, "tabletop": 3}
+"""Runs of each id of the tables of the guide to scores."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Row:
+    """One finished run."""
+
+    part: str
+    name: str  # of the settings
+    id: str  # of the task
+    seed: int
+    cpu_minutes: float  # budget
+    cpu_s: float  # spent
+    steps: int  # control steps
+    updates: int
+    last: float  # mean return of the last two evaluations
+    score: str  # mean return of 100 episodes with other seeds; empty in the search
+    failed: str  # share of these episodes below half of the highest
+    success: str  # share of these that succeeded, for a task with success
+    curve: str  # "CPU s:return" of every evaluation
+    settings: str
+    command: str
+    commit: str
+    versions: str
+    machine: str
+
+
+@dataclasses.dataclass(frozen=True)
+class Cell:
+    """One run of the plan."""
+
+    part: str
+    name: str
+    id: str
+    seed: int
+    cpu_minutes: float
+
+    def job(self) -> plan.Job:
+        """The run as `goals.py` makes it."""
+        count = SEARCH_EVALUATIONS if self.part == "search" else GOAL_EVALUATIONS
+        settings = (*CANDIDATES[self.name], *USUAL, f"evaluations={count}")
+        of = (self.part, self.name, self.id, self.seed, None, settings)
+        return plan.Job(*of, cpu_minutes=self.cpu_minutes)
+
+    def row(self, out: Path) -> Row | None:
+        """The result; None for a run that has not ended."""
+        folder = self.job().folder(out)
+        run = Run(folder)
+        try:
+            lines = run.metrics()
+        except RunError:
+            return None
+        spent = {line.env_step: line.value for line in lines if line.metric == metrics.CPU_SECONDS}
+        found = [line for line in lines if line.metric == metrics.RETURN]
+        if not found or spent[found[-1].env_step] < 60 * self.cpu_minutes:
+            return None
+        if self.part != "search" and not run.evaluation_file.exists():
+            return None
+        about = json.loads(run.fingerprint_file.read_text())
+        returns = [line.value for line in found]
+        settings = CANDIDATES[self.name]
+        return Row(
+            **dataclasses.asdict(self),
+            cpu_s=round(spent[found[-1].env_step], 1),
+            steps=found[-1].env_step,
+            updates=found[-1].updates,
+            last=round(statistics.mean(returns[-LAST:]), 1),
+            **_score(run.evaluation_file),
+            curve=" ".join(f"{spent[line.env_step]:.0f}:{line.value:.0f}" for line in found),
+            settings=" ".join(settings),
+            command=about["learner"]["command"].replace(str(folder), "OUT"),
+            commit=about["learner"]["source"],
+            versions=", ".join(f"{name} {what}" for name, what in about["versions"].items()),
+            machine=f"{machine_of(folder)}, shared with other work",
+        )
+
+    def make(self, out: Path) -> None:
+        """Train, and score outside the search; finished runs are kept.
+
+        Raises:
+            subprocess.CalledProcessError: it failed.
+        """
+        if self.row(out) is None:
+            train, evaluate = self.job().commands(out)
+            for command in (train, *([evaluate] if self.part != "search" else [])):
+                subprocess.run(command, check=True)
+
+
+def _score(file: Path) -> dict[str, str]:
+    if not file.exists():
+        return {"score": "", "failed": "", "success": ""}
+    about = json.loads(file.read_text())
+    returns = about["returns"]
+    failed = sum(one < max(returns) / 2 for one in returns) / len(returns)
+    success = f"{about['success']:.2f}" if "success" in about else ""
+    return {"score": f"{about['mean']:.1f}", "failed": f"{failed:.2f}", "success": success}
+
+
+def ranked(rows: Sequence[Row], names: Sequence[str], ids: Sequence[str]) -> list[str]:
+    """Candidates with a run on all of these ids, best first."""
+    last = {(row.name, row.id): row.last for row in rows if row.part == "search"}
+    means = {
+        name: statistics.mean(last[name, id] for id in ids)
+        for name in names
+        if all((name, id) in last for id in ids)
+    }
+    return sorted(means, key=lambda name: -means[name])
+
+
+def search(out: Path) -> Iterator[Cell]:
+    """Cells of the search; each is to be made before the next is drawn."""
+    names, seen = list(CANDIDATES), list[str]()
+    for ids in ROUNDS:
+        yield from (Cell("search", n, id, 0, SEARCH_CPU_MINUTES) for id in ids for n in names)
+        seen += ids
+        names = ranked(of_runs(out), names, seen)[: max(2, len(names) // 2)]
+
+
+def goals(ids: Sequence[str], name: str, seeds: Sequence[int]) -> Iterator[Cell]:
+    """Runs of the chosen settings on the tasks with a goal, seed by seed."""
+    yield from (
+        Cell("goals", name, id, seed, minutes)
+        for seed in seeds
+        for id, (_, minutes) in GOALS.items()
+        if not ids or id in ids
+    )
+
+
+def table_cells(ids: Sequence[str], name: str, seeds: Sequence[int]) -> Iterator[Cell]:
+    """Runs of the tables, ids with a goal first, and one seed after the other."""
+    suites = scores.suites()
+    for seed in range(max(TABLE_SEEDS.values())):
+        known = [id for table, count in TABLE_SEEDS.items() for id in suites[table] if seed < count]
+        for id in sorted(known, key=lambda id: id not in GOALS):
+            if seed in seeds and (not ids or id in ids):
+                yield Cell("tables", name, id, seed, TABLE_CPU_MINUTES)
+
+
+def of_runs(out: Path) -> list[Row]:
+    """Results of the finished runs in folders."""
+    every = [id for ids in ROUNDS for id in ids]
+    cells = [Cell("search", n, id, 0, SEARCH_CPU_MINUTES) for n in CANDIDATES for id in every]
+    for name in CANDIDATES:
+        cells += goals((), name, SEEDS)
+        cells += table_cells((), name, range(max(TABLE_SEEDS.values())))
+    return [row for cell in cells if (row := cell.row(out)) is not None]
+
+
+def packaged() -> list[Row]:
+    """Results that come with the package."""
+    return tables.read(FILE, Row) if FILE.exists() else []
+
+
+def collect(out: Path) -> None:
+    """Add finished runs to the package's."""
+    rows = {(row.part, row.name, row.id, row.seed): row for row in [*packaged(), *of_runs(out)]}
+    atomic.write_text(FILE, tables.text(rows.values(), Row))
+
+
+def _short(id: str) -> str:
+    return id.partition("/")[2].removesuffix("-v0")
+
+
+def search_table(rows: Sequence[Row]) -> str:
+    """A row for each candidate: runs, and the mean of its last evaluations by task."""
+    last = {(row.name, row.id): row.last for row in rows if row.part == "search"}
+    ids = [id for ids in ROUNDS for id in ids if any(id == one for _, one in last)]
+    lines = []
+    for name, settings in CANDIDATES.items():
+        if not any(name == one for one, _ in last):
+            continue
+        own = [f"{last[name, id]:.0f}" if (name, id) in last else "" for id in ids]
+        words = " ".join(f"`{word}`" for word in settings)
+        lines.append([name, words, str(len(own) - own.count("")), *own])
+    return report.table(("settings", "beside the defaults", "runs", *map(_short, ids)), lines)
+
+
+def goals_table(rows: Sequence[Row]) -> str:
+    """A row for each task with a goal and settings that were tried on it."""
+    lines = []
+    for id, (goal, minutes) in GOALS.items():
+        for name in CANDIDATES:
+            own = [row for row in rows if (row.part, row.name, row.id) == ("goals", name, id)]
+            if not own:
+                continue
+            scores = [float(row.score) for row in own]
+            met = "yes" if statistics.mean(scores) >= goal else "no"
+            of_seeds = ", ".join(f"{score:.0f}" for score in scores)
+            steps = f"{statistics.mean(row.steps for row in own) / 1000:.0f}"
+            mean = f"{statistics.mean(scores):.0f}"
+            runs = str(len(own))
+            cells = [id, f"{goal:.0f}", f"{minutes:g}", name, met, mean, of_seeds, runs, steps]
+            lines.append([*cells, "; ".join(row.curve for row in own)])
+    header = ("id", "goal", "CPU min", "settings", "met", "score", "of the seeds", "runs")
+    columns = (*header, "thousand steps", "curves, CPU s:return")
+    return report.table(columns, lines) if lines else f"{MISSING.capitalize()}."
+
+
+def whole_table(rows: Sequence[Row]) -> str:
+    """A row for each id with runs of ten CPU minutes."""
+    lines, own = [], [row for row in rows if row.part == "tables"]
+    known = [id for ids in scores.suites().values() for id in ids]
+    for name, id in sorted({(row.name, row.id) for row in own}):
+        runs = [row for row in own if (row.name, row.id) == (name, id)]
+        found = np.array([float(row.score) for row in runs])
+        interval = mean_interval(found)
+        shares = [
+            f"{statistics.mean(float(getattr(row, field)) for row in runs):.0%}"
+            if getattr(runs[0], field)
+            else ""
+            for field in ("failed", "success")
+        ]
+        cells = (
+            *(id, name, f"{found.mean():.0f}"),
+            "" if interval is None else f"{interval[0]:.0f} to {interval[1]:.0f}",
+            ", ".join(f"{score:.0f}" for score in found),
+            *(str(len(runs)), f"{statistics.mean(row.last for row in runs):.0f}", *shares),
+        )
+        lines.append(cells)
+    header = ("id", "settings", "score", "95 %", "of the seeds", "runs", "last evaluations")
+    measured = len({line[0] for line in lines})
+    count = f"{measured} of {len(known)} ids have runs, {len(own)} in all."
+    if not lines:
+        return count
+    return f"{report.table((*header, 'failed', 'success'), lines)}\n\n{count}"
+
+
+def every() -> dict[str, Callable[[], str]]:
+    """Both tables, by name."""
+    rows = packaged()
+    return {
+        "recipe-search": functools.partial(search_table, rows),
+        "recipe-goals": functools.partial(goals_table, rows),
+        "recipe-tables": functools.partial(whole_table, rows),
+    }
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run, and print the tables so far."""
+    parser = described(__doc__ or "")
+    parser.add_argument("parts", nargs="+", choices=PARTS)
+    known = [id for ids in scores.suites().values() for id in ids]
+    parser.add_argument("--ids", nargs="+", default=[], choices=known, metavar="ID")
+    parser.add_argument(
+        "--settings", default="small", choices=list(CANDIDATES), help="of goals and tables"
+    )
+    parser.add_argument("--seeds", nargs="+", type=int, default=SEEDS)
+    parser.add_argument("--out", type=Path, default=RESULTS / "recipe", help="of the runs")
+    given: argparse.Namespace = parser.parse_args(arguments)
+    for part in given.parts:
+        of = (given.ids, given.settings, given.seeds)
+        cells = {"search": search(given.out), "goals": goals(*of), "tables": table_cells(*of)}
+        for cell in cells.get(part, ()):
+            cell.make(given.out)
+    if "collect" in given.parts:
+        collect(given.out)
+    rows = of_runs(given.out)
+    print("\n\n".join(table(rows) for table in (search_table, goals_table, whole_table)))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

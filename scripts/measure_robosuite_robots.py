@@ -1,0 +1,99 @@
+"""Print the numbers of a robosuite robot: `python scripts/measure_robosuite_robots.py PandaOmron`.
+
+It needs robosuite 1.5 and its MuJoCo, in an environment of their own; nothing is rendered. What it
+prints of each body, joint, actuator and primitive collision geom are the numbers that our models
+are written from. With `--record FILE` it also writes joint positions under random actions, one row
+at the start and one for each action, which the tests compare ours with.
+"""
+
+import argparse
+
+import numpy as np
+import robosuite
+
+STEPS = 12  # of a record
+SEED = 0
+
+
+def main() -> None:
+    """Measure one robot in the task Lift."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("robot")
+    parser.add_argument("--record", default="")
+    asked = parser.parse_args()
+    env = robosuite.make(
+        "Lift",
+        robots=asked.robot,
+        use_camera_obs=False,
+        has_offscreen_renderer=False,
+        initialization_noise=None,
+    )
+    env.reset()
+    report(env, asked.robot)
+    if asked.record:
+        np.savez(asked.record, **record(env))
+
+
+def report(env: robosuite.environments.base.MujocoEnv, name: str) -> None:
+    """Print parts of the action, bodies, joints, actuators and geoms."""
+    model, controller = env.sim.model._model, env.robots[0].composite_controller
+    print(name, controller.name, dict(controller._action_split_indexes), env.action_dim)
+    for i in range(1, model.nbody):
+        body = model.body(i)
+        if body.name.startswith(("table", "cube", "left_eef", "right_eef", "gripper")):
+            continue
+        above = model.body(body.parentid[0]).name
+        print(
+            f"body {body.name} in {above}: pos {body.pos} quat {body.quat} mass {body.mass[0]:.9g}"
+        )
+        print(f"  ipos {body.ipos} iquat {body.iquat} inertia {body.inertia}")
+        for j in range(body.jntadr[0], body.jntadr[0] + body.jntnum[0]):
+            joint, dof = model.joint(j), model.jnt_dofadr[j]
+            print(
+                f"  joint {joint.name} type {joint.type[0]} pos {joint.pos} axis {joint.axis}"
+                f" range {joint.range} limited {model.jnt_limited[j]} damping"
+                f" {model.dof_damping[dof]} armature {model.dof_armature[dof]} frictionloss"
+                f" {model.dof_frictionloss[dof]}"
+            )
+        for g in range(body.geomadr[0], body.geomadr[0] + body.geomnum[0]):
+            geom = model.geom(g)
+            if model.geom_contype[g] or model.geom_conaffinity[g]:
+                box = f"size {geom.size}" if geom.dataid[0] < 0 else f"box {model.geom_aabb[g]}"
+                print(
+                    f"  geom {geom.name} type {geom.type[0]} {box} pos {geom.pos} {geom.friction}"
+                )
+    for i in range(model.nu):
+        actuator = model.actuator(i)
+        print(
+            f"actuator {actuator.name} range {actuator.ctrlrange} gain {actuator.gainprm[:3]}"
+            f" bias {actuator.biasprm[:3]} force {actuator.forcerange}"
+        )
+
+
+def record(env: robosuite.environments.base.MujocoEnv) -> dict[str, np.ndarray]:
+    """Joint positions of the robot under random actions, and its entries after the last."""
+    robot, rng = env.robots[0], np.random.default_rng(SEED)
+    model = env.sim.model._model
+    names = [model.joint(i).name for i in range(model.njnt)]
+    joints = [name for name in names if not name.startswith(("cube", "gripper"))]
+    indices = [model.joint(name).qposadr[0] for name in joints]
+    low, high = env.action_spec
+    actions = rng.uniform(low, high, (STEPS, len(low)))
+    # First the base stands: robosuite's arms start from where a moving base was a physics step ago.
+    for part in ("base", "torso"):
+        begin, end = robot.composite_controller._action_split_indexes.get(part, (0, 0))
+        actions[: STEPS // 2, begin:end] = 0
+    actions[: STEPS // 2, -1] = -1  # the mode of hybrid robots
+    actions[STEPS // 2 :, -1] = 1
+    rows = [env.sim.data.qpos[indices].copy()]
+    for action in actions:
+        seen = env.step(action.copy())[0]
+        rows.append(env.sim.data.qpos[indices].copy())
+    entries = {
+        f"last/{n}": x for n, x in seen.items() if n.startswith(robot.robot_model.naming_prefix)
+    }
+    return {"action": actions, "qpos": np.array(rows), "joints": np.array(joints), **entries}
+
+
+if __name__ == "__main__":
+    main()

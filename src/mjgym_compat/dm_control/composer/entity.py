@@ -1,0 +1,409 @@
+"""Entities: models with observables and callbacks, attached to each other."""
+
+import abc
+from collections.abc import Iterator, Mapping
+from types import SimpleNamespace
+from typing import Any
+
+import mujoco
+import numpy as np
+
+from mjgym_compat.dm_control import mjcf
+from mjgym_compat.dm_control.composer.observation.observable import OPTIONS, Observable, observable
+
+_NO_ROTATION = np.array([1.0, 0.0, 0.0, 0.0])
+
+
+class Observables:
+    """Observables of an entity: methods that `observable` decorates, and added ones.
+
+    Args:
+        entity: the entity.
+    """
+
+    def __init__(self, entity: "Entity") -> None:
+        self._entity = entity
+        self._observables: dict[str, Observable] = {}
+        for kind in reversed(type(self).__mro__):
+            for name, member in vars(kind).items():
+                if isinstance(member, observable):
+                    self._observables[name] = getattr(self, name)
+
+    def _full(self, name: str) -> str:
+        return f"{self._entity.mjcf_model.full_identifier}{name}"
+
+    @property
+    def dict_keys(self) -> Any:
+        """Full names of the observables, as attributes."""
+        return SimpleNamespace(**{name: self._full(name) for name in self._observables})
+
+    def as_dict(self, fully_qualified: bool = True) -> dict[str, Observable]:
+        """Observables by full name, or by their own."""
+        return {
+            self._full(name) if fully_qualified else name: value
+            for name, value in self._observables.items()
+        }
+
+    def get_observable(self, name: str, name_fully_qualified: bool = False) -> Observable:
+        """One of them; KeyError if there is none of that name."""
+        return self.as_dict(name_fully_qualified)[name]
+
+    def add_observable(self, name: str, observable: Observable, enabled: bool = True) -> None:
+        """Add one."""
+        self._observables[name] = observable
+        observable.enabled = enabled
+
+    def set_options(self, options: Mapping[str, Any] | None) -> None:
+        """Set options of all, by option, or of some, by name.
+
+        Raises:
+            KeyError: there is no such observable.
+            AttributeError: there is no such option.
+        """
+        for name, value in (options or {}).items():
+            if name in self._observables:
+                self._observables[name].configure(**(value or {}))
+            elif name in OPTIONS:
+                for each in self._observables.values():
+                    each.configure(**{name: value})
+            else:
+                raise KeyError(f"No observable with name '{name}'")
+
+    def enable_all(self) -> None:
+        """Observe all."""
+        for each in self._observables.values():
+            each.enabled = True
+
+    def disable_all(self) -> None:
+        """Observe none."""
+        for each in self._observables.values():
+            each.enabled = False
+
+    def __iter__(self) -> Iterator[Observable]:
+        return iter(self._observables.values())
+
+
+class FreePropObservableMixin(abc.ABC):
+    """Names of the observables that a free prop has."""
+
+    @property
+    @abc.abstractmethod
+    def position(self) -> Any:
+        """Position in the world, m."""
+
+    @property
+    @abc.abstractmethod
+    def orientation(self) -> Any:
+        """Orientation in the world, a quaternion."""
+
+    @property
+    @abc.abstractmethod
+    def linear_velocity(self) -> Any:
+        """Velocity in the world, m/s."""
+
+    @property
+    @abc.abstractmethod
+    def angular_velocity(self) -> Any:
+        """Angular velocity in the world, rad/s."""
+
+
+class Callbacks:
+    """Callbacks of an entity, in the order in which they are called."""
+
+    def initialize_episode_mjcf(self, random_state: np.random.RandomState) -> None:
+        """Change the model before an episode."""
+
+    def after_compile(self, physics: Any, random_state: np.random.RandomState) -> None:
+        """Prepare for a model that has just been compiled."""
+
+    def initialize_episode(self, physics: Any, random_state: np.random.RandomState) -> None:
+        """Set the state at an episode's start."""
+
+    def before_step(self, physics: Any, random_state: np.random.RandomState) -> None:
+        """Do something before a control step."""
+
+    def before_substep(self, physics: Any, random_state: np.random.RandomState) -> None:
+        """Do something before a physics step."""
+
+    def after_substep(self, physics: Any, random_state: np.random.RandomState) -> None:
+        """Do something after a physics step."""
+
+    def after_step(self, physics: Any, random_state: np.random.RandomState) -> None:
+        """Do something after a control step."""
+
+
+class Entity(Callbacks):
+    """A model with observables and callbacks.
+
+    Subclasses write `_build`, which takes the arguments, `mjcf_model`, and `_build_observables`.
+
+    Args:
+        *args: of `_build`.
+        observable_options: see `Observables.set_options`.
+        **kwargs: of `_build`.
+
+    Attributes:
+        parent: the entity that this one is attached to.
+        observables: its observables.
+    """
+
+    def __init__(
+        self, *args: Any, observable_options: Mapping[str, Any] | None = None, **kwargs: Any
+    ) -> None:
+        self.parent: Entity | None = None
+        self._attached: list[Entity] = []
+        self._build(*args, **kwargs)
+        self.observables = self._build_observables()
+        self.observables.set_options(observable_options)
+
+    def _build(self, *args: Any, **kwargs: Any) -> None:
+        raise NotImplementedError
+
+    def _build_observables(self) -> Any:
+        return Observables(self)
+
+    @property
+    def mjcf_model(self) -> mjcf.RootElement:
+        """The model."""
+        raise NotImplementedError
+
+    @property
+    def root_body(self) -> mjcf.Element:
+        """The body that holds the entity, or the world."""
+        return self.mjcf_model.parent_frame or self.mjcf_model.worldbody
+
+    @property
+    def attachment_site(self) -> mjcf.Element:
+        """Site that entities are attached to by default, or the model."""
+        return self.mjcf_model
+
+    def iter_entities(self, exclude_self: bool = False) -> "Iterator[Entity]":
+        """This entity, and all that are attached to it, parents first."""
+        if not exclude_self:
+            yield self
+        for entity in self._attached:
+            yield from entity.iter_entities()
+
+    def attach(self, entity: "Entity", attach_site: mjcf.Element | None = None) -> mjcf.Element:
+        """Attach another entity; returns the body that holds it."""
+        model = entity.mjcf_model
+        model.model = self.mjcf_model.namescope.free_name(model.model)  # entities may be alike
+        frame = (attach_site or self.attachment_site).attach(model)
+        entity.parent = self
+        self._attached.append(entity)
+        return frame
+
+    def detach(self) -> None:
+        """Detach this entity from the one that it is attached to.
+
+        Raises:
+            RuntimeError: it is not attached.
+        """
+        if self.parent is None:
+            raise RuntimeError("Cannot detach an entity that is not attached.")
+        self.parent._attached.remove(self)
+        self.parent = None
+        self.mjcf_model.detach()
+
+    # Geometry.
+
+    def _rotation(self, physics: Any) -> np.ndarray:
+        return np.array(physics.bind(self.root_body).xmat).reshape(3, 3)
+
+    def global_vector_to_local_frame(self, physics: Any, vec_in_world_frame: Any) -> np.ndarray:
+        """A vector of the world, of two or three numbers, in the entity's frame."""
+        vector, rotation = np.asarray(vec_in_world_frame), self._rotation(physics)
+        if vector.shape not in ((2,), (3,)):
+            raise ValueError(f"expected a vector of 2 or 3 numbers, got shape {vector.shape}")
+        size = len(vector)
+        local: np.ndarray = vector @ rotation[:size, :size]
+        return local
+
+    def global_xmat_to_local_frame(self, physics: Any, xmat: Any) -> np.ndarray:
+        """A rotation matrix of the world, (3, 3) or (9,), in the entity's frame."""
+        matrix = np.asarray(xmat)
+        local: np.ndarray = self._rotation(physics).T @ matrix.reshape(3, 3)
+        return local.reshape(matrix.shape)
+
+    def get_pose(self, physics: Any) -> tuple[Any, Any]:
+        """Position and quaternion, as they are stored: of the free joint or of the body.
+
+        Raises:
+            ValueError: the entity is not attached.
+        """
+        frame = self._frame()
+        joint = mjcf.get_frame_freejoint(self.mjcf_model)
+        if joint is not None:
+            qpos = np.array(physics.bind(joint).qpos)
+            return qpos[:3], qpos[3:]
+        bound = physics.bind(frame)
+        return np.array(bound.pos), np.array(bound.quat)
+
+    def _frame(self) -> mjcf.Element:
+        frame = self.mjcf_model.parent_frame
+        if frame is None:
+            raise ValueError("Cannot set or get the pose of an entity that is not attached.")
+        return frame
+
+    def set_pose(self, physics: Any, position: Any = None, quaternion: Any = None) -> None:
+        """Move the entity, in the frame of what it is attached to.
+
+        Raises:
+            ValueError: the entity is not attached.
+        """
+        frame = self._frame()
+        joint = mjcf.get_frame_freejoint(self.mjcf_model)
+        target = physics.bind(joint if joint is not None else frame)
+        if joint is not None:
+            qpos = np.array(target.qpos)
+            qpos[:3] = qpos[:3] if position is None else position
+            qpos[3:] = qpos[3:] if quaternion is None else _normalized(quaternion)
+            target.qpos = qpos
+            return
+        if position is not None:
+            target.pos = position
+        if quaternion is not None:
+            target.quat = _normalized(quaternion)
+
+    def shift_pose(
+        self,
+        physics: Any,
+        position: Any = None,
+        quaternion: Any = None,
+        rotate_velocity: bool = False,
+    ) -> None:
+        """Move and turn the entity relative to its pose.
+
+        Args:
+            physics: the simulation.
+            position: added to its position.
+            quaternion: by which it is turned.
+            rotate_velocity: whether its velocity is turned too.
+        """
+        here, rotation = self.get_pose(physics)
+        if quaternion is not None:
+            turn, turned = _normalized(quaternion), np.zeros(4)
+            mujoco.mju_mulQuat(turned, turn, np.asarray(rotation, np.float64))
+            if rotate_velocity:
+                linear, angular = self.get_velocity(physics)
+                self.set_velocity(physics, *(_turned(v, turn) for v in (linear, angular)))
+            rotation = turned
+        if position is not None:
+            here = here + np.asarray(position)
+        self.set_pose(physics, here, rotation)
+
+    def get_velocity(self, physics: Any) -> tuple[np.ndarray, np.ndarray]:
+        """Linear and angular velocity of the free joint.
+
+        Raises:
+            ValueError: there is none.
+        """
+        qvel = np.array(physics.bind(self._freejoint()).qvel)
+        return qvel[:3], qvel[3:]
+
+    def set_velocity(
+        self, physics: Any, velocity: Any = None, angular_velocity: Any = None
+    ) -> None:
+        """Set the velocity of the free joint.
+
+        Raises:
+            ValueError: there is none.
+        """
+        target = physics.bind(self._freejoint())
+        qvel = np.array(target.qvel)
+        qvel[:3] = qvel[:3] if velocity is None else velocity
+        qvel[3:] = qvel[3:] if angular_velocity is None else angular_velocity
+        target.qvel = qvel
+
+    def _freejoint(self) -> mjcf.Element:
+        joint = mjcf.get_frame_freejoint(self.mjcf_model)
+        if joint is None:
+            raise ValueError("Cannot set or get the velocity of an entity without a free joint.")
+        return joint
+
+    def configure_joints(self, physics: Any, position: Any) -> None:
+        """Set the positions of all joints."""
+        physics.bind(self.mjcf_model.find_all("joint", exclude_attachments=True)).qpos = position
+
+
+def _normalized(quaternion: Any) -> np.ndarray:
+    values = np.asarray(quaternion, np.float64)
+    unit: np.ndarray = values / np.linalg.norm(values)
+    return unit
+
+
+def _turned(vector: np.ndarray, quaternion: np.ndarray) -> np.ndarray:
+    turned = np.zeros(3)
+    mujoco.mju_rotVecQuat(turned, vector, quaternion)
+    return turned
+
+
+class ModelWrapperEntity(Entity):
+    """An entity of a bare model.
+
+    Args:
+        mjcf_model: the model.
+    """
+
+    def _build(self, mjcf_model: mjcf.RootElement) -> None:
+        self._model = mjcf_model
+
+    @property
+    def mjcf_model(self) -> mjcf.RootElement:
+        """See `Entity`."""
+        return self._model
+
+
+class Arena(Entity):
+    """A world that entities are attached to.
+
+    Args:
+        name: of its model.
+    """
+
+    def _build(self, name: str | None = None) -> None:
+        self._mjcf_root = mjcf.RootElement(model=name)
+
+    @property
+    def mjcf_model(self) -> mjcf.RootElement:
+        """See `Entity`."""
+        return self._mjcf_root
+
+    @property
+    def ground_geoms(self) -> tuple[mjcf.Element, ...]:
+        """Geoms of the ground."""
+        return ()
+
+    def add_free_entity(self, entity: Entity) -> mjcf.Element:
+        """Attach an entity with a free joint; returns the body that holds it."""
+        frame = self.attach(entity)
+        frame.add("freejoint")
+        return frame
+
+    def attach_offset(
+        self, entity: Entity, offset: Any, attach_site: mjcf.Element | None = None
+    ) -> mjcf.Element:
+        """Attach an entity at a place; returns the body that holds it."""
+        frame = self.attach(entity, attach_site)
+        frame.pos = offset
+        return frame
+
+    def regenerate(self, random_state: np.random.RandomState) -> None:
+        """Draw the arena anew."""
+
+
+class Robot(Entity):
+    """An entity with actuators."""
+
+    @property
+    def actuators(self) -> Any:
+        """Its actuators."""
+        raise NotImplementedError
+
+
+class Initializer:
+    """Sets a part of the state at an episode's start."""
+
+    def __call__(self, physics: Any, random_state: np.random.RandomState) -> bool:
+        """Set it; returns whether that succeeded."""
+        raise NotImplementedError

@@ -1,0 +1,1 @@
+"""Observations: what is observed, when, and how it arrives."""

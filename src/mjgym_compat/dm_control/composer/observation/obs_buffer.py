@@ -1,0 +1,70 @@
+"""Buffers of values by their time of arrival."""
+
+import collections
+from typing import Any
+
+import numpy as np
+
+
+class Buffer:
+    """The last values that have arrived.
+
+    Args:
+        buffer_size: number of values.
+        shape: of a value.
+        dtype: of a value.
+        pad_with_initial_value: whether the first value stands for those before it, and not zeros.
+        strip_singleton_buffer_dim: whether a buffer of one value is that value.
+    """
+
+    def __init__(
+        self,
+        buffer_size: int,
+        shape: tuple[int, ...],
+        dtype: Any,
+        pad_with_initial_value: bool = False,
+        strip_singleton_buffer_dim: bool = False,
+    ) -> None:
+        self._size = buffer_size
+        self._strips = strip_singleton_buffer_dim and buffer_size == 1
+        self._pads = pad_with_initial_value
+        zero = np.zeros(shape, dtype)
+        self._arrived = collections.deque([zero] * buffer_size, buffer_size)
+        self._coming: list[tuple[int, int, np.ndarray]] = []  # arrival, time, value
+        self._read = 0
+
+    def insert(self, timestamp: int, delay: int, value: Any) -> None:
+        """Add a value that arrives after a delay."""
+        array = np.array(value, dtype=self._arrived[0].dtype)
+        if self._pads:
+            self._arrived.extend([array] * self._size)
+            self._pads = False
+        self._coming.append((timestamp + delay, timestamp, array))
+
+    def read(self, current_time: int) -> np.ndarray:
+        """The last values at a time, the oldest first."""
+        arrived = sorted(
+            (item for item in self._coming if item[0] <= current_time), key=lambda item: item[:2]
+        )
+        self._coming = [item for item in self._coming if item[0] > current_time]
+        self._arrived.extend(value for *_, value in arrived)
+        self._read = current_time
+        return self._arrived[0] if self._strips else np.stack(self._arrived)
+
+    def drop_unobserved_upcoming_items(
+        self, observation_schedule: list[tuple[int, int]], read_interval: int
+    ) -> None:
+        """Drop what would be pushed out of the buffer before anyone reads it.
+
+        Args:
+            observation_schedule: times and delays of values to come, from which some are removed.
+            read_interval: time between two reads.
+        """
+        upcoming = [item[:2] for item in self._coming]
+        upcoming += [(time + delay, time) for time, delay in observation_schedule]
+        seen = collections.defaultdict(list)  # by the read that comes after their arrival
+        for arrival, time in sorted(upcoming):
+            seen[-((self._read - arrival) // read_interval)].append(time)
+        lost = {time for times in seen.values() for time in times[: -self._size]}
+        self._coming = [item for item in self._coming if item[1] not in lost]
+        observation_schedule[:] = [item for item in observation_schedule if item[0] not in lost]

@@ -1,0 +1,264 @@
+"""Observables: what is observed, how often, how late, and how it is combined."""
+
+import functools
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+from dm_env import specs
+
+from mjgym.util.suggestions import or_else
+from mjgym_compat.dm_control.mjcf import Element
+
+AGGREGATORS = {
+    "min": functools.partial(np.min, axis=0),
+    "max": functools.partial(np.max, axis=0),
+    "mean": functools.partial(np.mean, axis=0),
+    "median": functools.partial(np.median, axis=0),
+    "sum": functools.partial(np.sum, axis=0),
+}
+_BOTH_SEGMENTATION_AND_DEPTH_ENABLED = "`depth` and `segmentation` cannot both be True"
+OPTIONS = ("update_interval", "buffer_size", "delay", "aggregator", "corruptor", "enabled")
+
+
+class cached_property(functools.cached_property[Any]):
+    """A property that is computed once."""
+
+
+class observable(functools.cached_property[Any]):
+    """A method of `Observables` that makes an observable, once."""
+
+
+class Observable:
+    """A quantity that is observed.
+
+    Args:
+        update_interval: physics steps between two values, or a function of a random state.
+        buffer_size: number of values that an observation holds; None for one.
+        delay: physics steps between a value and its arrival, or a function; None for none.
+        aggregator: "min", "max", "mean", "median", "sum", or a function of the values.
+        corruptor: a function of a value and `random_state`, e.g. noise.
+
+    Attributes:
+        enabled: whether it is observed.
+        array_spec: specification of a value, a `dm_env.specs.Array`; None to derive it.
+    """
+
+    array_spec: Any = None
+
+    def __init__(
+        self,
+        update_interval: Any = 1,
+        buffer_size: int | None = None,
+        delay: Any = None,
+        aggregator: Any = None,
+        corruptor: Callable[..., Any] | None = None,
+    ) -> None:
+        self.update_interval = update_interval
+        self.buffer_size = buffer_size
+        self.delay = delay
+        self.aggregator = aggregator
+        self.corruptor = corruptor
+        self.enabled = False
+
+    @property
+    def aggregator(self) -> Callable[[np.ndarray], Any] | None:
+        """Function that combines the values of an observation."""
+        return self._aggregator
+
+    @aggregator.setter
+    def aggregator(self, value: Any) -> None:
+        """Set it, by name or as a function."""
+        if isinstance(value, str):
+            if value not in AGGREGATORS:
+                known = or_else(value, list(AGGREGATORS))
+                raise KeyError(f"Unrecognized aggregator name: {value!r}{known}")
+            value = AGGREGATORS[value]
+        self._aggregator: Callable[[np.ndarray], Any] | None = value
+
+    def raw(self, physics: Any) -> Any:
+        """The present value."""
+        raise NotImplementedError
+
+    def observation_callable(self, physics: Any, random_state: Any = None) -> Callable[[], Any]:
+        """A function that returns the present value, corrupted."""
+        return lambda: self(physics, random_state)
+
+    def __call__(self, physics: Any, random_state: Any = None) -> Any:
+        """The present value, corrupted."""
+        value = self.raw(physics)
+        if self.corruptor is None:
+            return value
+        return self.corruptor(value, random_state=random_state)
+
+    def configure(self, **options: Any) -> None:
+        """Set options.
+
+        Raises:
+            AttributeError: there is no such option.
+        """
+        for name, value in options.items():
+            if not hasattr(self, name):
+                raise AttributeError(
+                    f"Cannot add attribute {name} in configure.{or_else(name, OPTIONS)}"
+                )
+            setattr(self, name, value)
+
+
+class Generic(Observable):
+    """An observable that is a function of the physics.
+
+    Args:
+        raw_observation_callable: the function.
+        **options: of `Observable`.
+    """
+
+    def __init__(self, raw_observation_callable: Callable[[Any], Any], **options: Any) -> None:
+        self._function = raw_observation_callable
+        super().__init__(**options)
+
+    def raw(self, physics: Any) -> Any:
+        """See `Observable`."""
+        return self._function(physics)
+
+
+class MujocoFeature(Observable):
+    """Numbers of named elements in a field of MjData.
+
+    Args:
+        kind: the field, e.g. "xpos".
+        feature_name: names of its rows, or a function that returns them.
+        **options: of `Observable`.
+    """
+
+    def __init__(self, kind: str, feature_name: Any, **options: Any) -> None:
+        self._kind, self._feature_name = kind, feature_name
+        super().__init__(**options)
+
+    def raw(self, physics: Any) -> Any:
+        """See `Observable`."""
+        name = self._feature_name() if callable(self._feature_name) else self._feature_name
+        return np.array(getattr(physics.named.data, self._kind)[name])
+
+
+class MJCFFeature(Observable):
+    """Numbers of elements of a model.
+
+    Args:
+        kind: attribute of their binding, e.g. "qpos".
+        mjcf_element: one element or several.
+        index: part of the numbers.
+        **options: of `Observable`.
+
+    Raises:
+        ValueError: something is not an element.
+    """
+
+    def __init__(self, kind: str, mjcf_element: Any, index: Any = None, **options: Any) -> None:
+        self._kind, self._index = kind, index
+        self._elements = _elements(mjcf_element)
+        super().__init__(**options)
+
+    def raw(self, physics: Any) -> Any:
+        """See `Observable`."""
+        values = np.array(getattr(physics.bind(self._elements), self._kind))
+        return values if self._index is None else values[self._index]
+
+    def __getitem__(self, index: Any) -> "MJCFFeature":
+        """An observable of a part of the numbers, with the same options."""
+        options = {name: getattr(self, name) for name in OPTIONS if name != "enabled"}
+        if self._index is not None:
+            raise NotImplementedError("an index of an index")
+        return MJCFFeature(self._kind, self._elements, index, **options)
+
+
+def _elements(given: Any) -> Element | tuple[Element, ...]:
+    if isinstance(given, Element):
+        return given
+    listed = tuple(given) if isinstance(given, Iterable) else (given,)
+    for element in listed:
+        if not isinstance(element, Element):
+            raise ValueError(f"expected an `mjcf.Element`, got {element!r}")
+    return listed
+
+
+class MujocoCamera(Observable):
+    """Images of a camera.
+
+    Args:
+        camera_name: its name.
+        height: in pixels.
+        width: in pixels.
+        depth: whether to observe distances.
+        segmentation: whether to observe ids.
+        scene_option: visual options.
+        **options: of `Observable`.
+    """
+
+    def __init__(
+        self,
+        camera_name: str,
+        height: int = 240,
+        width: int = 320,
+        depth: bool = False,
+        segmentation: bool = False,
+        scene_option: Any = None,
+        **options: Any,
+    ) -> None:
+        if depth and segmentation:
+            raise ValueError(_BOTH_SEGMENTATION_AND_DEPTH_ENABLED)
+        self._camera = camera_name
+        self.height, self.width = height, width
+        self.depth, self.segmentation, self.scene_option = depth, segmentation, scene_option
+        super().__init__(**options)
+
+    @property
+    def name(self) -> str:
+        """Name of the camera in the compiled model."""
+        return self._camera
+
+    @property
+    def array_spec(self) -> specs.BoundedArray:
+        """Specification of an image."""
+        if self.depth:
+            kind: Any = (1, np.float32, 0.0, np.inf)
+        elif self.segmentation:
+            kind = (2, np.int32, -1, np.iinfo(np.int32).max)
+        else:
+            kind = (3, np.uint8, 0, 255)
+        channels, dtype, low, high = kind
+        return specs.BoundedArray((self.height, self.width, channels), dtype, low, high)
+
+    def raw(self, physics: Any) -> Any:
+        """See `Observable`."""
+        image = physics.render(
+            self.height,
+            self.width,
+            self.name,
+            depth=self.depth,
+            segmentation=self.segmentation,
+            scene_option=self.scene_option,
+        )
+        return np.atleast_3d(image)
+
+
+class MJCFCamera(MujocoCamera):
+    """Images of a camera of a model.
+
+    Args:
+        mjcf_element: the camera.
+        **options: of `MujocoCamera` and `Observable`.
+    """
+
+    def __init__(self, mjcf_element: Element, **options: Any) -> None:
+        if not isinstance(mjcf_element, Element):
+            raise ValueError(f"expected an `mjcf.Element`, got {mjcf_element!r}")
+        if mjcf_element.tag != "camera":
+            raise ValueError(f"expected a <camera>, got {mjcf_element!r}")
+        self._element = mjcf_element
+        super().__init__("", **options)
+
+    @property
+    def name(self) -> str:
+        """Name of the camera in the compiled model."""
+        return self._element.full_identifier

@@ -1,0 +1,160 @@
+"""Observations of a control step: values by their time of arrival."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+from dm_env import specs
+
+from mjgym_compat.dm_control.composer.observation.obs_buffer import Buffer
+from mjgym_compat.dm_control.composer.observation.observable import AGGREGATORS, Observable
+
+DEFAULT_UPDATE_INTERVAL = 1  # physics steps
+DEFAULT_BUFFER_SIZE = 1
+DEFAULT_DELAY = 0  # physics steps
+
+
+class _Readings:
+    """Values of one observable.
+
+    Args:
+        name: of the observable.
+        observable: the observable.
+        physics: the simulation.
+        random_state: for noise, intervals and delays.
+        first: whether the buffer is filled with the first value, and not with zeros.
+        strip: whether a buffer of one value is that value.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        observable: Observable,
+        physics: Any,
+        random_state: Any,
+        first: bool,
+        strip: bool,
+    ) -> None:
+        self._observable, self._random_state = observable, random_state
+        self._value = observable.observation_callable(physics, random_state)
+        value = np.array(self._value())
+        size = observable.buffer_size or DEFAULT_BUFFER_SIZE
+        self._buffer = Buffer(size, value.shape, value.dtype, first, strip)
+        self.spec = self._make_spec(name, value, size, strip and size == 1)
+        self._schedule: list[tuple[int, int]] = []  # times and delays
+        self._due = 0
+        self._plan_one()
+        self._buffer.insert(*self._schedule.pop(), value)
+
+    def _draw(self, number: Any, default: int) -> int:
+        if callable(number):
+            number = number(random_state=self._random_state)
+        return default if number is None else int(number)
+
+    def _plan_one(self) -> None:
+        delay = self._draw(self._observable.delay, DEFAULT_DELAY)
+        self._schedule.append((self._due, delay))
+        interval = self._draw(self._observable.update_interval, DEFAULT_UPDATE_INTERVAL)
+        self._due += max(1, interval)
+
+    def plan(self, end: int, steps: int) -> None:
+        """Plan the readings up to the end of a control step."""
+        while self._due <= end:
+            self._plan_one()
+        self._buffer.drop_unobserved_upcoming_items(self._schedule, steps)
+
+    def read(self, time: int) -> None:
+        """Take the reading that is planned for now, if any."""
+        if self._schedule and self._schedule[0][0] == time:
+            self._buffer.insert(*self._schedule.pop(0), self._value())
+
+    def observation(self, time: int) -> Any:
+        """The observation at the end of a control step."""
+        values = self._buffer.read(time)
+        aggregator = self._observable.aggregator
+        return values if aggregator is None else aggregator(values)
+
+    def _make_spec(self, name: str, value: np.ndarray, size: int, strip: bool) -> Any:
+        observable = self._observable
+        values = value if strip else np.stack([value] * size)
+        kind = observable.array_spec
+        if observable.aggregator is not None:
+            values = np.asarray(observable.aggregator(values))
+            if observable.aggregator is AGGREGATORS["sum"]:  # bounds of parts are not the sum's
+                kind = None
+        if kind is None:
+            return specs.Array(values.shape, values.dtype, name)
+        return kind.replace(shape=values.shape, dtype=values.dtype, name=name)
+
+
+class Updater:
+    """Observations of all enabled observables.
+
+    Args:
+        observables: a dictionary by name, or a list or tuple of such.
+        physics_steps_per_control_step: physics steps in a control step.
+        strip_singleton_buffer_dim: whether a buffer of one value is that value.
+        pad_with_initial_value: whether a buffer starts with the first value, and not with zeros.
+    """
+
+    def __init__(
+        self,
+        observables: Any,
+        physics_steps_per_control_step: int = 1,
+        strip_singleton_buffer_dim: bool = False,
+        pad_with_initial_value: bool = False,
+    ) -> None:
+        self._observables = observables
+        self._steps = physics_steps_per_control_step
+        self._strip, self._first = strip_singleton_buffer_dim, pad_with_initial_value
+        self._readings: list[dict[str, _Readings]] = []
+        self._time = 0
+
+    @property
+    def _parts(self) -> list[Mapping[str, Observable]]:
+        single = isinstance(self._observables, Mapping)
+        return [self._observables] if single else list(self._observables)
+
+    def reset(self, physics: Any, random_state: Any) -> None:
+        """Begin an episode."""
+        self._time = 0
+        self._readings = [
+            {
+                name: _Readings(name, observable, physics, random_state, self._first, self._strip)
+                for name, observable in part.items()
+                if observable.enabled
+            }
+            for part in self._parts
+        ]
+
+    def _all(self) -> Iterator[_Readings]:
+        for part in self._readings:
+            yield from part.values()
+
+    def prepare_for_next_control_step(self) -> None:
+        """Plan the coming control step: what nobody would see is not read."""
+        for readings in self._all():
+            readings.plan(self._time + self._steps, self._steps)
+
+    def update(self) -> None:
+        """Read what is due after a physics step."""
+        self._time += 1
+        for readings in self._all():
+            readings.read(self._time)
+
+    def observation_spec(self) -> Any:
+        """Specifications, in the structure of the observables."""
+        return self._structured(lambda readings: readings.spec)
+
+    def get_observation(self) -> Any:
+        """Observations, in the structure of the observables."""
+        return self._structured(lambda readings: readings.observation(self._time))
+
+    def _structured(self, function: Any) -> Any:
+        parts = []
+        for part, readings in zip(self._parts, self._readings, strict=True):
+            kind: Any = type(part)
+            parts.append(kind((name, function(r)) for name, r in readings.items()))
+        if isinstance(self._observables, Mapping):
+            return parts[0]
+        return type(self._observables)(parts)

@@ -1,0 +1,168 @@
+"""Tasks: what is rewarded, on entities."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from dm_env import specs
+
+from mjgym_compat.dm_control.composer.entity import Entity
+from mjgym_compat.dm_control.composer.observation.observable import Observable
+
+DEFAULT_TIMESTEP = 0.002  # s, MuJoCo's
+
+
+class Task:
+    """A task; subclasses write `root_entity` and `get_reward`, and any callback."""
+
+    _control_timestep: float | None = None
+
+    @property
+    def root_entity(self) -> Entity:
+        """The entity that all others are attached to."""
+        raise NotImplementedError
+
+    def get_reward(self, physics: Any) -> Any:
+        """The reward after a control step."""
+        raise NotImplementedError
+
+    def iter_entities(self) -> Iterator[Entity]:
+        """All entities, parents first."""
+        return self.root_entity.iter_entities()
+
+    @property
+    def observables(self) -> dict[str, Observable]:
+        """Observables of all entities and of the task."""
+        observables: dict[str, Observable] = {}
+        for entity in self.iter_entities():
+            observables.update(entity.observables.as_dict())
+        return {**observables, **self.task_observables}
+
+    @property
+    def task_observables(self) -> dict[str, Observable]:
+        """Observables of the task."""
+        return {}
+
+    # Time.
+
+    @property
+    def physics_timestep(self) -> float:
+        """The physics time step, s."""
+        timestep = self.root_entity.mjcf_model.option.timestep
+        return DEFAULT_TIMESTEP if timestep is None else float(timestep)
+
+    @physics_timestep.setter
+    def physics_timestep(self, value: float) -> None:
+        self.set_timesteps(self.control_timestep, value)
+
+    @property
+    def control_timestep(self) -> float:
+        """The control time step, s."""
+        own = self._control_timestep
+        return self.physics_timestep if own is None else own
+
+    @control_timestep.setter
+    def control_timestep(self, value: float) -> None:
+        self.set_timesteps(value, self.physics_timestep)
+
+    def set_timesteps(self, control_timestep: float, physics_timestep: float) -> None:
+        """Set both time steps, s.
+
+        Raises:
+            ValueError: the first is no multiple of the second.
+        """
+        _ratio(control_timestep, physics_timestep)
+        self.root_entity.mjcf_model.option.timestep = physics_timestep
+        self._control_timestep = control_timestep
+
+    @property
+    def physics_steps_per_control_step(self) -> int:
+        """Physics steps in a control step."""
+        return _ratio(self.control_timestep, self.physics_timestep)
+
+    # Callbacks, in their order.
+
+    def initialize_episode_mjcf(self, random_state: np.random.RandomState) -> None:
+        """Change the model before an episode."""
+
+    def after_compile(self, physics: Any, random_state: np.random.RandomState) -> None:
+        """Prepare for a model that has just been compiled."""
+
+    def initialize_episode(self, physics: Any, random_state: np.random.RandomState) -> None:
+        """Set the state at an episode's start."""
+
+    def before_step(self, physics: Any, action: Any, random_state: np.random.RandomState) -> None:
+        """Apply the action."""
+        physics.set_control(action)
+
+    def before_substep(
+        self, physics: Any, action: Any, random_state: np.random.RandomState
+    ) -> None:
+        """Do something before a physics step."""
+
+    def after_substep(self, physics: Any, random_state: np.random.RandomState) -> None:
+        """Do something after a physics step."""
+
+    def after_step(self, physics: Any, random_state: np.random.RandomState) -> None:
+        """Do something after a control step."""
+
+    # Outcome.
+
+    def get_discount(self, physics: Any) -> float:
+        """The discount after a control step."""
+        return 1.0
+
+    def should_terminate_episode(self, physics: Any) -> bool:
+        """Whether the episode ends."""
+        return False
+
+    def get_reward_spec(self) -> Any:
+        """Specification of the reward; None for a number."""
+        return None
+
+    def get_discount_spec(self) -> Any:
+        """Specification of the discount; None for a number in [0, 1]."""
+        return None
+
+    def action_spec(self, physics: Any) -> specs.BoundedArray:
+        """Specification of the action: the actuators' control ranges."""
+        names = [physics.model.id2name(i, "actuator") or str(i) for i in range(physics.model.nu)]
+        limited = np.asarray(physics.model.actuator_ctrllimited, dtype=bool)
+        low, high = np.array(physics.model.actuator_ctrlrange).reshape(-1, 2).T
+        return specs.BoundedArray(
+            shape=(len(names),),
+            dtype=float,
+            minimum=np.where(limited, low, -np.inf),
+            maximum=np.where(limited, high, np.inf),
+            name="\t".join(names),
+        )
+
+
+def _ratio(control: float, physics: float) -> int:
+    steps = round(control / physics)
+    if steps < 1 or abs(control - steps * physics) > 1e-8:
+        raise ValueError(
+            f"the control time step, {control} s, is no multiple of the physics time step,"
+            f" {physics} s"
+        )
+    return steps
+
+
+class NullTask(Task):
+    """A task without reward.
+
+    Args:
+        root_entity: the entity that all others are attached to.
+    """
+
+    def __init__(self, root_entity: Entity) -> None:
+        self._root_entity = root_entity
+
+    @property
+    def root_entity(self) -> Entity:
+        """See `Task`."""
+        return self._root_entity
+
+    def get_reward(self, physics: Any) -> float:
+        """See `Task`."""
+        return 0.0

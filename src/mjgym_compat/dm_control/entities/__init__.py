@@ -1,0 +1,1 @@
+"""Entities that are ready to use."""

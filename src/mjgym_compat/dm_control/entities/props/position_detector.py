@@ -1,0 +1,157 @@
+"""A box that notices entities inside it."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from mjgym_compat.dm_control import composer, mjcf
+
+_HALF_HEIGHT = 1.0  # m, at which a zone without a height is drawn
+
+
+class PositionDetector(composer.Entity):
+    """Notices registered entities one of whose geoms has its centre in a box along the axes.
+
+    Args:
+        pos: centre of the box, m; two numbers for a box without top and bottom.
+        size: half lengths of the box, m, as many numbers.
+        inverted: whether entities outside of it are noticed instead.
+        visible: whether it is drawn.
+        rgba: colour while nothing is noticed.
+        material: of the box.
+        detected_rgba: colour while something is noticed.
+        retain_substep_detections: whether an entity that was inside at one physics step counts for
+            the whole control step.
+        name: of the model.
+
+    Raises:
+        ValueError: centre and lengths do not have two or three numbers each.
+    """
+
+    def _build(
+        self,
+        pos: Sequence[float],
+        size: Sequence[float],
+        inverted: bool = False,
+        visible: bool = True,
+        rgba: Sequence[float] = (1, 1, 1, 1),
+        material: Any = None,
+        detected_rgba: Sequence[float] = (0, 1, 0, 0.25),
+        retain_substep_detections: bool = False,
+        name: str = "position_detector",
+    ) -> None:
+        self._mjcf_root = mjcf.RootElement(model=name)
+        self._inverted, self._retains = inverted, retain_substep_detections
+        self._rgba, self._detected_rgba = np.array(rgba, float), np.array(detected_rgba, float)
+        self._entities: list[composer.Entity] = []
+        self._detected: list[composer.Entity] = []
+        group = None if visible else composer.SENSOR_SITES_GROUP
+        sites = {
+            part: self._mjcf_root.worldbody.add(
+                "site", name=f"detection_zone_{part}", type="box", rgba=rgba, group=group
+            )
+            for part in ("mid", "lower", "upper")
+        }
+        self.mid_site, self.lower_site, self.upper_site = sites.values()
+        self.mid_sensor, self.lower_sensor, self.upper_sensor = (
+            self._mjcf_root.sensor.add("framepos", name=part, objtype="site", objname=site)
+            for part, site in sites.items()
+        )
+        self.mid_site.material = material
+        self.resize(pos, size)
+
+    def resize(self, pos: Sequence[float], size: Sequence[float]) -> None:
+        """Set centre and half lengths, m, before the model is compiled.
+
+        Raises:
+            ValueError: they do not have two or three numbers each.
+        """
+        if len(pos) != len(size) or len(pos) not in (2, 3):
+            raise ValueError(
+                f"`pos` and `size` should have the same length, 2 or 3: got {len(pos)}, {len(size)}"
+            )
+        self.mid, self._half = np.array(pos, np.float64), np.array(size, np.float64)
+        flat = len(pos) == 2
+        self.mid_site.pos = [*pos, 0] if flat else pos
+        self.mid_site.size = [*size, _HALF_HEIGHT] if flat else size
+        for site, corner in ((self.lower_site, self.lower), (self.upper_site, self.upper)):
+            site.pos, site.size = ([*corner, 0] if flat else corner), [0.05, 0.05, 0.05]
+
+    @property
+    def lower(self) -> np.ndarray:
+        """Lower corner, m."""
+        return self.mid - self._half
+
+    @property
+    def upper(self) -> np.ndarray:
+        """Upper corner, m."""
+        return self.mid + self._half
+
+    def set_position(self, physics: Any, pos: Sequence[float]) -> None:
+        """Move the box in a simulation."""
+        self.mid[:] = np.asarray(pos)[: self.mid.size]
+        for site, place in zip(
+            (self.mid_site, self.lower_site, self.upper_site),
+            (self.mid, self.lower, self.upper),
+            strict=True,
+        ):
+            moved = np.array(physics.bind(site).pos)
+            moved[: place.size] = place
+            physics.bind(site).pos = moved
+
+    def set_colors(self, rgba: Sequence[float], detected_rgba: Sequence[float]) -> None:
+        """Set the colours without and with something inside."""
+        self._rgba, self._detected_rgba = np.array(rgba, float), np.array(detected_rgba, float)
+
+    @property
+    def mjcf_model(self) -> mjcf.RootElement:
+        """See `Entity`."""
+        return self._mjcf_root
+
+    def register_entities(self, *entities: composer.Entity) -> None:
+        """Notice these entities, besides others."""
+        self._entities += entities
+
+    def deregister_entities(self) -> None:
+        """Notice no entities."""
+        self._entities.clear()
+        self._detected.clear()
+
+    @property
+    def detected_entities(self) -> list[composer.Entity]:
+        """Entities that are noticed."""
+        return list(self._detected)
+
+    @property
+    def activated(self) -> bool:
+        """Whether any entity is noticed."""
+        return bool(self._detected)
+
+    def site_pos(self, physics: Any) -> np.ndarray:
+        """Centre of the box in the world, m."""
+        return np.array(physics.bind(self.mid_sensor).sensordata)
+
+    def initialize_episode(self, physics: Any, random_state: np.random.RandomState) -> None:
+        """See `Entity`."""
+        self._detected.clear()
+        self._update(physics)
+
+    def before_step(self, physics: Any, random_state: np.random.RandomState) -> None:
+        """See `Entity`."""
+        self._detected.clear()
+
+    def after_substep(self, physics: Any, random_state: np.random.RandomState) -> None:
+        """See `Entity`."""
+        if not self._retains:
+            self._detected.clear()
+        self._update(physics)
+
+    def _update(self, physics: Any) -> None:
+        for entity in self._entities:
+            places = physics.bind(entity.mjcf_model.find_all("geom")).xpos[:, : self.mid.size]
+            inside = (np.abs(places - self.mid) < self._half).all(axis=1).any()
+            if inside != self._inverted and entity not in self._detected:
+                self._detected.append(entity)
+        rgba = self._detected_rgba if self._detected else self._rgba
+        physics.bind(self.mid_site).rgba = rgba

@@ -1,0 +1,61 @@
+"""A prop of one geom."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from mjgym_compat.dm_control import composer, mjcf
+from mjgym_compat.dm_control.composer.observation.observable import MJCFFeature
+
+_SENSORS = {
+    "position": "framepos",
+    "orientation": "framequat",
+    "linear_velocity": "framelinvel",
+    "angular_velocity": "frameangvel",
+}
+
+
+class Primitive(composer.Entity):
+    """A geom with sensors of its motion.
+
+    Args:
+        geom_type: "sphere", "box", ...
+        size: of the geom.
+        name: of the model.
+        **kwargs: other attributes of the geom.
+    """
+
+    def _build(
+        self, geom_type: str, size: Sequence[float], name: str | None = None, **kwargs: Any
+    ) -> None:
+        self._mjcf_root = mjcf.RootElement(model=name)
+        self.geom = self._mjcf_root.worldbody.add(
+            "geom", name="body_geom", type=geom_type, size=size, **kwargs
+        )
+        for sensor, kind in _SENSORS.items():
+            made = self._mjcf_root.sensor.add(kind, name=sensor, objtype="geom", objname=self.geom)
+            setattr(self, sensor, made)
+
+    def _build_observables(self) -> "PrimitiveObservables":
+        return PrimitiveObservables(self)
+
+    @property
+    def mjcf_model(self) -> mjcf.RootElement:
+        """See `Entity`."""
+        return self._mjcf_root
+
+
+def _sensed(name: str) -> Any:
+    def sensed(self: composer.Observables) -> MJCFFeature:
+        return MJCFFeature("sensordata", getattr(self._entity, name))
+
+    sensed.__doc__ = f"See `FreePropObservableMixin.{name}`."
+    return composer.observable(sensed)
+
+
+class PrimitiveObservables(composer.Observables, composer.FreePropObservableMixin):
+    """Motion of a prop."""
+
+    position = _sensed("position")
+    orientation = _sensed("orientation")
+    linear_velocity = _sensed("linear_velocity")
+    angular_velocity = _sensed("angular_velocity")

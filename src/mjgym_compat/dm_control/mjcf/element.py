@@ -1,0 +1,1091 @@
+"""Trees of MJCF elements, whose root can be attached to another tree."""
+
+import copy
+import os
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, NoReturn, Self
+
+import numpy as np
+from lxml import etree
+
+from mjgym.util.suggestions import or_else
+from mjgym_compat.dm_control.mjcf import debugging
+from mjgym_compat.dm_control.mjcf.attribute import BasePath, File, Identifier, Memory, Reference
+from mjgym_compat.dm_control.mjcf.constants import PREFIX_SEPARATOR
+from mjgym_compat.dm_control.mjcf.namescope import UNNAMED as UNNAMED_PREFIX
+from mjgym_compat.dm_control.mjcf.namescope import NameScope
+from mjgym_compat.dm_control.mjcf.schema import ElementSpec, collect_namespaces, frame_spec, schema
+
+UNNAMED = "unnamed_model"
+_ORDERED = ("spatial", "fixed")  # whose children have an order
+_STATEFUL = ("intvelocity", "cylinder", "muscle")
+_ORIENTATIONS = ("quat", "axisangle", "xyaxes", "zaxis", "euler")
+_SEPARATE = ("worldbody", "default", "asset")  # sections that models do not share
+_EITHER = ("visual", "statistic")  # sections where the values of the outer model stand
+
+
+class Element:
+    """An element of a model; its attributes and children are attributes of this object."""
+
+    _spec: ElementSpec
+    _parent: "Element | None"
+    _root: "RootElement"
+    _values: dict[str, Any]
+    _children: "list[Element]"
+    _single: "dict[str, Element]"
+    _removed: bool
+    _stacks: dict[str | None, Any]  # lines that made it (None) and set its attributes
+
+    def __init__(self, spec: ElementSpec, parent: "Element | None", root: "RootElement") -> None:
+        self.__dict__.update(
+            _spec=spec, _parent=parent, _root=root, _values={}, _children=[], _single={},
+            _removed=False, _stacks={None: debugging.get_current_stack_trace()},
+        )  # fmt: skip
+
+    # What it is.
+
+    @property
+    def tag(self) -> str:
+        """Name of the element."""
+        return self._spec.name
+
+    @property
+    def spec(self) -> ElementSpec:
+        """Attributes and children that it may have."""
+        return self._spec
+
+    @property
+    def parent(self) -> "Element | None":
+        """Element that holds it."""
+        return self._parent
+
+    @property
+    def root(self) -> "RootElement":
+        """Root of its own model."""
+        return self._root
+
+    @property
+    def namescope(self) -> NameScope:
+        """Names of its own model."""
+        return self._root.namescope
+
+    @property
+    def is_removed(self) -> bool:
+        """Whether it has been removed."""
+        return self._removed
+
+    @property
+    def full_identifier(self) -> str:
+        """Its name in the outermost model, with the models' prefixes."""
+        return self.prefixed_identifier()
+
+    def prefixed_identifier(self, prefix_root: NameScope | None = None) -> str:
+        """Name with the prefixes of the models below a scope; the outermost one by default."""
+        prefix = self.namescope.full_prefix(prefix_root)
+        if self._spec.name == "worldbody":
+            return prefix or "world"
+        identifier = self._spec.identifier
+        name = self._values.get(identifier) if identifier else None
+        if isinstance(self._parent, AttachmentFrame):
+            inside = self._parent.prefixed_identifier(prefix_root)
+            return f"{inside}{name}{PREFIX_SEPARATOR}" if name else inside
+        if name:
+            return f"{prefix}{name}"
+        if self._spec.name == "default":
+            return prefix or PREFIX_SEPARATOR
+        number = self.namescope.number(self)
+        return f"{prefix or PREFIX_SEPARATOR}{UNNAMED_PREFIX}{self._spec.namespace}_{number}"
+
+    # Attributes and children.
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        if (failed := getattr(type(self), name, None)) is not None:  # a property: its own error
+            return failed.__get__(self)
+        spec = self._spec
+        if (attribute := _inner(name)) in spec.attributes and name != "class":
+            return self._value(attribute)
+        child = spec.children.get(name)
+        if child is None:
+            raise self._no_attribute(name)
+        if child.repeated:
+            return ElementList(self, child, [c for c in self.all_children() if c.spec is child])
+        return self._only(child)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name.startswith("_"):
+            self.__dict__[name] = value
+        elif _inner(name) not in self._spec.attributes:
+            raise AttributeError(f"can't set attribute {name!r}{or_else(name, self._words())}")
+        else:
+            self.set_attributes(**{name: value})
+
+    def __delattr__(self, name: str) -> None:
+        if _inner(name) in self._spec.attributes:
+            self.set_attributes(**{name: None})
+        elif name in self._spec.children:
+            child = self._spec.children[name]
+            if child.repeated:
+                raise AttributeError(f"can't delete all of {name!r}; remove() each")
+            if (present := self._only(child)) is not None:
+                present.remove()
+        else:
+            raise self._no_attribute(name)
+
+    def __dir__(self) -> list[str]:
+        return sorted({*super().__dir__(), *self._words()})
+
+    def _no_attribute(self, name: str) -> AttributeError:
+        kind = type(self).__name__
+        known = or_else(name, self._words())
+        return AttributeError(f"{kind!r} object has no attribute {name!r}{known}")
+
+    def _words(self) -> list[str]:
+        return [*map(_outer, self._spec.attributes), *self._spec.children]
+
+    def _value(self, name: str) -> Any:
+        value = self._values.get(name)
+        if isinstance(value, Element) and value.is_removed:
+            kind = self._spec.attributes[name]
+            self._values.pop(name)
+            if isinstance(kind, Reference) and kind.namespace.startswith("@"):
+                self._values.pop(kind.namespace[1:], None)
+            return None
+        return value
+
+    def get_attributes(self) -> dict[str, Any]:
+        """Attributes that have a value."""
+        values = {name: self._value(name) for name in list(self._values)}
+        return {_outer(name): value for name, value in values.items() if value is not None}
+
+    def set_attributes(self, **attributes: Any) -> None:
+        """Set attributes; None clears one.
+
+        Raises:
+            AttributeError: there is no such attribute; nothing is written.
+            ValueError: a value does not fit; nothing is written.
+        """
+        converted = self._converted(attributes)
+        identifier = self._spec.identifier
+        if identifier in converted:  # may fail
+            self._rename(converted.pop(identifier))
+        for name, value in converted.items():
+            self._write(name, value)
+
+    def _converted(self, attributes: Mapping[str, Any]) -> dict[str, Any]:
+        converted: dict[str, Any] = {}
+        for name, value in attributes.items():
+            attribute = _inner(name)
+            kind = self._spec.attributes.get(attribute)
+            if kind is None or name == "class":
+                raise AttributeError(
+                    f"{name!r} is not a valid attribute for <{self.tag}>"
+                    f"{or_else(name, [*map(_outer, self._spec.attributes)])}"
+                )
+            if empty := value is None or (isinstance(value, str) and value == ""):
+                self._require(attribute)
+            try:
+                converted[attribute] = None if empty else kind.convert(value, self)
+            except (ValueError, OSError) as error:
+                where = f"attribute {name!r} of <{self.tag}>"
+                if isinstance(kind, Reference):  # whose message is the published one
+                    error.add_note(where)
+                    raise
+                raise type(error)(f"{where}: {error}") from error
+            if isinstance(kind, BasePath):  # files that are converted next are in it
+                self._root.folders[kind.files] = value or ""
+        return converted
+
+    def _require(self, attribute: str) -> None:
+        if attribute in self._spec.required:
+            raise AttributeError(f"attribute {_outer(attribute)!r} of <{self.tag}> is required")
+
+    def _rename(self, name: str | None) -> None:
+        identifier = self._spec.identifier
+        if identifier is None:
+            return
+        scope, before = self.namescope, self._values.get(identifier)
+        if name == before:
+            return
+        if not isinstance(self._parent, AttachmentFrame):
+            if name is not None:
+                scope.add(self._spec.namespace, name, self)
+            if before is not None:
+                scope.remove(self._spec.namespace, before)
+        self._put(identifier, name)
+        scope.renumber()
+
+    def _write(self, name: str, value: Any) -> None:
+        if isinstance(self._spec.attributes[name], Identifier):
+            self._rename(value)
+            return
+        self._put(name, value)
+        if not isinstance(self._spec.attributes[name], BasePath):
+            for other in self._merged():  # attached models share their options
+                other._put(name, value)
+
+    def _put(self, name: str, value: Any) -> None:
+        if value is None:
+            self._values.pop(name, None)
+        else:
+            self._values[name] = value
+        kind = self._spec.attributes[name]
+        if isinstance(kind, Reference) and isinstance(value, Element) and not self.referred(kind):
+            self._put(kind.namespace[1:], value.spec.namespace)
+        if stack := debugging.get_current_stack_trace():
+            self._stacks[name] = stack
+
+    def _only(self, spec: ElementSpec) -> "Element | None":
+        """The child that exists once; made when first asked for, unless it is on demand."""
+        child = self._single.get(spec.name)
+        if child is None and not spec.on_demand:
+            child = self._single[spec.name] = Element(spec, self, self._root)
+        return child
+
+    def _path(self) -> "tuple[ElementSpec, ...]":
+        """Kinds of the elements that hold this one, below the root, and its own."""
+        path, element = [], self
+        while element._parent is not None:
+            path.append(element._spec)
+            element = element._parent
+        return tuple(reversed(path))
+
+    def _merged(self) -> "list[Element]":
+        """The same section of other models that share this one's attributes."""
+        path = self._path()
+        if not path or path[0].name in _SEPARATE:
+            return []
+        if any(spec.repeated or spec.on_demand for spec in path):
+            return []
+        models = self._root.root_model.all_models()
+        return [_at(model, path) for model in models if model is not self._root]
+
+    def all_children(self) -> "list[Element]":
+        """All children, those of attached models included."""
+        for spec in self._spec.children.values():
+            if not spec.repeated:
+                self._only(spec)
+        return self._existing()
+
+    def _attached_sections(self) -> "list[Element]":
+        """The same sections of models attached to this one, if their elements are listed here."""
+        if self._parent is not self._root or self.tag in ("worldbody", "default"):
+            return []
+        return [getattr(model, self.tag) for model in self._root.attached_models]
+
+    # Building.
+
+    def add(self, element_name: str, **attributes: Any) -> "Element":
+        """Add a child at the end.
+
+        Raises:
+            AttributeError: there is no such child or attribute; nothing is added.
+            ValueError: it exists already, lacks something, or a value does not fit.
+        """
+        return self.insert(element_name, len(self._children), **attributes)
+
+    def insert(self, element_name: str, position: int, **attributes: Any) -> "Element":
+        """Add a child at a place among its siblings; see `add`."""
+        spec = self._spec.children.get(element_name)
+        if spec is None:
+            raise AttributeError(
+                f"<{element_name}> is not a valid child of <{self.tag}>"
+                f"{or_else(element_name, list(self._spec.children))}"
+            )
+        if not spec.repeated and self._only(spec) is not None:
+            raise ValueError(f"a <{element_name}> child already exists")
+        child = Element(spec, self, self._root)
+        for name in spec.required:
+            if attributes.get(_outer(name)) is None:
+                child._require(name)
+        child.set_attributes(**attributes)
+        if spec.repeated:
+            self._children.insert(position, child)
+        else:
+            self._single[element_name] = child
+        if spec.identifier and not isinstance(self, AttachmentFrame):
+            self.namescope.enter(child)
+        return child
+
+    def remove(self, affect_attachments: bool = False) -> None:
+        """Remove this element, or clear it if its parent always has it.
+
+        Args:
+            affect_attachments: also clear the sections of attached models that are merged with it.
+
+        Raises:
+            ValueError: it is merged with attached models, and they may not be affected.
+        """
+        others = self._merged()
+        if others and not affect_attachments:
+            raise ValueError(
+                f"<{self.tag}> is merged with that of attached models;"
+                " to clear them all, use remove(affect_attachments=True)"
+            )
+        for element in (self, *others):
+            element._remove()
+
+    def _remove(self) -> None:
+        for child in [*self._children, *self._single.values()]:
+            child._remove()
+        if self._spec.identifier and not isinstance(self._parent, AttachmentFrame):
+            self.namescope.leave(self)
+        self._values.clear()
+        parent = self._parent
+        if parent is None or not (self._spec.repeated or self._spec.on_demand):
+            return
+        if self._spec.repeated:
+            parent._children[:] = [c for c in parent._children if c is not self]
+        else:
+            parent._single.pop(self.tag, None)
+        self._removed = True
+
+    def attach(self, attachment: "RootElement") -> "AttachmentFrame":
+        """Attach a model here: to a body, or where a site is.
+
+        Returns:
+            The body that holds it, to which joints can be added.
+
+        Raises:
+            ValueError: it is not a whole model, is attached elsewhere, or options conflict.
+        """
+        if self.tag not in ("site", "body", "worldbody"):
+            raise AttributeError(f"<{self.tag}> takes no attachments, only bodies and sites do")
+        return self._root.attach_to(self, attachment)
+
+    # Finding.
+
+    def find(self, namespace: str, identifier: str) -> "Element | None":
+        """The element of this name in this subtree; None if there is none.
+
+        Args:
+            namespace: its kind, e.g. "joint".
+            identifier: its name, with the prefixes of attached models.
+
+        Raises:
+            ValueError: there is no such kind.
+        """
+        self._require_namespace(namespace)
+        try:
+            element: Element = self.namescope.get(namespace, identifier)
+        except KeyError:
+            return None
+        ancestor: Element | None = element
+        while ancestor is not None and ancestor is not self:
+            ancestor = ancestor._holder()
+        return element if ancestor is self else None
+
+    def _require_namespace(self, namespace: str) -> None:
+        known = collect_namespaces(self._root.spec)
+        if namespace not in known:
+            raise ValueError(
+                f"{namespace!r} is not a valid namespace{or_else(namespace, sorted(known))}"
+            )
+
+    def _holder(self) -> "Element | None":
+        """The parent, or where its model is attached."""
+        if self._parent is not None:
+            return self._parent
+        return self._root.parent_frame
+
+    def find_all(
+        self,
+        namespace: str,
+        immediate_children_only: bool = False,
+        exclude_attachments: bool = False,
+    ) -> "list[Element]":
+        """All elements of a kind in this subtree.
+
+        Raises:
+            ValueError: there is no such kind.
+        """
+        self._require_namespace(namespace)
+        elements: list[Element] = []
+        for child in self._existing():
+            if exclude_attachments and child.root is not self.root:
+                continue
+            if child.spec.namespace == namespace and child.tag != "worldbody":
+                elements.append(child)
+            if not immediate_children_only:
+                elements += child.find_all(namespace, False, exclude_attachments)
+        return elements
+
+    def _existing(self) -> "list[Element]":
+        """`all_children`, without making what nobody has asked for."""
+        children = [
+            child
+            for spec in self._spec.children.values()
+            if not spec.repeated and (child := self._single.get(spec.name)) is not None
+        ]
+        children += self._children
+        for other in self._attached_sections():
+            children += [c for c in other._existing() if c.spec.repeated]
+        return children
+
+    def enter_scope(self, scope_identifier: str) -> "Element | None":
+        """The root of an attached model, by its prefix."""
+        try:
+            scope: NameScope = self.namescope
+            for name in filter(None, scope_identifier.split(PREFIX_SEPARATOR)):
+                scope = scope.inner(name)
+        except KeyError:
+            return None
+        root: Element = scope.mjcf_model
+        return root
+
+    def resolve_references(self) -> None:
+        """Replace names in attributes by the elements that have them."""
+        for name, kind in self._spec.attributes.items():
+            value = self._values.get(name)
+            if isinstance(kind, Reference) and isinstance(value, str):
+                namespace = self.referred(kind)
+                if self.namescope.has(namespace, value):
+                    self._values[name] = self.namescope.get(namespace, value)
+        for child in self._existing():
+            child.resolve_references()
+
+    def referred(self, kind: Reference) -> str:
+        """Kind of the elements that an attribute refers to; "" if it is open."""
+        if not kind.namespace.startswith("@"):
+            return kind.namespace
+        word = str(self._values.get(kind.namespace[1:], ""))
+        return "body" if word == "xbody" else word
+
+    # Comparing.
+
+    def is_same_as(self, other: Any) -> bool:
+        """Whether another element has the same attributes and children, in any order."""
+        if not isinstance(other, Element) or other.spec is not self.spec:
+            return False
+        if not self._same_attributes(other):
+            return False
+        mine, others = self._by_tag(), other._by_tag()
+        return (
+            mine.keys() == others.keys()
+            and all(
+                len(children) == len(others[tag])
+                and all(a.is_same_as(b) for a, b in zip(children, others[tag], strict=True))
+                for tag, children in mine.items()
+            )
+            and (self.tag not in _ORDERED or self._tags() == other._tags())
+        )
+
+    def _tags(self) -> list[str]:
+        return [child.tag for child in self.all_children()]
+
+    def _by_tag(self) -> "dict[str, list[Element]]":
+        children: dict[str, list[Element]] = {}
+        for child in self._existing():
+            if child.spec.repeated or child._values or child._by_tag():
+                children.setdefault(child.tag, []).append(child)
+        return children
+
+    def _same_attributes(self, other: "Element") -> bool:
+        mine, others = self.get_attributes(), other.get_attributes()
+        if self._parent is None:
+            mine.pop("model", None)
+            others.pop("model", None)
+        if mine.keys() != others.keys():
+            return False
+        for name, value in mine.items():
+            a, b = value, others[name]
+            if isinstance(a, Element):
+                a = a.prefixed_identifier(self.namescope)
+            if isinstance(b, Element):
+                b = b.prefixed_identifier(other.namescope)
+            if not np.array_equal(a, b):
+                return False
+        return True
+
+    # XML.
+
+    def to_xml(
+        self,
+        prefix_root: NameScope | None = None,
+        debug_context: dict[Any, "Element"] | None = None,
+        *,
+        precision: int = 17,
+        zero_threshold: float = 0.0,
+        self_only: bool = False,
+    ) -> Any:
+        """The element as an lxml element.
+
+        Args:
+            prefix_root: scope whose prefixes are left out; the element's own by default.
+            debug_context: takes the element of each lxml element.
+            precision: significant digits.
+            zero_threshold: numbers that are smaller are written as 0.
+            self_only: whether to leave out its children.
+        """
+        writer = _Writer(prefix_root or self.namescope, precision, zero_threshold, debug_context)
+        return writer.write(self, self_only)
+
+    def get_attribute_xml_string(
+        self,
+        attribute_name: str,
+        prefix_root: NameScope | None = None,
+        *,
+        precision: int = 17,
+        zero_threshold: float = 0.0,
+    ) -> str | None:
+        """An attribute's value in XML; None if it is not written."""
+        name, above = _inner(attribute_name), self._parent
+        in_class = "childclass" in self._values
+        while above is not None:
+            in_class, above = in_class or "childclass" in above._values, above._parent
+        writer = _Writer(prefix_root, precision, zero_threshold)
+        if name == "class" and self.tag == "default":
+            return self.prefixed_identifier(prefix_root)
+        if name == self._spec.identifier and name not in self._values:
+            return None
+        text: str | None = writer.attributes(self, in_class).get(name)
+        return text
+
+    def get_init_stack(self) -> Any:
+        """Calls that made the element; empty without debug mode."""
+        return self._stacks[None]
+
+    def get_last_modified_stacks_for_all_attributes(self) -> dict[str, Any]:
+        """Calls that set each attribute last."""
+        return {_outer(name): stack for name, stack in self._stacks.items() if name is not None}
+
+    def to_xml_string(
+        self,
+        prefix_root: NameScope | None = None,
+        self_only: bool = False,
+        pretty_print: bool = True,
+        debug_context: Any = None,
+        *,
+        precision: int = 17,
+        zero_threshold: float = 0.0,
+        filter_null_assets: bool = True,
+    ) -> str:
+        """The element as XML text; see `to_xml`."""
+        del debug_context, filter_null_assets
+        xml = self.to_xml(
+            prefix_root, precision=precision, zero_threshold=zero_threshold, self_only=self_only
+        )
+        if self_only and self._existing():
+            xml.text = "..."
+        text: str = etree.tostring(xml, pretty_print=pretty_print and not self_only, encoding=str)
+        return text
+
+    def __str__(self) -> str:
+        writer = _Writer(self.namescope, unnamed=False)
+        xml = writer.write(self, self_only=True)
+        if self._existing():
+            xml.text = "..."
+        text: str = etree.tostring(xml, encoding=str)
+        return text
+
+    def __repr__(self) -> str:
+        return f"MJCF Element: {self}"
+
+    def __getitem__(self, key: Any) -> NoReturn:
+        raise TypeError(f"{type(self).__name__!r} object is not subscriptable")
+
+    def __setitem__(self, key: Any, value: Any) -> NoReturn:
+        raise TypeError(f"{type(self).__name__!r} object does not support item assignment")
+
+    def __delitem__(self, key: Any) -> NoReturn:
+        raise TypeError(f"{type(self).__name__!r} object does not support item deletion")
+
+    def __copy__(self) -> Any:
+        raise NotImplementedError("only whole models can be copied")
+
+    def __deepcopy__(self, memo: Any) -> Any:
+        raise NotImplementedError("only whole models can be copied")
+
+
+class AttachmentFrame(Element):
+    """The body that holds an attached model; joints can be added to it."""
+
+    _attachment: "RootElement"
+
+    def __init__(self, parent: Element, site: Element | None, attachment: "RootElement") -> None:
+        body = parent.root.spec.children["worldbody"].children["body"]
+        super().__init__(frame_spec(body, parent.tag == "worldbody"), parent, parent.root)
+        self._attachment = attachment
+        if site is not None:
+            for name in ("pos", *_ORIENTATIONS):
+                self._put(name, copy.copy(site._value(name)))
+
+    @property
+    def attachment(self) -> "RootElement":
+        """The model."""
+        return self._attachment
+
+    def prefixed_identifier(self, prefix_root: NameScope | None = None) -> str:
+        """See `Element`."""
+        return self._attachment.namescope.full_prefix(prefix_root)
+
+    def all_children(self) -> list[Element]:
+        """Joints and inertia added to the frame, and the attached model's bodies."""
+        own = [*self._single.values(), *self._children]
+        return own + self._attachment.worldbody.all_children()
+
+    def _existing(self) -> list[Element]:
+        return self.all_children()
+
+    def _remove(self) -> None:
+        self._attachment.detach()
+
+
+class RootElement(Element):
+    """A model.
+
+    Args:
+        model: its name, which becomes the prefix of its names where it is attached.
+        model_dir: folder of the files that attributes name.
+        assets: contents of files by name, which are not read then.
+
+    Attributes:
+        folders: within `model_dir`, by kind of files.
+    """
+
+    folders: dict[str, str]
+    _scope: NameScope
+    _frame: AttachmentFrame | None
+    _attached: "list[RootElement]"
+
+    def __init__(
+        self,
+        model: str | None = None,
+        model_dir: str = "",
+        assets: Mapping[str, str | bytes] | None = None,
+    ) -> None:
+        super().__init__(schema(), None, self)
+        self.__dict__.update(
+            _scope=NameScope(model or UNNAMED, self), _frame=None, _attached=[], folders={},
+            _assets=dict(assets or {}), _model_dir=model_dir,
+        )  # fmt: skip
+        self._values["model"] = model or UNNAMED
+
+    @property
+    def namescope(self) -> NameScope:
+        """Names of the model."""
+        return self._scope
+
+    @property
+    def parent_frame(self) -> AttachmentFrame | None:
+        """Body that holds it in the model that it is attached to."""
+        return self._frame
+
+    @property
+    def parent_model(self) -> "RootElement | None":
+        """Model that it is attached to."""
+        return None if self.parent_frame is None else self.parent_frame.root
+
+    @property
+    def root_model(self) -> "RootElement":
+        """Outermost model."""
+        outer = self.parent_model
+        return self if outer is None else outer.root_model
+
+    @property
+    def attached_models(self) -> "list[RootElement]":
+        """Models attached to this one."""
+        return self._attached
+
+    def read_file(self, name: str, files: str) -> bytes:
+        """Contents of a file that an attribute names, of a kind that has its own folder."""
+        folder = self.folders.get(files) or self.folders.get("asset", "")
+        path = os.path.normpath(os.path.join(self._model_dir, folder, name))
+        for key in (name, path, os.path.basename(name)):
+            if key in self._assets:
+                contents = self._assets[key]
+                return contents.encode() if isinstance(contents, str) else contents
+        return Path(path).read_bytes()
+
+    def named_body(self, name: str) -> Any:
+        """A body by its name, whether it is there yet or not."""
+        return _NamedBody(self, name)
+
+    @property
+    def worldbody(self) -> Element:
+        """The world."""
+        world = self._only(self._spec.children["worldbody"])
+        assert world is not None
+        return world
+
+    def all_models(self) -> "Iterator[RootElement]":
+        """This model, and all that are attached to it."""
+        yield self
+        for model in self.attached_models:
+            yield from model.all_models()
+
+    def prefixed_identifier(self, prefix_root: NameScope | None = None) -> str:
+        """See `Element`."""
+        return self.namescope.full_prefix(prefix_root)
+
+    def _write(self, name: str, value: Any) -> None:
+        self.namescope.rename(value or UNNAMED)
+        self._put(name, value or UNNAMED)
+
+    def attach(self, attachment: "RootElement") -> AttachmentFrame:
+        """Attach a model to the world; see `Element.attach`."""
+        return self.worldbody.attach(attachment)
+
+    def attach_to(self, place: Element, attachment: "RootElement") -> AttachmentFrame:
+        """Attach a model to a body or a site of this one; see `Element.attach`."""
+        if not isinstance(attachment, RootElement):
+            raise ValueError(f"Expected a mjcf.RootElement: got {attachment}")
+        if attachment is self or attachment in _outer_models(self):
+            raise ValueError("Cannot merge a model to itself")
+        if attachment.parent_model is not None:
+            raise ValueError(f"the model {attachment.model!r} is already attached elsewhere")
+        values = _reconciled(self.root_model, attachment)
+        body = place.parent if place.tag == "site" else place
+        assert body is not None
+        scope = self.namescope
+        if attachment.model == UNNAMED:
+            attachment.model = scope.free_name(UNNAMED, len(self.attached_models))
+        scope.attach(attachment.namescope)
+        frame = AttachmentFrame(body, place if place.tag == "site" else None, attachment)
+        body._children.append(frame)
+        self.attached_models.append(attachment)
+        attachment._frame = frame
+        for section, name, value in values:
+            section._write(name, value)
+        for section in _sections(self.root_model):
+            for model in attachment.all_models() if section._values else ():
+                _at(model, section._path())._values.update(section._values)
+        return frame
+
+    def detach(self) -> None:
+        """Detach this model from the one that it is attached to.
+
+        Raises:
+            RuntimeError: it is not attached.
+        """
+        frame, outer = self.parent_frame, self.parent_model
+        if frame is None or outer is None or frame.parent is None:
+            raise RuntimeError("this model is not attached to another")
+        frame.parent._children[:] = [c for c in frame.parent._children if c is not frame]
+        outer.attached_models.remove(self)
+        outer.namescope.detach(self.namescope)
+        frame._removed = True
+        self._frame = None
+
+    def include_copy(self, other: "RootElement", override_attributes: bool = False) -> None:
+        """Copy the contents of another model into this one.
+
+        Args:
+            other: the model, without attachments.
+            override_attributes: whether its values replace this model's where both have one.
+
+        Raises:
+            NotImplementedError: models are attached to it.
+            ValueError: values conflict, or names are taken.
+        """
+        if other.attached_models:
+            raise NotImplementedError("a model that others are attached to cannot be copied")
+        made: dict[int, Element] = {id(other): self, id(other.worldbody): self.worldbody}
+        _copy_into(self, other, override_attributes, made)
+        for copied in list(made.values()):
+            for name, value in copied._values.items():
+                if isinstance(value, Element) and id(value) in made:
+                    copied._values[name] = made[id(value)]
+
+    def __copy__(self) -> Self:
+        copied = type(self)(model=self.model)
+        copied.include_copy(self)
+        return copied
+
+    def __deepcopy__(self, memo: Any) -> Self:
+        return self.__copy__()
+
+    def get_assets(self) -> dict[str, bytes]:
+        """Contents of the files of this model and of attached ones, by file name in XML."""
+        assets: dict[str, bytes] = {}
+        for model in self.all_models():
+            for element in model._files():
+                for name, kind in element.spec.attributes.items():
+                    value = element._values.get(name)
+                    if isinstance(kind, File) and value is not None:
+                        assets[value.get_vfs_filename()] = value.contents
+        return assets
+
+    def _files(self) -> Iterator[Element]:
+        for section in ("asset", "deformable"):
+            if section in self._single:
+                yield from self._single[section]._children
+
+
+class _NamedBody:
+    def __init__(self, root: RootElement, name: str) -> None:
+        self._root, self._name = root, name
+
+    @property
+    def full_identifier(self) -> str:
+        return f"{self._root.namescope.full_prefix()}{self._name}"
+
+
+class ElementList(list[Element]):
+    """Children of one kind, by index or by name.
+
+    Args:
+        parent: the element that holds them.
+        spec: their kind.
+        elements: they themselves.
+    """
+
+    def __init__(self, parent: Element, spec: ElementSpec, elements: list[Element]) -> None:
+        super().__init__(elements)
+        self._parent, self._spec = parent, spec
+
+    def add(self, **attributes: Any) -> Element:
+        """Add another."""
+        return self._parent.add(self._spec.name, **attributes)
+
+    def __getitem__(self, key: Any) -> Any:
+        if not isinstance(key, str):
+            return super().__getitem__(key)
+        for element in self:
+            if element.prefixed_identifier(self._parent.namescope) == key:
+                return element
+        raise KeyError(f"no <{self._spec.name}> {key!r} in <{self._parent.tag}>")
+
+    def __contains__(self, key: object) -> bool:
+        if isinstance(key, str):
+            scope = self._parent.namescope
+            return any(element.prefixed_identifier(scope) == key for element in self)
+        return super().__contains__(key)
+
+
+def _inner(name: str) -> str:
+    """Attribute in XML: "class" is no name in Python."""
+    return "class" if name == "dclass" else name
+
+
+def _outer(name: str) -> str:
+    return "dclass" if name == "class" else name
+
+
+def _outer_models(model: RootElement) -> Iterator[RootElement]:
+    outer = model.parent_model
+    while outer is not None:
+        yield outer
+        outer = outer.parent_model
+
+
+def _at(model: "RootElement", path: tuple[ElementSpec, ...]) -> Element:
+    """The section of a model at a path."""
+    element: Element = model
+    for spec in path:
+        only = element._only(spec)
+        assert only is not None
+        element = only
+    return element
+
+
+def _sections(model: Element) -> Iterator[Element]:
+    """Sections with attributes that all models share."""
+    for spec in model.spec.children.values():
+        if not spec.repeated and spec.name not in _SEPARATE:
+            section = model._single.get(spec.name)
+            if section is not None:
+                yield section
+                yield from _sections(section)
+
+
+def _reconciled(outer: RootElement, inner: RootElement) -> list[tuple[Element, str, Any]]:
+    """Values that two models will share: section of the outer one, attribute, value.
+
+    Raises:
+        ValueError: they conflict.
+    """
+    values: list[tuple[Element, str, Any]] = []
+    for section in _sections(inner):
+        path = section._path()
+        target = _at(outer, path)
+        for name in section._values:
+            if isinstance(section.spec.attributes[name], BasePath):
+                continue
+            a, b = target._value(name), section._value(name)
+            if a is not None and not np.array_equal(a, b):
+                either = "any" if path[0].name in _EITHER else None
+                match section.spec.conflicts.get(name, either):
+                    case "min":
+                        b = min(a, b)
+                    case "max":
+                        b = max(a, b)
+                    case "max_bytes":
+                        sizes = Memory.bytes(a), Memory.bytes(b)
+                        b = str(-1 if -1 in sizes else max(sizes))
+                    case "any":
+                        b = a
+                    case _:
+                        raise ValueError(
+                            f"Conflicting values for attribute `{name}` of <{section.tag}>:"
+                            f" {a} and {b}"
+                        )
+            values.append((target, name, b))
+    return values
+
+
+def _namesake(child: Element, target: Element) -> Element | None:
+    """The child of an element that has the kind and name of another."""
+    name = child._values.get(child.spec.identifier or "")
+    for other in target._children:
+        if (
+            name
+            and other.spec is child.spec
+            and other._values.get(child.spec.identifier or "") == name
+        ):
+            return other
+    return None
+
+
+def _copy_into(target: Element, source: Element, override: bool, made: dict[int, Element]) -> None:
+    for name, value in source._values.items():
+        if source._parent is None:
+            continue
+        present = target._value(name)
+        if present is not None and not override and not np.array_equal(present, value):
+            raise ValueError(
+                f"Conflicting values for attribute `{name}` of <{source.tag}>:"
+                f" {present} and {value}"
+            )
+        target._write(name, value.copy() if isinstance(value, np.ndarray) else value)
+    for child in source._single.values():
+        present_child = target._only(child.spec)
+        if present_child is None:
+            present_child = Element(child.spec, target, target.root)
+            target._single[child.tag] = present_child
+            if child.spec.identifier:
+                target.namescope.enter(present_child)
+        made[id(child)] = present_child
+        _copy_into(present_child, child, override, made)
+    for child in source._children:
+        twin = _namesake(child, target)
+        if twin is not None:  # of the same name in the same place: one element
+            made[id(child)] = twin
+            _copy_into(twin, child, override, made)
+            continue
+        copied = Element(child.spec, target, target.root)
+        target._children.append(copied)
+        made[id(child)] = copied
+        _copy_into(copied, child, override, made)
+        if child.spec.identifier:
+            target.namescope.enter(copied)
+
+
+class _Writer:
+    """Writes elements as XML.
+
+    Args:
+        scope: whose prefixes are left out.
+        precision: significant digits.
+        zero_threshold: numbers that are smaller are written as 0.
+        made: takes the element of each lxml element.
+        unnamed: whether elements without a name get one.
+    """
+
+    def __init__(
+        self,
+        scope: NameScope | None,
+        precision: int = 17,
+        zero_threshold: float = 0.0,
+        made: dict[Any, Element] | None = None,
+        unnamed: bool = True,
+    ) -> None:
+        self._scope, self._format = scope, (precision, zero_threshold)
+        self._made, self._unnamed = made, unnamed
+
+    def write(self, element: Element, self_only: bool = False) -> Any:
+        """An lxml element."""
+        in_class = False  # whether a body above gives a default class
+        above: Element | None = element
+        while above is not None and above.root is element.root:
+            in_class = in_class or "childclass" in above._values
+            above = above._parent
+        if element.tag == "default" and element._parent is element.root:
+            return self._defaults(element.root)
+        return self._element(element, in_class, self_only)
+
+    def _element(self, element: Element, in_class: bool, self_only: bool = False) -> Any:
+        spec = element.spec
+        in_class = in_class or "childclass" in element._values
+        xml = self.attributes(element, in_class)
+        if self_only:
+            return xml
+        if element._parent is None:
+            self._root(element, xml)
+            return xml
+        children = element._existing()
+        if spec.name == "actuator":
+            children = sorted(children, key=_is_stateful)
+        for child in children:
+            inside = child.root is element.root and not isinstance(child, AttachmentFrame)
+            written = self._element(child, in_class and inside)
+            if child.spec.repeated or child.spec.on_demand or len(written) or written.attrib:
+                xml.append(written)
+        return xml
+
+    def attributes(self, element: Element, in_class: bool) -> Any:
+        """An lxml element without children."""
+        spec = element.spec
+        xml = etree.Element(spec.name)
+        if self._made is not None:
+            self._made[xml] = element
+        outside = isinstance(element._parent, AttachmentFrame)  # its name ends with a prefix
+        framed = outside or isinstance(element, AttachmentFrame)
+        if not framed:
+            self._name(element, xml)
+        if "class" in spec.attributes and spec.name != "default":
+            if "class" in element._values:
+                self._attribute(element, "class", xml)
+            elif not in_class:
+                xml.set("class", element.root.default.prefixed_identifier(self._scope))
+        for name in element._values:
+            if name not in xml.attrib and name != spec.identifier:
+                self._attribute(element, name, xml)
+        if framed and (spec.identifier or not outside):
+            xml.set("name", element.prefixed_identifier(self._scope))
+        return xml
+
+    def _root(self, element: Element, xml: Any) -> None:
+        models = list(element.root.all_models())
+        for name in element.spec.children:
+            if name == "default":
+                xml.append(self._defaults(element.root))
+            elif name == "worldbody" or any(name in model._single for model in models):
+                written = self._element(getattr(element, name), False)
+                if len(written) or written.attrib or name == "worldbody":
+                    xml.append(written)
+
+    def _defaults(self, root: RootElement) -> Any:
+        xml = etree.Element("default")
+        if self._made is not None:
+            self._made[xml] = root.default
+        for model in root.all_models():
+            own = self._element(model.default, False)
+            own.set("class", model.default.prefixed_identifier(self._scope))
+            xml.append(own)
+        return xml
+
+    def _name(self, element: Element, xml: Any) -> None:
+        identifier = element.spec.identifier
+        if element._parent is None:
+            xml.set("model", element.model)
+        elif identifier is not None and (self._unnamed or identifier in element._values):
+            xml.set(identifier, element.prefixed_identifier(self._scope))
+
+    def _attribute(self, element: Element, name: str, xml: Any) -> None:
+        value, kind = element._value(name), element.spec.attributes[name]
+        if value is None or (element._parent is None and name == "model"):
+            return
+        if isinstance(value, Element):
+            xml.set(name, value.prefixed_identifier(self._scope))
+        elif isinstance(kind, Reference):
+            xml.set(name, element.namescope.full_prefix(self._scope) + value)
+        elif (text := kind.text(value, *self._format)) is not None:
+            xml.set(name, text)
+
+
+def _is_stateful(actuator: Element) -> bool:
+    dynamics = actuator._values.get("dyntype", "none")
+    return actuator.tag in _STATEFUL or dynamics != "none"

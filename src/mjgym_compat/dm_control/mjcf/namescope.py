@@ -1,0 +1,192 @@
+"""Names of a model's elements, and those of models attached to it."""
+
+from typing import Any
+
+from mjgym_compat.dm_control.mjcf.constants import FRAME, PREFIX_SEPARATOR
+
+UNNAMED = "/unnamed_"
+
+
+class NameScope:
+    """Names of the elements of one model.
+
+    Args:
+        name: of the model, the prefix of its names where it is attached.
+        mjcf_model: its root.
+
+    Attributes:
+        parent: scope of the model that it is attached to.
+        revision: changes whenever a name does.
+    """
+
+    def __init__(self, name: str, mjcf_model: Any) -> None:
+        if PREFIX_SEPARATOR in name:
+            raise ValueError(f"{name!r} holds {PREFIX_SEPARATOR!r}, which is reserved for prefixes")
+        self._name = name
+        self._model = mjcf_model
+        self.parent: NameScope | None = None
+        self._names: dict[str, dict[str, Any]] = {}
+        self._inner: dict[str, NameScope] = {}
+        self._members: dict[str, dict[int, Any]] = {}
+        self._numbers: dict[str, dict[int, int]] = {}
+        self.revision = 0
+
+    @property
+    def name(self) -> str:
+        """Name of the model."""
+        return self._name
+
+    @property
+    def mjcf_model(self) -> Any:
+        """Root of the model."""
+        return self._model
+
+    @property
+    def root(self) -> "NameScope":
+        """Scope of the outermost model."""
+        return self if self.parent is None else self.parent.root
+
+    def full_prefix(self, prefix_root: "NameScope | None" = None) -> str:
+        """Prefix of this model's names, seen from another scope; the outermost by default."""
+        if self is prefix_root or self.parent is None:
+            return ""
+        return f"{self.parent.full_prefix(prefix_root)}{self._name}{PREFIX_SEPARATOR}"
+
+    def rename(self, name: str) -> None:
+        """Give the model another name.
+
+        Raises:
+            ValueError: another model that is attached to the same one has it.
+        """
+        if PREFIX_SEPARATOR in name:
+            raise ValueError(f"{name!r} holds {PREFIX_SEPARATOR!r}, which is reserved for prefixes")
+        if self.parent is not None and name != self._name:
+            if name in self.parent._inner:
+                raise ValueError(f"a model {name!r} is attached already")
+            del self.parent._inner[self._name]
+            self.parent._inner[name] = self
+        self._name = name
+        self.renumber()
+
+    def attach(self, scope: "NameScope") -> None:
+        """Put the names of another model below this one's.
+
+        Raises:
+            ValueError: there is one of that name.
+        """
+        if scope.name in self._inner:
+            raise ValueError(f"Duplicated identifier {scope.name!r} in namespace <{FRAME}>")
+        self._inner[scope.name] = scope
+        scope.parent = self
+
+    def detach(self, scope: "NameScope") -> None:
+        """Undo `attach`."""
+        del self._inner[scope.name]
+        scope.parent = None
+
+    def inner(self, name: str) -> "NameScope":
+        """Scope of an attached model; KeyError if there is none."""
+        return self._inner[name]
+
+    def free_name(self, name: str, number: int = 1) -> str:
+        """A name that no attached model has: the given one, or that with the first free number."""
+        free = name
+        while free in self._inner:
+            free = f"{name}_{number}"
+            number += 1
+        return free
+
+    def add(self, namespace: str, identifier: str, element: Any) -> None:
+        """Note an element's name.
+
+        Raises:
+            ValueError: another element has it.
+        """
+        names = self._names.setdefault(namespace, {})
+        if identifier in names:
+            raise ValueError(f"Duplicated identifier {identifier!r} in namespace <{namespace}>")
+        names[identifier] = element
+        self.renumber()
+
+    def remove(self, namespace: str, identifier: str) -> None:
+        """Forget an element's name; KeyError if nobody has it."""
+        del self._names[namespace][identifier]
+        self.renumber()
+
+    def get(self, namespace: str, identifier: str) -> Any:
+        """The element of a name, with prefixes of attached models.
+
+        Raises:
+            KeyError: there is none.
+        """
+        names = self._names.get(namespace, {})
+        if identifier in names:
+            return names[identifier]
+        if namespace == "default" and identifier == PREFIX_SEPARATOR:
+            return self._model.default
+        if UNNAMED in identifier and PREFIX_SEPARATOR not in identifier.strip(PREFIX_SEPARATOR):
+            return self._unnamed(namespace, identifier)
+        scope_name, _, rest = identifier.partition(PREFIX_SEPARATOR)
+        if scope_name not in self._inner:
+            raise KeyError(identifier)
+        scope = self._inner[scope_name]
+        element = scope.outside(namespace, identifier, rest, self)
+        return scope.get(namespace, rest) if element is None else element
+
+    def outside(self, namespace: str, identifier: str, rest: str, outer: "NameScope") -> Any:
+        """Elements named after this model: its frame, default class, and the frame's joints."""
+        frame = self._model.parent_frame
+        if not rest and namespace in (FRAME, "body"):
+            return frame
+        if not rest and namespace == "default":
+            return self._model.default
+        joints = frame.find_all("joint", immediate_children_only=True)
+        if namespace != "joint" or (rest and not rest.endswith(PREFIX_SEPARATOR)):
+            return None
+        return next((j for j in joints if j.prefixed_identifier(outer) == identifier), None)
+
+    def _unnamed(self, namespace: str, identifier: str) -> Any:
+        for member in self._members.get(namespace, {}).values():
+            name = member.prefixed_identifier(self)
+            if name.strip(PREFIX_SEPARATOR) == identifier.strip(PREFIX_SEPARATOR):
+                return member
+        raise KeyError(identifier)
+
+    def has(self, namespace: str, identifier: str) -> bool:
+        """Whether an element has this name."""
+        try:
+            self.get(namespace, identifier)
+        except KeyError:
+            return False
+        return True
+
+    def enter(self, element: Any) -> None:
+        """Note an element, so that it has a number if it has no name."""
+        self._members.setdefault(element.spec.namespace, {})[id(element)] = element
+        self.renumber()
+
+    def leave(self, element: Any) -> None:
+        """Forget an element and its name."""
+        namespace = element.spec.namespace
+        self._members.get(namespace, {}).pop(id(element), None)
+        name = element._values.get(element.spec.identifier)
+        if name is not None and self._names.get(namespace, {}).get(name) is element:
+            del self._names[namespace][name]
+        self.renumber()
+
+    def renumber(self) -> None:
+        """Note that names have changed."""
+        self._numbers.clear()
+        self.revision += 1
+
+    def number(self, element: Any) -> int:
+        """Position of an element among those of its kind that have no name."""
+        namespace = element.spec.namespace
+        if namespace not in self._numbers:
+            unnamed = [
+                key
+                for key, member in self._members.get(namespace, {}).items()
+                if member._values.get(member.spec.identifier) is None
+            ]
+            self._numbers[namespace] = {key: i for i, key in enumerate(unnamed)}
+        return self._numbers[namespace].get(id(element), 0)

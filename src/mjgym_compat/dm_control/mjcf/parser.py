@@ -1,0 +1,186 @@
+"""MJCF text, files and archives as trees of elements."""
+
+import io
+import zipfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from lxml import etree
+
+from mjgym.mjcf.size_limits import require_bounded, require_bounded_text
+from mjgym.util.suggestions import or_else
+from mjgym_compat.dm_control.mjcf.attribute import File, Identifier, Reference
+from mjgym_compat.dm_control.mjcf.constants import PREFIX_SEPARATOR, PREFIX_SEPARATOR_ESCAPE
+from mjgym_compat.dm_control.mjcf.element import Element, RootElement
+from mjgym_compat.dm_control.mjcf.namescope import UNNAMED
+from mjgym_compat.dm_control.mjcf.schema import ElementSpec
+
+_FOLDERS = ("assetdir", "meshdir", "texturedir")
+
+
+def from_xml_string(
+    xml_string: str | bytes,
+    escape_separators: bool = False,
+    model_dir: str = "",
+    resolve_references: bool = True,
+    assets: Mapping[str, bytes] | None = None,
+) -> RootElement:
+    """The model of an MJCF string.
+
+    Args:
+        xml_string: the text.
+        escape_separators: whether to replace "/" in names, which is reserved for prefixes.
+        model_dir: folder of the files that it names.
+        resolve_references: whether attributes hold the elements that they name.
+        assets: contents of files by name, which are not read then.
+
+    Raises:
+        ValueError: the text is not MJCF, or a name holds "/".
+        OSError: a file cannot be read.
+    """
+    xml = _parse(xml_string)
+    return _Reader(Path(model_dir), dict(assets or {}), escape_separators).read(
+        xml, resolve_references
+    )
+
+
+def from_file(
+    file_handle: Any,
+    escape_separators: bool = False,
+    model_dir: str = "",
+    resolve_references: bool = True,
+    assets: Mapping[str, bytes] | None = None,
+) -> RootElement:
+    """The model of an MJCF file, open or by its name; see `from_xml_string`."""
+    text = Path(file_handle).read_text() if isinstance(file_handle, str) else file_handle.read()
+    return from_xml_string(text, escape_separators, model_dir, resolve_references, assets)
+
+
+def from_path(
+    path: str | Path,
+    escape_separators: bool = False,
+    resolve_references: bool = True,
+    assets: Mapping[str, bytes] | None = None,
+) -> RootElement:
+    """The model of an MJCF file; see `from_xml_string`."""
+    path = Path(path)
+    require_bounded(path)
+    return from_xml_string(
+        path.read_bytes(), escape_separators, str(path.parent), resolve_references, assets
+    )
+
+
+def from_zip(path: Any) -> RootElement:
+    """The model of an archive that holds one MJCF file, and the files that it names.
+
+    Raises:
+        ValueError: it holds none, or several.
+    """
+    source = io.BytesIO(path) if isinstance(path, bytes) else path
+    with zipfile.ZipFile(source) as archive:
+        assets = {Path(name).name: archive.read(name) for name in archive.namelist()}
+    models = [name for name in assets if name.endswith(".xml")]
+    if len(models) != 1:
+        raise ValueError(f"expected one .xml file, got {models}")
+    return from_xml_string(assets.pop(models[0]), assets=assets)
+
+
+def _parse(text: str | bytes) -> Any:
+    """An lxml element.
+
+    Raises:
+        ValueError: this is not XML, or is too large.
+    """
+    content = text.encode() if isinstance(text, str) else text
+    require_bounded_text(content.decode())
+    if b"<!DOCTYPE" in content:
+        raise ValueError("the XML has a document type, which no model needs")
+    parser = etree.XMLParser(remove_comments=True, remove_pis=True, resolve_entities=False)
+    try:
+        return etree.fromstring(content, parser)
+    except etree.XMLSyntaxError as error:
+        raise ValueError(f"this is not XML: {error}") from None
+
+
+class _Reader:
+    """Reads MJCF.
+
+    Args:
+        folder: of the files that it names.
+        assets: contents of files by name.
+        escape: whether to replace "/" in names.
+    """
+
+    def __init__(self, folder: Path, assets: dict[str, bytes], escape: bool) -> None:
+        self._folder, self._assets, self._escape = folder, assets, escape
+
+    def read(self, xml: Any, resolve: bool) -> RootElement:
+        """The model of an lxml element."""
+        if xml.tag != "mujoco":
+            raise ValueError(f"root element of the XML should be <mujoco>: got <{xml.tag}>")
+        self._include(xml, self._folder)
+        root = RootElement(self._named(xml.get("model")), str(self._folder), self._assets)
+        for compiler in xml.findall("compiler"):  # the folders that files are in come first
+            root.compiler.set_attributes(
+                **{n: compiler.attrib.pop(n) for n in _FOLDERS if n in compiler.attrib}
+            )
+        for part in xml:
+            section = getattr(root, part.tag, None)
+            if not isinstance(section, Element):
+                known = or_else(part.tag, list(root.spec.children))
+                raise ValueError(f"<{part.tag}> is not a valid child of <mujoco>{known}")
+            self._children(section, part)
+        if resolve:
+            root.resolve_references()
+        return root
+
+    def _include(self, xml: Any, folder: Path) -> None:
+        for include in list(xml.iter("include")):
+            name = include.get("file")
+            inner = _parse(RootElement(None, str(folder), self._assets).read_file(name, ""))
+            self._include(inner, (folder / name).parent)
+            parent = include.getparent()
+            place = parent.index(include)
+            parent.remove(include)
+            for k, child in enumerate(inner):
+                parent.insert(place + k, child)
+
+    def _named(self, name: str | None) -> str | None:
+        if name is None or not self._escape:
+            return name
+        return name.replace(PREFIX_SEPARATOR, PREFIX_SEPARATOR_ESCAPE)
+
+    def _children(self, element: Element, xml: Any) -> None:
+        element.set_attributes(**self._attributes(element.spec, xml))
+        for part in xml:
+            self._child(element, part)
+
+    def _child(self, parent: Element, xml: Any) -> None:
+        spec = parent.spec.children.get(xml.tag)
+        if xml.tag == "default" and xml.get("class") == PREFIX_SEPARATOR:  # as models are written
+            self._children(parent, xml)
+            return
+        if spec is not None and not spec.repeated and parent._only(spec) is not None:
+            child = getattr(parent, xml.tag)
+            self._children(child, xml)
+            return
+        child = parent.add(xml.tag, **self._attributes(spec or parent.spec, xml))
+        for part in xml:
+            self._child(child, part)
+
+    def _attributes(self, spec: ElementSpec, xml: Any) -> dict[str, Any]:
+        attributes: dict[str, Any] = {}
+        for name, value in xml.attrib.items():
+            kind = spec.attributes.get(name)
+            if name == "class" and value == PREFIX_SEPARATOR:
+                continue
+            if isinstance(kind, Identifier) and value.startswith(PREFIX_SEPARATOR + UNNAMED):
+                continue
+            if isinstance(kind, Identifier | Reference):
+                attributes["dclass" if name == "class" else name] = self._named(value)
+            else:
+                attributes[name] = value
+            if isinstance(kind, File) and name == "file" and "name" not in xml.attrib:
+                attributes.setdefault("name", Path(value).stem)
+        return attributes

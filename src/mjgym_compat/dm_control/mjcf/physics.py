@@ -1,0 +1,259 @@
+"""A compiled model whose numbers are found by the elements that it was made of."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any, NoReturn, Self
+
+import numpy as np
+
+from mjgym.sim import fields
+from mjgym.util.suggestions import or_else
+from mjgym_compat.dm_control.mjcf import debugging
+from mjgym_compat.dm_control.mjcf.constants import FRAME
+from mjgym_compat.dm_control.mjcf.element import Element, RootElement
+from mjgym_compat.dm_named import COLUMNS
+from mjgym_compat.dm_physics import Physics as PhysicsOfText
+
+_INPUTS = (
+    *("qpos", "qvel", "act", "ctrl", "mocap_pos", "mocap_quat", "qfrc_applied", "xfrc_applied"),
+    *("qacc_warmstart", "time"),
+)
+_MOVED = {"pos", "quat"}  # whose writing means that frames differ
+_INERTIAL = {"ipos", "iquat"}
+_MOCAP = "mocap_body"
+_PICKLING_NOT_SUPPORTED = "{type} cannot be pickled, as it is part of a simulation; pickle a copy"
+
+
+class BoundArray(np.ndarray):
+    """Numbers of bound elements; writing into it writes to the simulation."""
+
+    _binding: "Binding"
+    _name: str
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        super().__setitem__(key, value)
+        if getattr(self, "_binding", None) is not None:
+            self._binding.write(self._name, self)
+
+    def __getitem__(self, key: Any) -> Any:
+        return np.asarray(self)[key]
+
+    def __array_finalize__(self, other: Any) -> None:
+        self.__dict__.pop("_binding", None)
+
+    def copy(self, order: Any = "C") -> Any:
+        """A plain array."""
+        return np.array(self, order=order, subok=False)
+
+    def __reduce__(self) -> NoReturn:
+        raise NotImplementedError(_PICKLING_NOT_SUPPORTED.format(type=type(self)))
+
+
+class Binding:
+    """Numbers of some elements of one kind in the simulation, as attributes.
+
+    Names are those of the engine's fields, with the kind's prefix or without.
+
+    Args:
+        physics: the simulation.
+        namespace: kind of the elements.
+        names: their full names; one name for a single element.
+    """
+
+    _physics: "Physics"
+
+    def __init__(self, physics: "Physics", namespace: str, names: str | tuple[str, ...]) -> None:
+        kind = {FRAME: "body", _MOCAP: "body"}.get(namespace, namespace)
+        if kind not in fields.KINDS:
+            raise ValueError(f"elements of {namespace!r} cannot be bound to physics")
+        single = isinstance(names, str)
+        listed = [names] if isinstance(names, str) else list(names)
+        ids = np.array([physics.model.name2id(name, kind) for name in listed], dtype=np.int64)
+        self.__dict__.update(
+            _physics=physics, _kind=kind, _single=single, _ids=ids, _fields={}, element_id=(
+                int(ids[0]) if single else ids
+            ),
+        )  # fmt: skip
+
+    def _field(self, name: str) -> tuple[str, Any]:
+        """The engine's field, and the rows of the elements."""
+        known: tuple[str, Any] | None = self._fields.get(name)
+        if known is None:
+            attributes = fields.attributes(self._kind)
+            if name not in attributes:
+                raise AttributeError(
+                    f"bound {self._kind} does not have attribute {name!r}"
+                    f"{or_else(name, sorted(attributes))}"
+                )
+            field, size = attributes[name]
+            model = self._physics.model.ptr
+            rows: Any = self._ids
+            if size in fields.UNEVEN:
+                if size == "nmocap":
+                    rows = np.asarray(model.body_mocapid)[self._ids]
+                    if (rows < 0).any():
+                        raise AttributeError(
+                            f"bound {self._kind} does not have attribute {name!r}:"
+                            " it is no mocap body"
+                        )
+                else:
+                    rows = fields.rows(model, size, self._ids)
+            single = self._single and (size not in fields.UNEVEN or len(rows) == 1)
+            known = self._fields[name] = (field, int(rows[0]) if single else rows)
+        return known
+
+    def _values(self, field: str) -> np.ndarray:
+        data = self._physics.data.ptr
+        source = data if hasattr(data, field) else self._physics.model.ptr
+        values: np.ndarray = getattr(source, field)
+        return values
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        field, rows = self._field(name)
+        physics = self._physics
+        if physics.is_dirty and field not in _INPUTS and hasattr(physics.data.ptr, field):
+            physics.forward()
+        values = np.array(self._values(field)[rows])
+        bound = values.view(BoundArray)
+        bound._binding, bound._name = self, name
+        return bound
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        self.write(name, value)
+
+    def write(self, name: str, value: Any) -> None:
+        """Write an attribute; what depends on it is recomputed when next read."""
+        field, rows = self._field(name)
+        physics = self._physics
+        is_input = field in _INPUTS or not hasattr(physics.data.ptr, field)
+        if physics.is_dirty and not is_input:
+            physics.forward()
+        self._values(field)[rows] = value
+        short = name.removeprefix(f"{self._kind}_")
+        model = physics.model.ptr
+        if short in _MOVED | _INERTIAL and hasattr(model, f"{self._kind}_sameframe"):
+            getattr(model, f"{self._kind}_sameframe")[self._ids] = 0
+            if short in _INERTIAL:
+                model.body_simple[self._ids] = 0
+        if is_input:
+            physics.mark_as_dirty()
+
+    def _index(self, key: Any) -> tuple[str, Any]:
+        name, column = key if isinstance(key, tuple) else (key, slice(None))
+        field, _ = self._field(name)
+        words = next(c for end, c in COLUMNS.items() if field.endswith(end))
+        if isinstance(column, str):
+            return name, words.index(column)
+        if isinstance(column, list) and all(isinstance(c, str) for c in column):
+            return name, [words.index(c) for c in column]
+        return name, column
+
+    def __getitem__(self, key: Any) -> Any:
+        if not isinstance(key, tuple):
+            return getattr(self, key)
+        name, column = self._index(key)
+        return getattr(self, name)[..., column]
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        name, column = self._index(key)
+        values = np.asarray(getattr(self, name)).copy()
+        if isinstance(key, tuple):
+            values[..., column] = value
+        else:
+            values[...] = value
+        self.write(name, values)
+
+
+class _EmptyBinding:
+    """Binding of no elements."""
+
+    def __init__(self) -> None:
+        self.__dict__["empty"] = np.empty(0)
+
+    def __getattr__(self, name: str) -> np.ndarray:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        empty: np.ndarray = self.__dict__["empty"]
+        return empty
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        raise ValueError("Cannot assign a value to an empty binding.")
+
+
+class Physics(PhysicsOfText):
+    """A compiled model and its state; `bind` finds the numbers of elements."""
+
+    _dirty = False
+    _bindings: dict[Any, Any]
+
+    @classmethod
+    def from_mjcf_model(cls, mjcf_model: RootElement) -> Self:
+        """The physics of a model.
+
+        Raises:
+            ValueError: it does not compile; the message is the compiler's.
+        """
+        try:
+            return cls.from_xml_string(mjcf_model.to_xml_string(), mjcf_model.get_assets())
+        except ValueError as error:
+            raise debugging.explained(error, mjcf_model) from None
+
+    def reload_from_mjcf_model(self, mjcf_model: RootElement) -> None:
+        """Replace the model, and start from its default state."""
+        self._become(type(self).from_mjcf_model(mjcf_model))
+
+    def reload_from_xml_string(
+        self, xml_string: str | bytes, assets: Mapping[str, bytes] | None = None
+    ) -> None:
+        """Replace the model by that of an MJCF string."""
+        self._become(type(self).from_xml_string(xml_string, assets))
+
+    def _become(self, fresh: Self) -> None:
+        self.__dict__.clear()
+        self.__dict__.update(fresh.__dict__)
+
+    @property
+    def is_dirty(self) -> bool:
+        """Whether something was written since dependent quantities were computed."""
+        return self._dirty
+
+    def mark_as_dirty(self) -> None:
+        """Note that something was written."""
+        self._dirty = True
+
+    def forward(self) -> None:
+        """Recompute everything that depends on the state."""
+        super().forward()
+        self._dirty = False
+
+    def bind(self, mjcf_elements: Element | Iterable[Element] | None) -> Any:
+        """Numbers of an element, or of several of one kind, as attributes.
+
+        Raises:
+            ValueError: they are of several kinds, or of one that has no numbers.
+        """
+        if mjcf_elements is None:
+            return None
+        single = isinstance(mjcf_elements, Element)
+        elements = [mjcf_elements] if isinstance(mjcf_elements, Element) else list(mjcf_elements)
+        if not elements:
+            return _EmptyBinding()
+        kinds = {_kind(element) for element in elements}
+        if len(kinds) > 1:
+            raise ValueError(
+                "Cannot bind to a collection containing multiple element types:"
+                f" {', '.join(sorted(kinds))}"
+            )
+        names = tuple(element.full_identifier for element in elements)
+        key = (next(iter(kinds)), names[0] if single else names)
+        bindings = self.__dict__.setdefault("_bindings", {})
+        if key not in bindings:
+            bindings[key] = Binding(self, *key)
+        return bindings[key]
+
+
+def _kind(element: Element) -> str:
+    """Namespace, but mocap bodies, which have other numbers, are a kind of their own."""
+    is_mocap = element.get_attributes().get("mocap") == "true"
+    return _MOCAP if is_mocap else element.spec.namespace

@@ -1,0 +1,86 @@
+"""Attachment frames of models, and the values that default classes give."""
+
+import copy
+from collections.abc import Sequence
+from typing import Any
+
+from mjgym_compat.dm_control.mjcf.element import AttachmentFrame, Element, RootElement
+
+_GENERAL = ("general", "motor", "position", "velocity", "intvelocity", "damper", "cylinder")
+
+
+def get_attachment_frame(mjcf_model: RootElement) -> AttachmentFrame | None:
+    """The body that holds an attached model; None if it is attached to none."""
+    return mjcf_model.parent_frame
+
+
+def get_frame_freejoint(mjcf_model: RootElement) -> Element | None:
+    """The free joint of a model's attachment frame; None if there is none."""
+    frame = mjcf_model.parent_frame
+    joint: Element | None = frame.freejoint if frame is not None and _may_float(frame) else None
+    return joint
+
+
+def _may_float(frame: AttachmentFrame) -> bool:
+    return "freejoint" in frame.spec.children
+
+
+def get_frame_joints(mjcf_model: RootElement) -> list[Element] | None:
+    """Joints of a model's attachment frame; None if it is attached to none."""
+    frame = mjcf_model.parent_frame
+    return None if frame is None else frame.find_all("joint", immediate_children_only=True)
+
+
+def get_freejoint(element: Element) -> Element | None:
+    """The free joint of a body, as an element of its own or a joint of that type."""
+    children = element.spec.children
+    if "freejoint" in children and element.freejoint is not None:
+        joint: Element = element.freejoint
+        return joint
+    joints = element.joint if "joint" in children else []
+    return next((joint for joint in joints if joint.type == "free"), None)
+
+
+def commit_defaults(element: Element, attributes: Sequence[str] | None = None) -> None:
+    """Write the values that default classes give to an element into the element itself.
+
+    Args:
+        element: the element.
+        attributes: names of those to write; all by default.
+    """
+    own = element.get_attributes()
+    wanted = element.spec.attributes if attributes is None else attributes
+    for default in _classes(element):
+        for tag in _tags(element):
+            if tag not in default.spec.children:
+                continue
+            for name, value in getattr(default, tag).get_attributes().items():
+                if name in wanted and name not in own and name in element.spec.attributes:
+                    own[name] = value
+                    element.set_attributes(**{name: copy.copy(value)})
+
+
+def _tags(element: Element) -> tuple[str, ...]:
+    """Elements of a default class that apply to an element, the most specific first."""
+    parent = element.parent.tag if element.parent is not None else ""
+    if parent == "actuator":
+        return _GENERAL[1:] + _GENERAL[:1] if element.tag != "general" else _GENERAL
+    return (parent,) if parent in ("tendon", "equality") else (element.tag,)
+
+
+def _classes(element: Element) -> list[Element]:
+    """Default classes of an element, from the most specific one to the root."""
+    start: Any = element.dclass if "class" in element.spec.attributes else None
+    above: Element | None = element
+    while start is None and above is not None:
+        if "childclass" in above.spec.attributes:
+            start = above.childclass
+        above = above.parent
+    if isinstance(start, str):
+        start = element.namescope.get("default", start)
+    classes = []
+    default: Element | None = start if start is not None else element.root.default
+    while default is not None and default.tag == "default":
+        classes.append(default)
+        default = default.parent
+    return classes

@@ -1,0 +1,1 @@
+"""Environments of one's own with robots that manipulate objects."""

@@ -1,0 +1,324 @@
+"""The tabletop tasks of this package as environments of robosuite."""
+
+import dataclasses
+import warnings
+from collections import OrderedDict
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Any
+
+import gymnasium
+import numpy as np
+
+from mjgym import registry
+from mjgym.actions import Action, bounds
+from mjgym.loop.states import MEMORY
+from mjgym.util.suggestions import did_you_mean
+from mjgym_compat.robosuite.arguments import task_fields
+from mjgym_compat.robosuite.environments.base import MujocoEnv, make
+from mjgym_compat.robosuite.episodes import Episodes
+from mjgym_compat.robosuite.macros import SIMULATION_TIMESTEP
+from mjgym_compat.robosuite.models.scene_model import Scene
+from mjgym_compat.robosuite.robots import Robot
+from mjgym_compat.robosuite.utils.observables import Observable, sensor
+
+OURS = ("vary", "observables")  # keyword arguments of `mjgym.make` that pass through
+# Tasks whose objects' sizes are drawn; the fields of others are drawn in every reset.
+SIZES = ("Lift", "TwoArmHandover", "TwoArmPegInHole", "TwoArmTransport")
+
+
+class RobosuiteEnv(MujocoEnv):
+    """An environment with robosuite's methods over a task; it starts with a reset episode.
+
+    Its class is named after the task, e.g. "Lift"; the task's objects are attributes by their
+    names, e.g. `env.cube`.
+
+    Args:
+        robots: a name, or one for each robot.
+        **kwargs: see `make`.
+
+    Attributes:
+        id: the id of the task.
+        title: its published name.
+        robots: see `Robot`.
+        terminated: whether the task ended the episode, not the horizon.
+        actions: the action dimensions, with names and units.
+        placement_initializer: the sampler passed to `make`, or None.
+    """
+
+    id = title = ""
+    robots: list[Robot]  # type: ignore[misc]  # of instances here
+
+    def __init__(self, robots: str | Sequence[str] = "Panda", **kwargs: Any) -> None:
+        names = {field.name for field in dataclasses.fields(Episodes) if field.init}
+        episodes = Episodes(**{name: kwargs.pop(name) for name in names & kwargs.keys()})
+        ours = {name: kwargs.pop(name) for name in OURS if name in kwargs}
+        asked = {"robots": robots, **kwargs}
+        fields = task_fields(self.title, self.id, asked, {*names, *OURS})
+        self._use(episodes)
+        made: Any = gymnasium.make(
+            self.id,
+            observation="dict",
+            dtype="float64",
+            max_episode_steps=-1,  # no limit: the horizon is counted here
+            disable_env_checker=True,
+            **ours,
+            **fields,
+        )
+        self._see(made.unwrapped)
+        env, task = self.env, made.unwrapped.task
+        self._asked = asked | ours
+        self.actions: tuple[Action, ...] = tuple(task.actions(env.model))
+        self.env_configuration = str(asked.get("env_configuration", "default"))
+        self.placement_initializer = asked.get("placement_initializer")
+        self._start_seed = episodes.seed
+        self._sizes: dict[str, np.ndarray] | None = None
+        self.use_object_obs = bool(task.object_entries)
+        self.reward_scale, self.reward_shaping = task.reward_scale, task.reward_type == "dense"
+        self.initialize_time(asked.get("control_freq", task.control_frequency))
+        self.model_timestep = SIMULATION_TIMESTEP
+        self.model = Scene(env)
+        titles = [task.robot] if isinstance(task.robot, str) else list(task.robot)
+        self.robots = [
+            Robot(name, part, model, self.control_freq)
+            for name, part, model in zip(titles, task.robots, self.model.mujoco_robots, strict=True)
+        ]
+        for robot in self.robots:
+            robot.reset_sim(self.sim, env, self.actions)
+        self.robot_names = titles
+        self.num_robots = len(self.robots)
+        self._entries: dict[str, Any] = {}
+        self._observables = self._setup_observables()
+        self._read_apart: set[str] = set()  # entries that have been added or changed
+        self.reset()
+
+    def __getattr__(self, name: str) -> Any:
+        scene = self.__dict__.get("model")
+        objects = {} if scene is None else {each.name: each for each in scene.mujoco_objects}
+        if name not in objects:
+            raise AttributeError(
+                f"{type(self).__name__} has no {name!r}{did_you_mean(name, objects)}"
+            )
+        return objects[name]
+
+    # The loop.
+
+    def reset(self) -> "OrderedDict[str, Any]":
+        """Start an episode, even after `close`; returns its observation."""
+        self.env.closed = False
+        self._entries, _ = self.env.reset(seed=self._start_seed)
+        self._start_seed = None
+        self._keep_sizes()
+        self.timestep, self.cur_time = 0, 0.0
+        self.done = self.terminated = False
+        for robot in self.robots:
+            robot.forget()
+        for name in self._read_apart:
+            self._observables[name].reset()
+        return self._get_observations(force_update=True)
+
+    def step(self, action: Any) -> tuple["OrderedDict[str, Any]", float, bool, dict[str, Any]]:
+        """Advance by one control step: observation, reward, whether the episode is over, info.
+
+        `done` is set at the horizon, unless ignored, and when the task terminates; info is that of
+        `mjgym.Env.step`.
+
+        Raises:
+            ValueError: the episode is over, or the action has a wrong shape or is not finite.
+        """
+        if self.done:
+            raise ValueError("executing action in terminated episode; call reset()")
+        action = np.asarray(action)
+        self._entries, reward, terminated, truncated, info = self.env.step(action)
+        self.timestep += 1
+        self.cur_time += self.control_timestep
+        start = 0
+        for robot in self.robots:
+            robot.remember(action[start : (start := start + robot.action_dim)])
+        over = self.timestep >= self.horizon and not self.ignore_done
+        self.terminated = terminated
+        self.done = over or terminated or truncated
+        self._update_observables()
+        return self._shown(), self._paid(action, reward), self.done, info
+
+    def _paid(self, action: Any, reward: float) -> float:
+        """The task's reward, or that of a subclass."""
+        own = type(self).reward is not RobosuiteEnv.reward
+        return float(self.reward(action)) if own else reward
+
+    def _keep_sizes(self) -> None:
+        """Without hard resets, objects keep their sizes from the first episode."""
+        env, task = self.env, self.env.task
+        if self.hard_reset or not any(kind.__name__ in SIZES for kind in type(task).__mro__):
+            return
+        state = env.get_state()
+        if self._sizes is None:
+            self._sizes = {name: state[name] for name in task.varies if name in state}
+            return
+        before = task.extents(env.view)  # type: ignore[attr-defined]  # of `Tabletop`
+        env.set_state(dict(self._sizes))
+        after = task.extents(env.view)  # type: ignore[attr-defined]
+        for name, extent in before.items():  # the lowest point stays in place
+            joint = env.model.body(task.body_of(name)).jntadr[0]  # type: ignore[attr-defined]
+            height = env.model.jnt_qposadr[joint] + 2
+            env.data.qpos[height] += extent.bottom - after[name].bottom
+        self._entries = env.set_state({"qpos": env.data.qpos.copy()})
+
+    def reseed(self, seed: int) -> None:
+        self._start_seed = seed
+
+    def remade(self, **changed: Any) -> Any:
+        """A new environment with some arguments of `make` changed."""
+        fields = [field.name for field in dataclasses.fields(Episodes) if field.init]
+        episodes = {name: getattr(self._episodes, name) for name in fields}
+        return make(self.title, **{**self._asked, **episodes, **changed})
+
+    def reset_from_xml_string(self, xml_string: str) -> None:
+        """Start an episode with the model parameters in XML from `sim.model.get_xml()`.
+
+        Robots start at their published positions and objects where the model has them, until
+        `sim.set_state_from_flattened` is called. Controllers resume the memory stored in the XML,
+        or start at the published positions if it has none, so that equal states and actions lead to
+        equal states.
+
+        Raises:
+            ValueError: it is not XML of this environment; nothing is changed.
+        """
+        for processor in self._xml_processors:
+            xml_string = processor(xml_string)
+        numbers = self.sim.model.read_xml(xml_string)
+        self.deterministic_reset = True
+        self.reset()
+        self.deterministic_reset = False
+        self.env.set_state(numbers)
+        self.sim.reset()
+        for robot in self.robots:
+            robot.set_robot_joint_positions(robot.init_qpos)
+        self.sim.forward()
+        memory = {MEMORY + name: x for name, x in self.env.task.memory(self.env.view).items()}
+        recorded = {name: x for name, x in numbers.items() if name.startswith(MEMORY)}
+        self.env.set_state({**memory, **recorded})
+        self.env.data.qacc_warmstart[:] = 0.0  # as after `sim.reset()`
+
+    # Queries.
+
+    @property
+    def action_spec(self) -> tuple[np.ndarray, np.ndarray]:
+        return bounds(self.actions)
+
+    @property
+    def table_offset(self) -> np.ndarray:
+        """Centre of the table top, m."""
+        return np.array(self.env.task.table_top)  # type: ignore[attr-defined]  # of `OneTable`
+
+    def reward(self, action: Any = None) -> float:
+        """The reward of the current state; actions do not matter."""
+        task = self.env.task
+        return float(task.reward(task.terms(self.env.view)))
+
+    def staged_rewards(self) -> tuple[float, ...]:
+        """The shaped reward's stages now, by the task's terms."""
+        return tuple(float(x) for x in self.env.task.terms(self.env.view).values())
+
+    def _check_success(self) -> bool:
+        return bool(self.env.task.success(self.env.view))
+
+    # Observations.
+
+    def _setup_observables(self) -> "OrderedDict[str, Observable]":
+        modalities: dict[str, list[Observable]] = {
+            **{f"{robot.prefix}proprio": [] for robot in self.robots},
+            "image": list(super()._setup_observables().values()),
+            "object": [],
+        }
+        for name in self.env.entry_shapes:
+            prefix = next((r.prefix for r in self.robots if name.startswith(r.prefix)), None)
+            modality = "object" if prefix is None else f"{prefix}proprio"
+            read = sensor(modality)(partial(self._entry, name))
+            modalities[modality].append(Observable(name, read, sampling_rate=self.control_freq))
+        return OrderedDict((each.name, each) for group in modalities.values() for each in group)
+
+    def _entry(self, name: str, readings: Any) -> Any:
+        shape = self.env.entry_shapes[name]
+        return np.reshape(self._entries.get(name, np.zeros(shape)), shape)[()]
+
+    def _update_observables(self, force: bool = False) -> None:
+        """Read the entries; those that have been changed as often as there are physics steps."""
+        for name, entry in self._observables.items():
+            if name not in self._read_apart and entry.modality != "image":
+                self._obs_cache[name] = self._entry(name, None)
+        for name in (n for n in self._observables if n in self._read_apart):
+            for _ in range(1 if force else self._substeps):
+                self._observables[name].update(self.model_timestep, self._obs_cache, force)
+
+    def _get_observations(self, force_update: bool = False) -> "OrderedDict[str, Any]":
+        """The last observation; with `force_update`, that of the current state."""
+        if force_update:
+            self._entries = self.env.observe()
+            self._update_observables(force=True)
+        return self._shown()
+
+    def _shown(self) -> "OrderedDict[str, Any]":
+        shown: OrderedDict[str, Any] = OrderedDict()
+        groups: dict[str, list[Any]] = {}
+        for name, entry in self._observables.items():
+            if not (entry.is_enabled() and entry.is_active()):
+                continue
+            if name in self._read_apart:
+                shown[name] = entry.obs
+            elif entry.modality == "image":
+                shown[name] = entry._sensor({})
+            else:
+                shown[name] = self._obs_cache[name]
+            groups.setdefault(entry.modality, []).append(shown[name])
+        order = [name for name in groups if name not in ("image", "object")]
+        order += ["image"] if self._episodes.concatenated else []
+        for name in [*order, "object"]:
+            if groups.get(name):
+                shown[f"{name}-state"] = _joined(groups[name], name == "image")
+        return shown
+
+    def add_observable(self, observable: Observable) -> None:
+        super().add_observable(observable)
+        self._read_apart.add(observable.name)
+        last = [n for n, each in self._observables.items() if each.modality == observable.modality]
+        order = [n for n in self._observables if n != observable.name]
+        if len(last) > 1:  # after the others of its modality
+            order.insert(order.index(last[-2]) + 1, observable.name)
+            self._observables = OrderedDict((name, self._observables[name]) for name in order)
+
+    def modify_observable(self, observable_name: str, attribute: str, modifier: Any) -> None:
+        super().modify_observable(observable_name, attribute, modifier)
+        if attribute == "sampling_rate" and modifier > self.control_freq:
+            warnings.warn(
+                f"sampling_rate: {modifier:g} Hz is above that of actions, {self.control_freq:g}"
+                " Hz, at which the entries of tasks are read; make(..., observables={...}) with"
+                " mjgym.Observable reads them between control steps",
+                stacklevel=2,
+            )
+        if attribute not in ("active", "enabled"):
+            self._read_apart.add(observable_name)
+
+    # Visualization.
+
+    @property
+    def _visualizations(self) -> set[str]:
+        return {"env", "robots", "grippers"}
+
+    def visualize(self, vis_settings: Mapping[str, bool]) -> None:
+        """Show or hide sites: of the "env", the "robots" and the "grippers"."""
+        self.model.show_sites(vis_settings)
+
+
+def _joined(values: Sequence[Any], deep: bool) -> np.ndarray:
+    """Numbers concatenated; images side by side along their last axis."""
+    if deep:
+        return np.concatenate(values, axis=-1)
+    return np.concatenate([np.ravel(value) for value in values])
+
+
+IDS = {id.partition("/")[2].removesuffix("-v0"): id for id in registry.ids(namespace="robosuite")}
+"""The ids of the environments by their published names."""
+
+for _name, _id in IDS.items():
+    type(_name, (RobosuiteEnv,), {"id": _id, "title": _name, "__doc__": RobosuiteEnv.__doc__})

@@ -1,0 +1,161 @@
+"""Composer's initializers, variations of colours and orientations, and props."""
+
+import numpy as np
+import pytest
+
+pytest.importorskip("dm_env")
+
+from mjgym_compat.dm_control import composer, mjcf
+from mjgym_compat.dm_control.composer import initializers
+from mjgym_compat.dm_control.composer.observation.obs_buffer import Buffer
+from mjgym_compat.dm_control.composer.variation import (
+    colors,
+    distributions,
+    math,
+    rotations,
+)
+from mjgym_compat.dm_control.entities import props
+
+RADIUS = 0.05  # m
+
+
+@pytest.fixture
+def balls():
+    """Three balls above a floor."""
+    arena = composer.Arena()
+    arena.mjcf_model.worldbody.add("geom", name="floor", type="plane", size=[1, 1, 1])
+    made = [props.Primitive("sphere", [RADIUS], name=f"ball_{i}") for i in range(3)]
+    for ball in made:
+        arena.add_free_entity(ball)
+    physics = mjcf.Physics.from_mjcf_model(arena.mjcf_model)
+    for i, ball in enumerate(made):
+        ball.set_pose(physics, [i, 0, 1])
+    return physics, made
+
+
+class TestPropPlacer:
+    def test_props_touch_nothing_and_keep_what_collides(self, balls):
+        physics, made = balls
+        kept = physics.model.geom_contype.copy()
+        corner = 3 * RADIUS
+        place = distributions.Uniform([-corner, -corner, RADIUS], [corner, corner, 3 * RADIUS])
+        placer = initializers.PropPlacer(made, place, rotations.UniformQuaternion())
+        placer(physics, np.random.RandomState(0))
+        assert physics.data.ncon == 0
+        assert np.array_equal(physics.model.geom_contype, kept)
+        assert len({tuple(ball.get_pose(physics)[1]) for ball in made}) == 3
+
+    def test_no_place_is_an_error_that_names_the_prop(self, balls):
+        physics, made = balls
+        kept = physics.model.geom_contype.copy()
+        placer = initializers.PropPlacer(made, [0, 0, 0.5], max_attempts_per_prop=2)
+        with pytest.raises(composer.EpisodeInitializationError, match=r"'ball_1' in 2 attempts"):
+            placer(physics, np.random.RandomState(0))
+        assert np.array_equal(physics.model.geom_contype, kept)
+        initializers.PropPlacer(made, [0, 0, 0.5], ignore_collisions=True)(
+            physics, np.random.RandomState(0)
+        )
+
+    def test_only_the_props_settle(self, balls):
+        physics, made = balls
+        placer = initializers.PropPlacer(made[:1], [0, 0, 0.2], settle_physics=True)
+        placer(physics, np.random.RandomState(0))
+        assert made[0].get_pose(physics)[0][2] == pytest.approx(RADIUS, abs=1e-3)
+        assert made[1].get_pose(physics)[0][2] == 1.0
+        assert physics.time() == 0.0
+
+    def test_what_never_settles(self, balls):
+        physics, made = balls
+        options = {"settle_physics": True, "max_settle_physics_time": 0.01}
+        initializers.PropPlacer(made[:1], [0, 0, 2], **options)(physics, np.random.RandomState(0))
+        strict = initializers.PropPlacer(
+            made[:1], [0, 0, 2], raise_exception_on_settle_failure=True, **options
+        )
+        with pytest.raises(composer.EpisodeInitializationError, match="settle"):
+            strict(physics, np.random.RandomState(0))
+        with pytest.raises(ValueError, match="at least 1"):
+            initializers.PropPlacer(made, [0, 0, 2], max_settle_physics_attempts=0)
+
+
+class TestVariations:
+    def test_rotations(self):
+        rng = np.random.RandomState(0)
+        drawn = rotations.UniformQuaternion()(random_state=rng)
+        assert np.linalg.norm(drawn) == pytest.approx(1)
+        half = rotations.QuaternionFromAxisAngle([0, 0, 2], np.pi)
+        np.testing.assert_allclose(half(), [0, 0, 0, 1], atol=1e-12)
+        turned = rotations.QuaternionPreMultiply(half)(rotations.IDENTITY_QUATERNION)
+        np.testing.assert_allclose(turned, [0, 0, 0, 1], atol=1e-12)
+        flipped = rotations.QuaternionRotate(half, [1, 0, 0])
+        np.testing.assert_allclose(flipped(), [-1, 0, 0], atol=1e-12)
+        again = rotations.QuaternionRotate(half, cumulative=True)([9, 9, 9], [0, 1, 0])
+        np.testing.assert_allclose(again, [0, -1, 0], atol=1e-12)
+
+    def test_colours(self):
+        red = colors.RgbVariation(distributions.Uniform(0.5, 1), 0, 0, 0.25)
+        value = red(random_state=np.random.RandomState(0))
+        assert 0.5 <= value[0] <= 1
+        assert list(value[1:]) == [0, 0, 0.25]
+        np.testing.assert_allclose(colors.HsvVariation(1 / 3, 1, 0.5)(), [0, 0.5, 0, 1])
+        np.testing.assert_allclose(colors.GrayVariation(0.25)(), [0.25, 0.25, 0.25, 1])
+
+    def test_functions(self):
+        numbers = distributions.Uniform([3, 4], [3, 4])
+        assert math.Norm(numbers)() == 5
+        assert (math.Max(numbers)(), math.Min(numbers)()) == (4, 3)
+        assert (2 * math.Log(np.e))() == 2
+
+
+def test_a_detector_notices_what_is_inside(balls):
+    physics, made = balls
+    del physics
+    arena = made[0].parent
+    inside = props.PositionDetector([0, 0, 1], [0.5, 0.5, 0.5])
+    outside = props.PositionDetector([0, 0], [0.5, 0.5], inverted=True, name="outside")
+    for detector in (inside, outside):
+        detector.register_entities(*made)
+        arena.attach(detector)
+
+    class Places(composer.NullTask):
+        def initialize_episode(self, physics, random_state):
+            for i, ball in enumerate(made):
+                ball.set_pose(physics, [i, 0, 1])
+
+    env = composer.Environment(Places(arena))
+    env.reset()
+    assert inside.detected_entities == [made[0]]
+    assert outside.detected_entities == made[1:]
+    inside.set_position(env.physics, [1, 0, 1])
+    env.step([])
+    assert inside.detected_entities == [made[1]]
+    np.testing.assert_allclose(inside.lower, [0.5, -0.5, 0.5])
+    np.testing.assert_allclose(env.physics.bind(inside.mid_site).rgba, [0, 1, 0, 0.25])
+    inside.deregister_entities()
+    assert not inside.activated
+    with pytest.raises(ValueError, match="same length"):
+        inside.resize([0, 0], [1, 1, 1])
+
+
+def test_values_arrive_by_their_delay():
+    buffer = Buffer(2, (), float, pad_with_initial_value=True)
+    for time, delay in ((0, 3), (1, 1), (2, 0)):
+        buffer.insert(time, delay, time)
+    assert list(buffer.read(1)) == [0, 0]
+    assert list(buffer.read(2)) == [1, 2]
+    assert list(buffer.read(3)) == [2, 0]
+
+
+@pytest.mark.parametrize("legacy", [True, False])
+def test_orders_of_a_step(legacy):
+    """In the published order, poses are those of the new state."""
+    model = mjcf.from_xml_string(
+        "<mujoco><worldbody><body><joint axis='0 1 0'/><geom size='.1' pos='1 0 0'/></body>"
+        "</worldbody></mujoco>"
+    )
+    task = composer.NullTask(composer.ModelWrapperEntity(model))
+    env = composer.Environment(task, legacy_step=legacy)
+    env.reset()
+    env.step([])
+    held = env.physics.data.geom_xpos.copy()
+    env.physics.forward()
+    assert np.array_equal(env.physics.data.geom_xpos, held) == legacy

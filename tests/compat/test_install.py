@@ -1,0 +1,66 @@
+"""`mjgym_compat.install`: others' imports answered by this package."""
+
+import subprocess
+import sys
+
+import pytest
+
+pytest.importorskip("dm_env", reason='needs pip install -e ".[dm_env]"')
+
+
+def run(code: str) -> str:
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip()
+
+
+def test_imports_of_dm_control_find_the_modules_here():
+    said = run(
+        "import mjgym_compat; mjgym_compat.install('dm_control')\n"
+        "from dm_control import composer, mjcf\n"
+        "from dm_control.composer.variation import distributions\n"
+        "from dm_control.mjcf import element\n"
+        "import dm_control.composer.observation.observable.base as observables\n"
+        "from mjgym_compat.dm_control import mjcf as same\n"
+        "assert mjcf is same and element.RootElement is mjcf.RootElement\n"
+        "print(distributions.Uniform.__name__, observables.Generic.__name__)"
+    )
+    assert said == "Uniform Generic"
+
+
+def test_the_changed_import_finds_their_module_names_too():
+    assert run("from mjgym_compat.dm_control.composer import arena; print(arena.__name__)") == (
+        "mjgym_compat.dm_control.composer.entity"
+    )
+
+
+@pytest.mark.parametrize(
+    ("statement", "nearest"),
+    [
+        ("import dm_control.mjfc", "dm_control.mjcf"),
+        ("from dm_control.composer import Entitty", "dm_control.composer.Entity"),
+        ("import dm_control.composer.variation.noise", "dm_control.composer.variation.noises"),
+    ],
+)
+def test_a_missing_module_is_named_with_the_nearest(statement, nearest):
+    said = run(
+        "import mjgym_compat; mjgym_compat.install('dm_control')\n"
+        f"try: {statement}\nexcept ModuleNotFoundError as error: print(error)"
+    )
+    assert nearest in said
+
+
+def test_their_package_must_not_be_imported_before():
+    said = run(
+        "import sys, types; sys.modules['dm_control'] = types.ModuleType('dm_control')\n"
+        "import mjgym_compat\n"
+        "try: mjgym_compat.install('dm_control')\nexcept ImportError as error: print(error)"
+    )
+    assert "was imported already" in said
+
+
+def test_an_unknown_package_is_refused():
+    import mjgym_compat
+
+    with pytest.raises(ValueError, match="dm_control"):
+        mjgym_compat.install("dm_kontrol")

@@ -1,0 +1,481 @@
+"""Environments of one's own, on robosuite's models, arenas and objects."""
+
+from collections import OrderedDict
+
+import mujoco
+import numpy as np
+import pytest
+
+import mjgym_compat.robosuite as suite
+from mjgym_compat.robosuite.environments.base import REGISTERED_ENVS, MujocoEnv
+from mjgym_compat.robosuite.environments.manipulation.manipulation_env import ManipulationEnv
+from mjgym_compat.robosuite.models import MujocoWorldBase, arenas, objects
+from mjgym_compat.robosuite.models.arenas import TableArena
+from mjgym_compat.robosuite.models.grippers import ALL_GRIPPERS, gripper_factory
+from mjgym_compat.robosuite.models.objects import BallObject, BoxObject, MujocoXMLObject
+from mjgym_compat.robosuite.models.robots import REGISTERED_ROBOTS, Panda, create_robot
+from mjgym_compat.robosuite.models.tasks import ManipulationTask
+from mjgym_compat.robosuite.utils import mjcf_utils
+from mjgym_compat.robosuite.utils.errors import XMLError
+from mjgym_compat.robosuite.utils.observables import (
+    Observable,
+    create_deterministic_corrupter,
+    create_deterministic_delayer,
+    sensor,
+)
+from mjgym_compat.robosuite.utils.placement_samplers import UniformRandomSampler
+from mjgym_compat.robosuite.utils.robot_composition_utils import create_composite_robot
+
+
+class Push(ManipulationEnv):
+    """A ball on a table, in the form of robosuite's tasks."""
+
+    def __init__(self, robots, gripper_types="default", size=(0.02, 0.03), **options):
+        self.size = size
+        self.placement_initializer = None
+        super().__init__(robots, gripper_types=gripper_types, **options)
+
+    def _load_model(self):
+        super()._load_model()
+        model = self.robots[0].robot_model
+        model.set_base_xpos(model.base_xpos_offset["table"](0.8))
+        arena = TableArena(table_full_size=(0.8, 0.8, 0.05), table_offset=(0, 0, 0.8))
+        arena.set_origin([0, 0, 0])
+        red = mjcf_utils.CustomMaterial("WoodRed", "redwood", "redwood_mat", {"type": "cube"})
+        low, high = ([radius] for radius in self.size)
+        self.ball = BallObject("ball", size_min=low, size_max=high, material=red, rng=self.rng)
+        self.placement_initializer = UniformRandomSampler(
+            "BallSampler", self.ball, (-0.03, 0.03), (-0.03, 0.03), None,
+            reference_pos=(0, 0, 0.8), z_offset=0.01, rng=self.rng,
+        )  # fmt: skip
+        self.model = ManipulationTask(arena, [model], self.ball)
+
+    def _setup_references(self):
+        super()._setup_references()
+        self.ball_body = self.sim.model.body_name2id(self.ball.root_body)
+
+    def _setup_observables(self):
+        entries = super()._setup_observables()
+
+        @sensor(modality="object")
+        def ball_pos(seen):
+            return np.array(self.sim.data.body_xpos[self.ball_body])
+
+        prefix = self._get_arm_prefixes(self.robots[0])[0]
+        way = self._get_obj_eef_sensor(prefix, "ball_pos", "gripper_to_ball", "object")
+        for each in (ball_pos, way):
+            name = each.__name__
+            entries[name] = Observable(name, each, sampling_rate=self.control_freq)
+        return entries
+
+    def _reset_internal(self):
+        super()._reset_internal()
+        if not self.deterministic_reset:
+            for pos, quat, each in self.placement_initializer.sample().values():
+                self.sim.data.set_joint_qpos(each.joints[0], np.concatenate([pos, quat]))
+
+    def reward(self, action=None):
+        way = self._gripper_to_target(self.robots[0].gripper, self.ball, return_distance=True)
+        return 1 - np.tanh(10 * way)
+
+    def _check_success(self):
+        return bool(self.sim.data.body_xpos[self.ball_body][2] > 0.84)
+
+
+def make(**options):
+    return suite.make(
+        "Push", **{"robots": "Panda", "use_camera_obs": False, "seed": 0, "horizon": 10} | options
+    )
+
+
+def test_the_quick_start_of_the_documentation():
+    world = MujocoWorldBase()
+    robot = Panda()
+    gripper = gripper_factory("PandaGripper")
+    robot.add_gripper(gripper)
+    robot.set_base_xpos([0, 0, 0])
+    world.merge(robot)
+    arena = TableArena()
+    arena.set_origin([0.8, 0, 0])
+    world.merge(arena)
+    sphere = BallObject(name="sphere", size=[0.04], rgba=[0, 0.5, 0.5, 1]).get_obj()
+    sphere.set("pos", "1.0 0 1.0")
+    world.worldbody.append(sphere)
+    model = world.get_model(mode="mujoco")
+    data = mujoco.MjData(model)
+    while data.time < 1:
+        mujoco.mj_step(model, data)
+    assert data.body("sphere_main").xpos[2] == pytest.approx(0.84, abs=1e-3)
+    assert model.nu == 9
+    with pytest.raises(ValueError, match="only 'mujoco'"):
+        world.get_model(mode="mujoco_py")
+
+
+def test_an_environment_of_ones_own_runs_and_is_known_by_its_name():
+    assert REGISTERED_ENVS["Push"] is Push
+    env = make()
+    assert isinstance(env, MujocoEnv)
+    first = env.reset()
+    assert isinstance(first, OrderedDict)
+    assert first["robot0_proprio-state"].shape == (50,)
+    assert first["object-state"].shape == (6,)
+    way = first["ball_pos"] - first["robot0_eef_pos"]
+    np.testing.assert_allclose(first["gripper_to_ball"], way)
+    for i in range(10):
+        seen, reward, done, _ = env.step(np.zeros(env.action_dim))
+        assert done == (i == 9)
+    assert 0 < reward < 1
+    assert 0.819 < seen["ball_pos"][2] < 0.831  # it fell onto the table
+    with pytest.raises(ValueError, match="terminated"):
+        env.step(np.zeros(7))
+    with pytest.raises(ValueError, match="expected 7 numbers"):
+        make().step(np.zeros(6))
+
+
+def test_seeds_and_hard_resets_redraw_sizes():
+    a, b = make(seed=3), make(seed=3)
+    for _ in range(2):
+        x, y = a.reset(), b.reset()
+        np.testing.assert_array_equal(x["object-state"], y["object-state"])
+    sizes = set()
+    for _ in range(3):
+        a.reset()
+        sizes.add(float(a.sim.model._model.geom("ball_g0").size[0]))
+    assert len(sizes) == 3
+    soft = make(hard_reset=False)
+    before = soft.sim.model._model.geom("ball_g0").size.copy()
+    soft.reset()
+    np.testing.assert_array_equal(soft.sim.model._model.geom("ball_g0").size, before)
+
+
+def test_it_moves_as_the_task_of_the_same_scene():
+    """The arm reaches the same place as in Lift, by the same actions, to rounding."""
+    env = make(initialization_noise=None)
+    task = suite.make("Lift", use_camera_obs=False, initialization_noise=None, seed=0)
+    env.reset()
+    task.reset()
+    action = np.array([0.5, -0.2, -0.3, 0.1, 0.2, -0.1, 1.0])
+    for _ in range(8):
+        ours, theirs = env.step(action)[0], task.step(action)[0]
+    for name in ("robot0_joint_pos", "robot0_eef_pos", "robot0_gripper_qpos"):
+        np.testing.assert_allclose(ours[name], theirs[name], atol=2e-3)
+
+
+def test_what_a_robot_remembers():
+    env = make()
+    env.reset()
+    robot = env.robots[0]
+    action = np.full(7, 0.3)
+    before = robot._joint_positions
+    env.step(action)
+    np.testing.assert_array_equal(robot.recent_actions.current, action)
+    np.testing.assert_array_equal(robot.recent_qpos.current, before)
+    env.step(-action)
+    np.testing.assert_array_equal(robot.recent_actions.last, action)
+    np.testing.assert_array_equal(robot.recent_actions.delta, -2 * action)
+    assert robot.torques.shape == (7,)
+    assert robot.ee_force["right"].shape == (3,)
+    whole = robot.composite_controller
+    assert whole.get_control_dim("right") == 6
+    parts = whole.create_action_dict_from_action_vector(action)
+    np.testing.assert_array_equal(whole.create_action_vector(parts), action)
+    pos, axes = whole.get_controller_base_pose("right")
+    assert pos[2] == pytest.approx(0.912)
+    np.testing.assert_allclose(axes, np.eye(3), atol=1e-12)
+
+
+def test_readings_are_late_rare_and_changed():
+    env = make(control_freq=20)
+    env.modify_observable("ball_pos", "sampling_rate", 10)
+    env.modify_observable("robot0_eef_pos", "corrupter", create_deterministic_corrupter(1.0))
+    first = env.reset()
+    assert first["robot0_eef_pos"][2] > 1.5
+    seen = [env.step(np.zeros(7))[0]["ball_pos"] for _ in range(2)]
+    np.testing.assert_array_equal(seen[0], first["ball_pos"])
+    assert (seen[1] != first["ball_pos"]).any()
+    env.modify_observable("ball_pos", "delayer", create_deterministic_delayer(0.2))
+    with pytest.warns(UserWarning, match="delay is longer"):
+        seen = [env.step(np.zeros(7)) for _ in range(4)]
+    with pytest.raises(ValueError, match="0 s or more"):
+        create_deterministic_delayer(-0.1)
+
+
+def test_a_control_step_has_as_many_physics_steps_as_fit():
+    env = make(control_freq=30)
+    env.reset()
+    start = env.sim.data.time
+    env.step(np.zeros(7))
+    assert env.sim.data.time - start == pytest.approx(16 * 0.002)
+    assert env.cur_time == pytest.approx(1 / 30)
+
+
+def test_xml_and_state_restore_an_episode():
+    env = make()
+    env.reset()
+    xml, state = env.sim.model.get_xml(), env.sim.get_state().flatten()
+    size = env.sim.model._model.geom("ball_g0").size[0]
+    env.reset()
+    env.reset_from_xml_string(xml)
+    env.sim.set_state_from_flattened(state)
+    env.sim.forward()
+    assert env.sim.model._model.geom("ball_g0").size[0] == pytest.approx(size, abs=1e-6)
+    np.testing.assert_allclose(env.sim.get_state().flatten(), state)
+
+
+ROBOTS = sorted(
+    {name for name, kind in REGISTERED_ROBOTS.items() if kind.__module__.startswith("mjgym")}
+)
+
+
+@pytest.mark.parametrize("name", ROBOTS)
+def test_every_robot_compiles_with_its_gripper(name):
+    robot = create_robot(name, idn=1)
+    for side in robot.arms:
+        hand = gripper_factory(robot.default_gripper[side], idn=f"1_{side}")
+        robot.add_gripper(hand, robot.eef_name[side])
+    world = MujocoWorldBase()
+    world.merge(robot)
+    model = world.get_model()
+    names = {model.joint(i).name for i in range(model.njnt)}
+    assert set(robot.joints) <= names
+    assert len(robot.init_qpos) == len(robot.arm_joints)
+    with pytest.raises(ValueError, match="holds"):
+        robot.add_gripper(hand, robot.eef_name[side])
+    with pytest.raises(ValueError, match="no body"):
+        robot.add_gripper(gripper_factory(None), "robot1_right_hnad")
+
+
+@pytest.mark.parametrize("name", [name for name in ALL_GRIPPERS if name])
+def test_grippers_take_actions(name):
+    gripper = gripper_factory(name)
+    commands = gripper.format_action(np.ones(gripper.dof))
+    assert len(commands) in (0, len(gripper._actuators))
+    assert np.all(np.abs(commands) <= 1)
+    assert len(gripper.init_qpos) == len(gripper.joints)
+    with pytest.raises(ValueError, match="did you mean"):
+        gripper_factory(f"{name}s")
+
+
+@pytest.mark.parametrize(
+    "kind", ["EmptyArena", "TableArena", "PegsArena", "BinsArena", "WipeArena"]
+)
+def test_arenas_compile(kind):
+    arena = getattr(arenas, kind)()
+    arena.set_camera("agentview", pos=(1, 0, 2), quat=(1, 0, 0, 0))
+    arena.set_camera("mine", pos=(0, 0, 3), quat=(1, 0, 0, 0))
+    world = MujocoWorldBase()
+    world.merge(arena)
+    model = world.get_model()
+    np.testing.assert_allclose(model.camera("agentview").pos, (1, 0, 2))
+    assert model.camera("mine").id >= 0
+    assert model.opt.timestep == 0.002
+
+
+def test_several_tables():
+    arena = arenas.MultiTableArena([[0, 0, 0.8], [1, 0, 0.9]], table_rots=[0, np.pi / 2])
+    world = MujocoWorldBase()
+    world.merge(arena)
+    model = world.get_model()
+    assert model.body("table1").pos[2] == pytest.approx(0.875)
+
+
+def test_wiping_moves_the_markers():
+    env = suite.make("Wipe", use_camera_obs=False)
+    arena = arenas.WipeArena(num_markers=5, rng=np.random.default_rng(0))
+    assert len(arena.markers) == 5
+    pos = arena.sample_start_pos()
+    for _ in range(50):
+        pos = arena.sample_path_pos(pos)
+        assert (np.abs(pos) < 0.36).all()
+    assert env.action_dim == 6
+
+
+KINDS = (
+    *("CanObject", "MilkObject", "BreadObject", "CerealObject", "CanVisualObject"),
+    *("SquareNutObject", "RoundNutObject", "PlateWithHoleObject", "DoorObject", "HammerObject"),
+    *("PotWithHandlesObject", "Bin", "Lid", "StandWithMount", "BoxObject", "BallObject"),
+    *("CapsuleObject", "CylinderObject"),
+)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_objects_know_their_elements(kind):
+    thing = getattr(objects, kind)(name="thing")
+    world = MujocoWorldBase()
+    world.merge_assets(thing)
+    world.worldbody.append(thing.get_obj())
+    model = world.get_model()
+    assert model.body(thing.root_body).id == 1
+    names = {model.geom(i).name for i in range(model.ngeom)}
+    assert {*thing.contact_geoms, *thing.visual_geoms} == names
+    assert bool(thing.contact_geoms) == (kind != "CanVisualObject")
+    assert thing.bottom_offset[2] < thing.top_offset[2]
+    assert thing.horizontal_radius > 0
+    assert {model.joint(i).name for i in range(model.njnt)} == set(thing.joints)
+
+
+@pytest.mark.parametrize("kind", ["Can", "Milk", "Bread", "Cereal", "SquareNut", "RoundNut"])
+def test_objects_weigh_what_the_task_s_do(kind):
+    thing = getattr(objects, f"{kind}Object")(name="thing")
+    world = MujocoWorldBase()
+    world.merge_assets(thing)
+    world.worldbody.append(thing.get_obj())
+    task = suite.make("NutAssembly" if "Nut" in kind else "PickPlace", use_camera_obs=False)
+    mass = task.env.model.body(f"{kind}_main").mass[0]
+    assert world.get_model().body("thing_main").mass[0] == pytest.approx(mass, rel=1e-4)
+
+
+MODEL = """
+<mujoco model="brick">
+  <default><default class="red"><geom rgba="1 0 0 1" density="500"/></default></default>
+  <worldbody>
+    <body>
+      <body name="object">
+        <geom class="red" type="box" size="0.02 0.03 0.04" group="0"/>
+      </body>
+      <site name="bottom_site" pos="0 0 -0.04"/>
+      <site name="top_site" pos="0 0 0.04"/>
+      <site name="horizontal_radius_site" pos="0.036 0 0"/>
+    </body>
+  </worldbody>
+</mujoco>
+"""
+
+
+def test_an_object_of_a_file(tmp_path):
+    path = tmp_path / "brick.xml"
+    path.write_text(MODEL)
+    brick = MujocoXMLObject(str(path), "brick", scale=2)
+    assert brick.joints == ["brick_joint0"]
+    assert brick.horizontal_radius == 0.036
+    world = MujocoWorldBase()
+    world.merge_assets(brick)
+    world.worldbody.append(brick.get_obj())
+    model = world.get_model()
+    assert model.body("brick_main").mass[0] == pytest.approx(500 * 8 * 8 * 0.02 * 0.03 * 0.04)
+    np.testing.assert_allclose(model.geom(brick.contact_geoms[0]).size, (0.04, 0.06, 0.08))
+    path.write_text(MODEL.replace('name="object"', 'name="brick"'))
+    with pytest.raises(XMLError, match="no body 'object'"):
+        MujocoXMLObject(str(path), "brick")
+    with pytest.raises(ValueError, match="obj_type"):
+        MujocoXMLObject(str(path), "brick", obj_type="vissual")
+
+
+def test_composite_objects():
+    table = objects.CompositeObject(
+        "desk",
+        total_size=(0.2, 0.1, 0.06),
+        geom_types=["box", "cylinder"],
+        geom_sizes=[(0.2, 0.1, 0.01), (0.01, 0.05)],
+        geom_locations=[(0, 0, 0.1), (0.19, 0.09, 0)],
+        geom_names=["top", "leg"],
+        density=[500, 1000],
+    )
+    both = objects.CompositeBodyObject(
+        "both",
+        [table, BoxObject("lamp", size=(0.01, 0.01, 0.05))],
+        [None, (0, 0, 0.11)],
+        body_joints={"lamp_main": [{"type": "hinge", "axis": "0 0 1"}]},
+    )
+    world = MujocoWorldBase()
+    world.merge_assets(both)
+    world.worldbody.append(both.get_obj())
+    model = world.get_model()
+    np.testing.assert_allclose(model.geom("both_desk_leg").pos, (0, 0, -0.01), atol=1e-12)
+    assert model.njnt == 2
+    assert both.top_offset[2] == pytest.approx(0.16)
+    assert table.in_box(np.zeros(3), [0.1, 0, 0])
+    assert not table.in_box(np.zeros(3), [0.3, 0, 0])
+
+
+def test_elements_of_trees():
+    body = mjcf_utils.new_body("a", pos=(1, 2, 3))
+    body.append(mjcf_utils.new_geom("g", "box", (0.1, 0.2, 0.3), group=1))
+    body.append(mjcf_utils.new_site("s"))
+    assert mjcf_utils.find_elements(body, "geom", {"name": "g"}) is body[0]
+    assert mjcf_utils.find_elements(body, "joint", return_first=False) is None
+    assert mjcf_utils.find_parent(body, body[0]) is body
+    mjcf_utils.add_prefix(body, "p_", exclude=lambda each: each == "s")
+    assert [each.get("name") for each in body.iter()] == ["p_a", "p_g", "s"]
+    np.testing.assert_array_equal(mjcf_utils.string_to_array("1 2.5"), (1, 2.5))
+    assert mjcf_utils.convert_to_string((True, 0)) == "1 0"
+    with pytest.raises(ValueError, match="did you mean WoodRed"):
+        mjcf_utils.CustomMaterial("WoodReed", "t", "m")
+    with pytest.raises(ValueError, match="no text"):
+        mjcf_utils.convert_to_string(object())
+    with pytest.raises(XMLError, match="no body 'nowhere'"):
+        MujocoWorldBase().merge(TableArena(), merge_body="nowhere")
+
+
+def test_subclasses_of_tasks_pay_their_own_reward():
+    class Higher(REGISTERED_ENVS["Lift"]):
+        def reward(self, action=None):
+            return 7.0
+
+    env = suite.make("Higher", use_camera_obs=False)
+    assert env.step(np.zeros(7))[1] == 7.0
+    assert len(suite.make("Lift", use_camera_obs=False).staged_rewards()) >= 1
+
+
+def test_a_robot_on_a_base_that_drives():
+    env = suite.make("Lift", robots="PandaOmron", use_camera_obs=False, initialization_noise=None)
+    first = env.reset()
+    robot = env.robots[0]
+    assert robot.is_mobile
+    assert env.action_dim == 12
+    assert list(robot.action_split_indexes) == [
+        *("right", "torso", "base", "right_gripper", "base_mode"),
+    ]
+    assert robot.create_action_vector({"base": [1, 0, 0]})[-1] == -1
+    drive = robot.create_action_vector({"base": [1, 0, 0], "base_mode": 1})
+    for _ in range(10):
+        seen = env.step(drive)[0]
+    assert seen["robot0_base_pos"][0] - first["robot0_base_pos"][0] > 0.05
+    way = "robot0_base_to_eef_pos"
+    np.testing.assert_allclose(seen[way], first[way], atol=0.02)  # the hand follows
+    config = suite.load_composite_controller_config(robot="PandaOmron")
+    assert config["type"] == "HYBRID_MOBILE_BASE"
+    again = suite.make("Lift", robots="PandaOmron", controller_configs=config, use_camera_obs=False)
+    assert again.action_dim == 12
+    config["body_parts"]["torso"]["kp"] = 50
+    with pytest.raises(ValueError, match="torso of PandaOmron"):
+        suite.make("Lift", robots="PandaOmron", controller_configs=config, use_camera_obs=False)
+    basic = suite.load_composite_controller_config(controller="BASIC", robot="PandaOmron")
+    plain = suite.make("Lift", "PandaOmron", controller_configs=basic, use_camera_obs=False)
+    assert plain.action_dim == 11
+    assert not plain.robots[0].has_part("base_mode")
+    with pytest.raises(ValueError, match="for a base that drives, not Panda's"):
+        suite.make(
+            "Lift",
+            controller_configs={**config, "type": "HYBRID_MOBILE_BASE"},
+            use_camera_obs=False,
+        )
+
+
+def test_robots_composed_of_parts():
+    create_composite_robot("Mine", robot="UR5e", base="OmronMobileBase", grippers="RethinkGripper")
+    config = suite.load_composite_controller_config(controller="BASIC", robot="Mine")
+    env = suite.make("Lift", robots="Mine", controller_configs=config, use_camera_obs=False)
+    robot = env.robots[0]
+    assert env.action_dim == 6 + 1 + 3 + 1
+    assert robot.is_mobile
+    assert robot.gripper["right"].class_name == "RethinkGripper"
+    own = make(robots="Mine", controller_configs=config)
+    own.reset()
+    assert own.action_dim == 11
+    create_composite_robot("Mine", robot="UR5e", base="RethinkMount", grippers=None)
+    assert suite.make("Lift", robots="Mine", use_camera_obs=False).action_dim == 6
+    with pytest.raises(ValueError, match="did you mean OmronMobileBase"):
+        create_composite_robot("Mine", robot="UR5e", base="OmronMobilBase")
+
+
+def test_a_base_that_drives_in_an_environment_of_ones_own():
+    env = make(robots="PandaOmron", initialization_noise=None)
+    task = suite.make("Lift", "PandaOmron", use_camera_obs=False, initialization_noise=None)
+    env.reset()
+    task.reset()
+    action = np.array([0.5, -0.2, -0.3, 0.1, 0.2, -0.1, 0.3, 0.4, 0.2, -0.3, 1.0, 1.0])
+    for _ in range(8):
+        ours, theirs = env.step(action)[0], task.step(action)[0]
+    for name in ("robot0_joint_pos", "robot0_base_pos", "robot0_base_to_eef_pos"):
+        np.testing.assert_allclose(ours[name], theirs[name], atol=2e-3)

@@ -1,0 +1,96 @@
+"""The leaderboard: scores from weights, on seeds drawn then; what is refused; every row again."""
+
+import dataclasses
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
+
+from training import scores
+
+from helpers.training_runs import ID, SMALL_REPLAY, mjgym_
+from mjgym.policies.run_errors import RunError
+from mjgym_train import baselines, leaderboard
+from mjgym_train.leaderboard import SEEDS
+from mjgym_train.run import Run
+
+pytestmark = pytest.mark.torch
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """A run that has ended."""
+    place = tmp_path_factory.mktemp("runs") / "mine"
+    mjgym_("train", "td3", ID, *SMALL_REPLAY, "name=mine", "--steps", 80, "--out", place)
+    return place
+
+
+@pytest.fixture(scope="module")
+def submitted(folder, tmp_path_factory):
+    table = tmp_path_factory.mktemp("board")
+    mjgym_("submit", folder, "--leaderboard", "--table", table)
+    return table
+
+
+def test_a_row_is_scored_from_the_weights(folder, submitted):
+    (row,) = leaderboard.read(submitted)
+    assert (row.id, row.method, row.steps) == (ID, "mine", "80")
+    assert SEEDS[0] <= row.first_seed < SEEDS[1]
+    again, content = leaderboard.scored(Run(folder), row.first_seed)
+    assert again == row
+    assert leaderboard.policy_file(row, submitted).read_bytes() == content
+    assert leaderboard.complaint(row, submitted) == ""
+    assert row.standard_error > 0
+
+
+def test_other_seeds_each_time(folder, monkeypatch):
+    drawn = iter((5, 6))
+    monkeypatch.setattr(leaderboard.secrets, "randbelow", lambda count: next(drawn))
+    firsts = [leaderboard.scored(Run(folder))[0].first_seed for _ in range(2)]
+    assert firsts == [SEEDS[0] + 5, SEEDS[0] + 6]
+
+
+def test_a_policy_is_taken_once(folder, submitted):
+    before = {file.name: file.read_bytes() for file in submitted.iterdir()}
+    done = mjgym_("submit", folder, "--leaderboard", "--table", submitted, code=1)
+    assert "has this policy on" in done.stderr
+    assert {file.name: file.read_bytes() for file in submitted.iterdir()} == before
+
+
+def test_another_policy_or_score_is_noticed(submitted, tmp_path):
+    (row,) = leaderboard.read(submitted)
+    said = leaderboard.complaint(dataclasses.replace(row, score=row.score + 500), submitted)
+    assert "from the weights" in said
+    leaderboard.policy_file(row, tmp_path).write_bytes(b"no archive")
+    assert leaderboard.complaint(row, tmp_path)
+
+
+def test_an_id_of_ones_own_is_refused(folder, tmp_path):
+    run = Run(tmp_path)
+    for file in Path(folder).iterdir():
+        if file.is_file():
+            (tmp_path / file.name).write_bytes(file.read_bytes())
+    run.config_file.write_text(run.config_file.read_text().replace(ID, "dmc/cartpole-balanse-v0"))
+    with pytest.raises(RunError, match="did you mean"):
+        leaderboard.scored(run)
+
+
+def test_the_page_has_random_and_zero_actions(submitted):
+    (row,) = leaderboard.read(submitted)
+    lines = [
+        [cell.strip() for cell in line.strip("|").split("|")]
+        for line in scores.leaderboard_table([row]).splitlines()[2:]
+    ]
+    found = {method: float(score) for _, method, score, *_ in lines}
+    assert set(found) == {"mine", "random", "zero"}
+    assert found["zero"] == round(baselines.of(ID)["zero"].mean)
+    assert list(found.values()) == sorted(found.values(), reverse=True)
+    assert scores.leaderboard_table([]).startswith("No run")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("row", leaderboard.read(), ids=lambda row: f"{row.id} {row.method}")
+def test_the_packaged_rows_are_their_policies(row):
+    assert leaderboard.complaint(row) == ""

@@ -1,0 +1,106 @@
+"""The search for a recipe: its plan, its ranking, its tables, and a small run."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
+
+import recipe
+
+from mjgym import registry
+from mjgym.util.packaged import assets
+from mjgym_train import config
+
+WALK, RUN = recipe.ROUNDS[0]
+
+
+def row(part: str, name: str, id: str, seed: int = 0, last: float = 0.0, score: str = ""):
+    spent = {"cpu_minutes": 1.0, "cpu_s": 60.0, "steps": 1000, "updates": 250}
+    words = ("settings", "command", "commit", "versions", "machine", "success")
+    about = {**dict.fromkeys(words, ""), "failed": "0.25" if score else "", "curve": "60:5"}
+    return recipe.Row(part, name, id, seed, last=last, score=score, **spent, **about)
+
+
+def cells(table: str, first: str) -> list[str]:
+    (line,) = (line for line in table.splitlines() if line.startswith(f"| {first} "))
+    return [cell.strip() for cell in line.strip("|").split("|")][1:]
+
+
+def test_candidates_are_ranked_by_the_ids_that_all_have():
+    rows = [row("search", "small", id, last=last) for id, last in ((WALK, 500), (RUN, 300))]
+    rows += [row("search", "decay", id, last=last) for id, last in ((WALK, 900), (RUN, 100))]
+    rows += [row("search", "average", WALK, last=1000), row("goals", "updates", WALK, last=1000)]
+    names = list(recipe.CANDIDATES)
+    assert recipe.ranked(rows, names, [WALK]) == ["average", "decay", "small"]
+    assert recipe.ranked(rows, names, [WALK, RUN]) == ["decay", "small"]
+
+
+def test_half_of_the_candidates_go_on(monkeypatch, tmp_path):
+    made = []
+    monkeypatch.setattr(recipe, "of_runs", lambda out: made)
+    for number, cell in enumerate(recipe.search(tmp_path)):
+        made.append(row("search", cell.name, cell.id, last=float(number)))
+    rounds = [{one.name for one in made if one.id in ids} for ids in recipe.ROUNDS]
+    count = len(recipe.CANDIDATES)
+    assert [len(names) for names in rounds] == [count, count // 2, max(2, count // 4)]
+    assert rounds[1] == set(list(recipe.CANDIDATES)[-(count // 2) :])
+
+
+def test_the_tables_have_every_id_and_those_with_a_goal_first():
+    made = list(recipe.table_cells((), "together", range(5)))
+    keys = [(cell.id, cell.seed) for cell in made]
+    assert len(set(keys)) == len(keys) == 51 * 5 + 19 * 3 + 17 * 3
+    assert {id for id, _ in keys[: len(recipe.GOALS)]} == set(recipe.GOALS)
+    assert [seed for _, seed in keys] == sorted(seed for _, seed in keys)
+    assert set(recipe.GOALS) <= set(registry.ids())
+
+
+def test_a_goal_is_met_by_the_mean():
+    goal = recipe.GOALS[WALK][0]
+    rows = [
+        row("goals", "together", WALK, s, score=f"{goal + 5 * d}") for s, d in ((0, -1), (1, 1))
+    ]
+    assert cells(recipe.goals_table(rows), WALK)[2:7] == [
+        *("together", "yes", f"{goal:.0f}", f"{goal - 5:.0f}, {goal + 5:.0f}", "2")
+    ]
+    assert cells(recipe.goals_table(rows[:1]), WALK)[3] == "no"
+    assert recipe.goals_table([]) == "Not measured."
+
+
+def test_a_table_counts_its_runs():
+    rows = [row("tables", "together", WALK, s, 90.0, score) for s, score in ((0, "80"), (1, "100"))]
+    table = recipe.whole_table(rows)
+    own = ["together", "90", "", "80, 100", "2", "90", "25%", ""]
+    assert cells(table, WALK) == own
+    assert table.endswith("1 of 87 ids have runs, 2 in all.")
+
+
+@pytest.mark.torch
+def test_the_packaged_settings_are_those_of_the_goals():
+    from mjgym_train.learn import algorithms
+
+    cls = algorithms.find("td3").Config
+    about = {"algorithm": "td3", "id": WALK, "steps": 1}
+    packaged = config.read(cls, [assets() / "training" / "fast.yaml"], (), **about)
+    settings = (*recipe.CANDIDATES["together"], *recipe.USUAL)
+    settings += (f"evaluations={recipe.GOAL_EVALUATIONS}", "tensorboard=true")
+    assert packaged == config.read(cls, (), settings, **about)
+
+
+@pytest.mark.torch
+def test_a_finished_run_is_a_row_and_is_kept(monkeypatch, tmp_path):
+    small = ("hidden=[8]", "batch_size=8", "atoms=5", "learning_starts=40", "num_envs=4")
+    monkeypatch.setitem(recipe.CANDIDATES, "small", (*small, "env.max_episode_steps=20"))
+    cell = recipe.Cell("goals", "small", "dmc/cartpole-balance-v0", 0, 0.01)
+    assert cell.row(tmp_path) is None
+    cell.make(tmp_path)
+    found = cell.row(tmp_path)
+    assert found is not None
+    assert 0.6 <= found.cpu_s < 6
+    assert 0 < float(found.score) <= 20
+    assert "OUT" in found.command
+    assert str(tmp_path) not in found.command
+    monkeypatch.setattr(recipe.subprocess, "run", None)
+    cell.make(tmp_path)
