@@ -74,7 +74,6 @@ class Walks:
         self.timestep, self.heading = self.batches[0].control_timestep, heading
         model = self.batches[0].model
         self._dofs = {model.joint(i).name: i for i in range(model.njnt)}  # hinges and slides
-        self.steps = 0
 
     def start(
         self,
@@ -127,7 +126,6 @@ class Walks:
             given = np.zeros((envs.num_envs, actions.shape[1]))
             given[: len(rows)] = actions[rows]
             seen, paid, fell, _, _ = envs.step(given)
-            self.steps += envs.num_envs
             full[rows] = seen[: len(rows)]
             here = alive[rows]
             off = np.hypot(*(_target(full[rows]) - _velocity(full[rows])).T)
@@ -179,7 +177,7 @@ def begin(base: str, seed: int) -> dict[str, Any]:
     )
     return {
         "names": names, "strategy": strategy, "harness": 0.05, "horizon": 5.0, "cpu": 0.0,
-        "generation": 0, "rng": np.random.default_rng(seed), "steps": 0,
+        "generation": 0, "rng": np.random.default_rng(seed),
     }  # fmt: skip
 
 
@@ -226,7 +224,6 @@ def main() -> None:
             "best_share": round(float(share.max()), 3),
             "worth": round(float(worth.max()), 3),
             "sigma": round(float(strategy.sigma), 4),
-            "steps": walks.steps,
         }
         new = not log.exists()
         with log.open("a", newline="") as out:

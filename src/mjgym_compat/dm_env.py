@@ -4,6 +4,7 @@
 their published names, `load_soccer` a match, and `Physics` wraps a model.
 """
 
+from collections import OrderedDict
 from collections.abc import Mapping
 from typing import Any
 
@@ -18,7 +19,11 @@ from mjgym.loop.episode import DivergenceError
 from mjgym.observables import Image
 from mjgym.task import Registration, Task, steps_in
 from mjgym.util import suggestions
-from mjgym_compat.dm_physics import Physics, PhysicsError
+from mjgym_compat.dm_control.domains import PHYSICS
+from mjgym_compat.dm_control.mujoco import Physics
+from mjgym_compat.dm_control.rl import control
+from mjgym_compat.dm_control.rl.simulation import PhysicsError
+from mjgym_compat.dm_control.tasks import PublishedTask
 from mjgym_compat.dm_soccer import SoccerEnv
 
 __all__ = [
@@ -90,7 +95,7 @@ _ALIASES = {f"reach_brick_{kind}": f"reach_duplo_{kind}" for kind in ("features"
 _ALIASES["reach_brick"] = "reach_duplo_features"
 
 
-class DmEnv(dm_env.Environment):  # type: ignore[misc]
+class DmEnv(control.Environment):
     """A Gymnasium environment of this package as a `dm_env.Environment`.
 
     Time limits end an episode with discount 1, terminations with discount 0. A step after the end
@@ -103,10 +108,11 @@ class DmEnv(dm_env.Environment):  # type: ignore[misc]
         seed: of the first episode, or a `RandomState` that draws it; None for an unpredictable one.
         buffered: whether each entry has a leading axis of 1 and images come first, as in the
             published manipulation tasks.
+        kind: class of the physics.
 
     Attributes:
         physics: the model and the state under dm_control's names.
-        task: the task.
+        task: the task under dm_control's names, with the attributes of this package's.
     """
 
     def __init__(
@@ -115,19 +121,20 @@ class DmEnv(dm_env.Environment):  # type: ignore[misc]
         seed: Seed = None,
         *,
         buffered: bool = False,
+        kind: type[Physics] = Physics,
     ) -> None:
         self._env = env
         self._buffered = buffered
         self._seed = _as_seed(seed)
         self._ended = True
         plain: Any = env.unwrapped
-        self.physics = Physics(plain)
-        self.task: Task = plain.task
+        self._physics = kind.of_env(plain)
+        self._task = PublishedTask(plain.task, seed)
         flat = not isinstance(env.observation_space, gymnasium.spaces.Dict)
         stacked = plain.frame_stack is not None
         self._shapes = {} if flat or stacked else plain.entry_shapes
         self._alone = FLAT if len(env.observation_space.shape or ()) < 2 + stacked else PICTURE
-        self._low, self._high = bounds(self.task.actions(plain.model))
+        self._low, self._high = bounds(plain.task.actions(plain.model))
 
     @property
     def env(self) -> gymnasium.Env[Any, np.ndarray]:
@@ -139,6 +146,8 @@ class DmEnv(dm_env.Environment):  # type: ignore[misc]
         observation, _ = self._env.reset(seed=self._seed)
         self._seed = None
         self._ended = False
+        if self._task.visualize_reward:
+            self._task.after_step(self._physics)
         return dm_env.restart(self._entries(observation))
 
     def step(self, action: Any) -> dm_env.TimeStep:
@@ -154,6 +163,8 @@ class DmEnv(dm_env.Environment):  # type: ignore[misc]
             self._ended = True
             raise PhysicsError(str(error)) from error
         self._ended = terminated or truncated
+        if self._task.visualize_reward:
+            self._task.after_step(self._physics)
         entries = self._entries(observation)
         if truncated:  # on the same step, the time limit wins over a termination
             return dm_env.truncation(float(reward), entries)
@@ -161,16 +172,16 @@ class DmEnv(dm_env.Environment):  # type: ignore[misc]
             return dm_env.termination(float(reward), entries)
         return dm_env.transition(float(reward), entries)
 
-    def observation_spec(self) -> dict[str, specs.Array]:
+    def observation_spec(self) -> OrderedDict[str, specs.Array]:
         """Name, shape and dtype of each entry, in the order of the flat observation."""
         space = self._env.observation_space
         entries: Mapping[str, Any] = (
             space.spaces if isinstance(space, gymnasium.spaces.Dict) else {self._alone: space}
         )
-        return {
-            name: specs.Array(self._shape(name, box), box.dtype, name=name)
+        return OrderedDict(
+            (name, specs.Array(self._shape(name, box), box.dtype, name=name))
             for name, box in self._ordered(entries).items()
-        }
+        )
 
     def action_spec(self) -> specs.BoundedArray:
         """The control ranges, float64."""
@@ -178,7 +189,7 @@ class DmEnv(dm_env.Environment):  # type: ignore[misc]
 
     def control_timestep(self) -> float:
         """The control time step, s."""
-        return self.task.control_timestep
+        return float(self._task.control_timestep)
 
     def close(self) -> None:
         """Close the wrapped environment."""
@@ -186,11 +197,11 @@ class DmEnv(dm_env.Environment):  # type: ignore[misc]
 
     def _entries(self, observation: Any) -> dict[str, np.ndarray]:
         if not isinstance(observation, dict):
-            return {self._alone: observation}
-        return {
-            name: np.reshape(value, self._shape(name, value))
+            return OrderedDict([(self._alone, observation)])
+        return OrderedDict(
+            (name, np.reshape(value, self._shape(name, value)))
             for name, value in self._ordered(observation).items()
-        }
+        )
 
     def _shape(self, name: str, space_or_value: Any) -> tuple[int, ...]:
         """The published shape of an entry: scalars have no axis there."""
@@ -266,7 +277,9 @@ def load(
         mode = "pixels" if pixels_only else f"{mode}+pixels"
         fields["pixels"] = {"camera" if n == "camera_id" else n: v for n, v in pixels.items()}
     env = _make(id, observation=mode, visualize_reward=visualize_reward, **fields)
-    return DmEnv(env, seed)
+    loaded = DmEnv(env, seed, kind=PHYSICS[domain_name])
+    loaded.task.visualize_reward = visualize_reward
+    return loaded
 
 
 def _timing(id: str, fields: dict[str, Any], options: dict[str, Any]) -> dict[str, Any]:
@@ -357,7 +370,7 @@ def load_soccer(
         time_limit: s.
         random_state: seed of the first match, or a `RandomState` that draws it; None for an
             unpredictable one.
-        disable_walker_contacts: refused if True: players always collide here.
+        disable_walker_contacts: whether players pass through each other.
         enable_field_box: whether walls keep the ball in the field.
         keep_aspect_ratio: whether the pitch keeps its ratio of length to width.
         terminate_on_goal: whether a goal ends the match.
@@ -366,8 +379,6 @@ def load_soccer(
     Raises:
         ValueError: there is no such walker, or the match is not supported; the message says why.
     """
-    if disable_walker_contacts:
-        raise ValueError("disable_walker_contacts: players always touch each other here")
     walker = str(getattr(walker_type, "name", walker_type)).lower()
     ids = {id.partition("/")[2].partition("-")[0]: id for id in registry.ids(namespace="soccer")}
     if walker not in ids:
@@ -378,6 +389,7 @@ def load_soccer(
         team_size=team_size,
         time_limit=time_limit,
         box=enable_field_box,
+        collide=not disable_walker_contacts,
         keep_aspect_ratio=keep_aspect_ratio,
         ends_on_goal=terminate_on_goal,
         observation="dict",

@@ -42,6 +42,8 @@ def submodules(package: str) -> Callable[[str], ModuleType]:
     root, _, path = package.removeprefix(f"{HERE}.").partition(".")
 
     def find(name: str) -> ModuleType:
+        if name.startswith("__"):
+            raise AttributeError(name)
         inner = f"{path}.{name}".lstrip(".")
         module = _resolve(root, inner) if inner in _table(root) else None
         if module is None:

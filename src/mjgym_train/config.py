@@ -66,6 +66,7 @@ class Bounds:
 
 
 Count = Annotated[int, Bounds(1)]
+Bins = Annotated[int, Bounds(2)]
 Natural = Annotated[int, Bounds(0)]
 Positive = Annotated[float, Bounds(above=0)]
 NotNegative = Annotated[float, Bounds(0)]
@@ -132,6 +133,7 @@ class RunSettings(Settings):
     checkpoint_minutes: Positive = 5.0  # between two checkpoints, beside those at evaluations
     tensorboard: bool = True
     wandb: str = ""  # project of Weights & Biases to log to; empty: none
+    trackio: str = ""  # the same, of Trackio
 
 
 @dataclass(frozen=True)
@@ -184,6 +186,16 @@ class ReplaySettings(Settings):
     updates_per_step: Positive = 0.25  # for each transition (the update-to-data ratio)
     updates_per_step_end: Positive | None = None  # at the end of the budget, linearly; None: same
     n_step: Count = 3  # rewards before the value of the observation that follows
+    # Prioritised replay (Schaul et al., 2016): probabilities are losses to this power; 0: uniform.
+    priority_exponent: NotNegative = fixed(0.0)
+    importance_exponent: Share = 0.4  # beta of its weights (N P)^-beta, relative to the largest
+    # A full buffer forgets transitions with the probability loss^-exponent; 0: the oldest.
+    eviction_exponent: NotNegative = fixed(0.0)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.eviction_exponent and not self.priority_exponent:
+            raise ConfigError("eviction_exponent: needs a priority_exponent")
 
 
 @dataclass(frozen=True)
@@ -212,6 +224,7 @@ class CriticSettings(Settings):
 class EncoderSettings(Settings):
     """Convolutional encoder of images."""
 
+    convolutions: Annotated[int, Bounds(1, 4)] = fixed(4)  # the first three halve the sides
     channels: Count = fixed(16)  # of each convolution
     features: Count = fixed(50)  # size of the encoding of a history of images
     shift: Natural = 4  # pixels, bound of the random shifts of images in updates
@@ -266,10 +279,14 @@ class OffPolicyConfig(DataSettings, EncoderSettings, CriticSettings, ReplaySetti
 
     learning_rate: Positive = 1e-3
     actor_learning_rate: Positive | None = None  # None: as the critics'
+    critic_hidden: tuple[int, ...] | None = fixed(None)  # layer widths; None: as `hidden`
+    action_layer: Natural = fixed(0)  # of the critics, at which the action enters; 0: the first
     weight_decay: NotNegative = 1e-2
     max_gradient_norm: Positive | None = None  # of each step of an optimiser; None: not clipped
+    actor_gradient_norm: Positive | None = None  # the same, of the actor alone
     # Of the target networks towards the trained ones at each update.
     target_rate: Annotated[float, Bounds(above=0, high=1)] = 0.02
+    target_period: Count | None = None  # updates between hard copies; None: soft ones
     # Updates by PyTorch or by compiled loops; "auto" prefers the loops, "fast" requires them.
     engine: Literal["auto", "fast", "torch"] = "auto"
     ensemble: tuple[dict[str, Any], ...] = fixed(())  # for each of several agents, its settings
@@ -282,6 +299,10 @@ class OffPolicyConfig(DataSettings, EncoderSettings, CriticSettings, ReplaySetti
         super().__post_init__()
         if self.her:
             self._take_goals()
+        if self.priority_exponent and (self.her or self.data or self.ensemble):
+            raise ConfigError("priority_exponent: goes with none of her, data and ensemble")
+        if self.action_layer > len(self.critic_hidden or self.hidden):
+            raise ConfigError(f"action_layer: the critics have no hidden layer {self.action_layer}")
         if self.learning_starts + self.num_envs > self.buffer_size:
             raise ConfigError(
                 f"learning_starts: a buffer of {self.buffer_size} transitions never holds"
@@ -343,6 +364,8 @@ class CloningConfig(OfflineSettings, EncoderSettings, Config):
 class OnPolicyConfig(Config):
     """Settings of the algorithms that learn from rollouts of the current policy."""
 
+    # Values of each number of an action, chosen by a categorical policy; None: a Gaussian one.
+    bins: Bins | None = fixed(None)
     rollout_steps: Count = fixed(128)  # of every sub-environment, between updates
     gae_lambda: Share = 0.95  # of the generalised advantages
     value_weight: NotNegative = 0.5  # c1, of the value's loss

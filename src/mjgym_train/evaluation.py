@@ -4,11 +4,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import gymnasium
 import numpy as np
 
 from mjgym import registry
 from mjgym.policies.network import Policy, begin
+from mjgym_train.gymnasium_envs import make_envs
 
 SEEDS = tuple(range(10_000, 10_100))
 """Seeds of the episodes in reported scores."""
@@ -49,16 +49,13 @@ class Evaluation:
 def make(id: str, num_envs: int, threads: int | None = None, **kwargs: Any) -> Any:
     """Sub-environments for evaluation, always on CPU MuJoCo.
 
-    In a match, one team is the agent, as with `gymnasium.make`.
-
     Args:
         id: of the task.
         num_envs: number of parallel episodes.
         threads: for the physics.
-        **kwargs: of `gymnasium.make_vec`; those of another backend are left out.
+        **kwargs: see `make_envs`; those of another backend are left out.
     """
-    options = {**registry.on_mujoco(kwargs), "threads": threads, "autoreset_mode": "SameStep"}
-    return gymnasium.make_vec(id, num_envs, **registry.one_agent(id, **options))
+    return make_envs(id, num_envs, threads, **registry.on_mujoco(kwargs))
 
 
 def evaluate(

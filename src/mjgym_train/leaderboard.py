@@ -143,7 +143,7 @@ def add(row: Row, content: bytes, folder: Path = FOLDER) -> list[Path]:
 
 
 def complaint(row: Row, folder: Path = FOLDER) -> str:
-    """How a row differs from its policy, scored again on its seeds; empty if it does not."""
+    """The difference of a row from its policy, scored again on its seeds; empty without one."""
     file = policy_file(row, folder)
     try:
         policy = load(file)

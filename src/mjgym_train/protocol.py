@@ -19,7 +19,7 @@ from mjgym_train.score_table import Entry, Row
 OF_A_RUN = ("id", "module", "name", "seed")
 OF_A_MACHINE = (
     *("threads", "torch_threads", "log_every", "checkpoint_minutes", "tensorboard", "wandb"),
-    "keep_buffer",
+    *("trackio", "keep_buffer"),
 )
 """Settings that the runs of one method may differ in."""
 

@@ -214,7 +214,7 @@ def test_divergence_ends_the_episode_or_raises():
         def before_step(self, physics, action, random_state):
             physics.bind(self.ball.slide).qvel = np.nan
 
-    from mjgym_compat.dm_physics import PhysicsError
+    from mjgym_compat.dm_control.rl.simulation import PhysicsError
 
     env = composer.Environment(Explodes())
     env.reset()

@@ -15,6 +15,7 @@ from mjgym_compat.dm_control.composer.variation import (
     rotations,
 )
 from mjgym_compat.dm_control.entities import props
+from mjgym_compat.dm_control.entities.manipulators import kinova
 
 RADIUS = 0.05  # m
 
@@ -159,3 +160,43 @@ def test_orders_of_a_step(legacy):
     held = env.physics.data.geom_xpos.copy()
     env.physics.forward()
     assert np.array_equal(env.physics.data.geom_xpos, held) == legacy
+
+
+class TestArm:
+    @pytest.fixture
+    def robot(self):
+        arena, arm, hand = composer.Arena(), kinova.JacoArm(), kinova.JacoHand()
+        arm.attach(hand)
+        arena.attach(arm)
+        return arena, arm, hand
+
+    def test_the_tool_reaches_a_pose(self, robot):
+        arena, arm, hand = robot
+        physics = mjcf.Physics.from_mjcf_model(arena.mjcf_model)
+        place, turn = [0.1, 0.2, 0.3], [0, 1, 1, 0]
+        placer = initializers.ToolCenterPointInitializer(hand, arm, place, turn)
+        placer(physics, np.random.RandomState(0))
+        tool = hand.observables.pinch_site_pos(physics)
+        np.testing.assert_allclose(tool, place, atol=1e-6)
+        assert arm.observables.joints_pos(physics).shape == (6, 2)
+        assert arm.observables.joints_torque(physics).shape == (6,)
+        hand.set_grasp(physics, 0.5)
+        np.testing.assert_allclose(
+            physics.bind(hand.joints).qpos, physics.bind(hand.joints).range.mean(axis=1)
+        )
+
+    def test_a_pose_inside_something_is_refused(self, robot):
+        arena, arm, hand = robot
+        place = [0.1, 0.2, 0.3]
+        arena.attach(props.Primitive("sphere", [0.2], pos=place))
+        physics = mjcf.Physics.from_mjcf_model(arena.mjcf_model)
+        before = np.array(physics.bind(arm.joints).qpos)
+        options = {"max_rejection_samples": 2, "max_ik_attempts": 2}
+        placer = initializers.ToolCenterPointInitializer(hand, arm, place, [0, 1, 1, 0], **options)
+        with pytest.raises(composer.EpisodeInitializationError, match="2 poses"):
+            placer(physics, np.random.RandomState(0))
+        assert np.array_equal(physics.bind(arm.joints).qpos, before)
+        placer = initializers.ToolCenterPointInitializer(
+            hand, arm, place, [0, 1, 1, 0], ignore_collisions=True
+        )
+        assert placer(physics, np.random.RandomState(0))

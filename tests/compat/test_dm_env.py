@@ -236,7 +236,7 @@ def test_physics_has_the_names_of_analysis_code():
     expected = np.stack([data.body(name).xpos for name in feet])
     assert np.array_equal(named.data.xpos[feet], expected)
     assert np.array_equal(named.data.xpos[feet, "x"], expected[:, 0])
-    assert np.array_equal(named.data.xpos[feet, ["z", "x"]], expected[:, [2, 0]])
+    assert np.array_equal(named.data.xpos[feet, ["z", "x"]], expected[[0, 1], [2, 0]])
     assert np.array_equal(named.data.xpos[:, "z"], data.xpos[:, 2])
     assert named.data.qpos["right_knee"].shape == (1,)
     assert named.data.qpos["right_knee"][0] == data.joint("right_knee").qpos[0]

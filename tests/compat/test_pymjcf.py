@@ -328,6 +328,12 @@ class TestBinding:
         assert not physics.is_dirty
         assert (after != before).any()
 
+    def test_one_joint_has_a_row_and_one_servo_a_number(self, arm):
+        model, physics = arm
+        joint, servo = model.find_all("joint")[0], model.find_all("actuator")[0]
+        assert physics.bind(joint).qpos.shape == physics.bind(joint).qvel.shape == (1,)
+        assert physics.bind(servo).ctrl.shape == physics.bind(joint).range[0].shape == ()
+
     def test_columns(self, arm):
         model, physics = arm
         geom = model.find_all("geom")[0]

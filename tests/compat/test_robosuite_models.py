@@ -1,12 +1,15 @@
 """Environments of one's own, on robosuite's models, arenas and objects."""
 
 from collections import OrderedDict
+from types import SimpleNamespace
 
 import mujoco
 import numpy as np
 import pytest
 
 import mjgym_compat.robosuite as suite
+from mjgym.viewing.devices import DeviceError
+from mjgym_compat.robosuite.devices import Keyboard, SpaceMouse
 from mjgym_compat.robosuite.environments.base import REGISTERED_ENVS, MujocoEnv
 from mjgym_compat.robosuite.environments.manipulation.manipulation_env import ManipulationEnv
 from mjgym_compat.robosuite.models import MujocoWorldBase, arenas, objects
@@ -15,7 +18,7 @@ from mjgym_compat.robosuite.models.grippers import ALL_GRIPPERS, gripper_factory
 from mjgym_compat.robosuite.models.objects import BallObject, BoxObject, MujocoXMLObject
 from mjgym_compat.robosuite.models.robots import REGISTERED_ROBOTS, Panda, create_robot
 from mjgym_compat.robosuite.models.tasks import ManipulationTask
-from mjgym_compat.robosuite.utils import mjcf_utils
+from mjgym_compat.robosuite.utils import input_utils, mjcf_utils
 from mjgym_compat.robosuite.utils.errors import XMLError
 from mjgym_compat.robosuite.utils.observables import (
     Observable,
@@ -25,6 +28,8 @@ from mjgym_compat.robosuite.utils.observables import (
 )
 from mjgym_compat.robosuite.utils.placement_samplers import UniformRandomSampler
 from mjgym_compat.robosuite.utils.robot_composition_utils import create_composite_robot
+from mjgym_compat.robosuite.utils.robot_utils import check_bimanual
+from mjgym_compat.robosuite.wrappers import DemoSamplerWrapper
 
 
 class Push(ManipulationEnv):
@@ -479,3 +484,85 @@ def test_a_base_that_drives_in_an_environment_of_ones_own():
         ours, theirs = env.step(action)[0], task.step(action)[0]
     for name in ("robot0_joint_pos", "robot0_base_pos", "robot0_base_to_eef_pos"):
         np.testing.assert_allclose(ours[name], theirs[name], atol=2e-3)
+
+
+def test_a_person_chooses(monkeypatch):
+    answers = iter(["1", "", "x", "99", "1"])
+    monkeypatch.setattr("builtins.input", lambda question: next(answers))
+    assert input_utils.choose_environment() == sorted(suite.ALL_ENVIRONMENTS)[1]
+    assert input_utils.choose_controller() == "BASIC"
+    assert input_utils.choose_robots(exclude_single_arm=True) == "Baxter"
+    assert input_utils.choose_multi_arm_config() == "opposed"
+    assert check_bimanual(input_utils.choose_robots(exclude_bimanual=True)) is False
+
+
+def test_episodes_start_in_states_of_demonstrations(tmp_path):
+    h5py = pytest.importorskip("h5py")
+    env = suite.make("Lift", use_camera_obs=False)
+    states = []
+    for _ in range(2):
+        env.reset()
+        for _ in range(4):
+            env.step(np.full(7, 0.2))
+            states.append(env.sim.get_state().flatten())
+    with h5py.File(tmp_path / "demo.hdf5", "w") as file:
+        data = file.create_group("data")
+        data.attrs["env"] = "Lift"
+        for i in range(2):
+            episode = data.create_group(f"demo_{i}")
+            episode["states"] = np.array(states[4 * i : 4 * i + 4])
+            episode.attrs["model_file"] = env.sim.model.get_xml()
+
+    def started(scheme, **options):
+        options = {"sampling_schemes": [scheme], "scheme_ratios": [1.0], **options}
+        wrapper = DemoSamplerWrapper(env, tmp_path, **options)
+        wrapper.reset()
+        now = env.sim.get_state().flatten()
+        return [i for i, state in enumerate(states) if np.array_equal(state, now)]
+
+    assert started("uniform")
+    assert started("uniform", need_xml=True)
+    assert started("forward", open_loop_initial_window_width=1)[0] in (0, 4)
+    assert started("reverse", open_loop_initial_window_width=1)[0] in (3, 7)
+    assert not started("random")
+    wrapper = DemoSamplerWrapper(
+        *(env, tmp_path, False, 1, ["reverse"], [1.0]), open_loop_increment_freq=1,
+        open_loop_initial_window_width=1, open_loop_window_increment=2,
+    )  # fmt: skip
+    wrapper.sample()
+    assert wrapper.open_loop_window_size == 3
+    assert len(wrapper.demo_list) == 1
+    with pytest.raises(ValueError, match="did you mean uniform"):
+        DemoSamplerWrapper(env, tmp_path, sampling_schemes=["unifrom"], scheme_ratios=[1.0])
+    with pytest.raises(ValueError, match="shares"):
+        DemoSamplerWrapper(env, tmp_path, scheme_ratios=[0.5, 0.4])
+    with pytest.raises(ValueError, match="not of 'Stack'"):
+        DemoSamplerWrapper(suite.make("Stack", use_camera_obs=False), tmp_path)
+
+
+def test_keys_drive_one_arm_after_the_other():
+    env = suite.make("TwoArmLift", robots="Baxter", use_camera_obs=False)
+    device = Keyboard(env, pos_sensitivity=2.0)
+    device.start_control()
+    device.on_press("up")
+    device.on_press(SimpleNamespace(char=None, name="page_up"))
+    device.on_press(SimpleNamespace(char="q"))
+    parts = device.input2action()
+    assert parts["right"][0] == parts["right"][2] == 1
+    assert not parts["left"].any()
+    assert parts["right_gripper"] == -1
+    action = env.robots[0].create_action_vector(parts)
+    assert action.shape == (14,)
+    device.start_control()
+    device.on_press("f9")
+    device.on_press(".")
+    device.on_press("down")
+    parts = device.input2action(mirror_actions=True)
+    assert device.active_arm == "left"
+    assert parts["left"][0] == 1
+    assert parts["left_gripper"] == 1
+
+
+def test_a_missing_spacemouse():
+    with pytest.raises(DeviceError):
+        SpaceMouse(suite.make("Lift", use_camera_obs=False))

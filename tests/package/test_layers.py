@@ -24,6 +24,7 @@ LAYERS = {
     "actions": 1,
     "sim": 1,
     "sim.fields": 1,
+    "sim.single": 1,
     "variation": 1,
     "mjcf": 1,
     "muscles": 1,
@@ -55,6 +56,7 @@ LAYERS = {
     "policies": 6,
     "viewing": 6,
     "mjgym_compat": 7,
+    "mjgym_compat.dm_control": 7,  # wraps walkers and floor plans
     "mjgym_fast": 7,
     "mjgym_train": 7,
     "mjgym_train.cli": 7,
@@ -75,6 +77,7 @@ NEVER = {
     "policies": {"sim", "tasks", "viewing"},
     "viewing": {"sim", "tasks"},
     "mjgym_compat": {"sim", "tasks", "mjgym_fast", "mjgym_train", "mjgym_train.learn"},
+    "mjgym_compat.dm_control": {"sim", "mjgym_fast", "mjgym_train", "mjgym_train.learn"},
     "mjgym_fast": {"tasks", "mjgym_compat", "mjgym_train", "mjgym_train.learn"},
     "mjgym_train": {"sim", "tasks", "mjgym_compat", "mjgym_fast", "mjgym_train.learn"},
     "mjgym_train.cli": {"sim", "tasks", "mjgym_compat", "mjgym_fast"},

@@ -13,11 +13,20 @@ import pytest
 import torch
 
 from helpers.stories import assert_same_batch
-from helpers.training_runs import FILES, ID, SMALL_REPLAY, mjgym_
+from helpers.training_runs import FILES, ID, SMALL, SMALL_REPLAY, mjgym_
 from mjgym.policies.run_errors import ConfigError, RunError
 from mjgym_train import config, evaluation, metrics
 from mjgym_train.learn import algorithms
-from mjgym_train.learn.actors import FRAGMENT_STEPS, Learner, Report, Sampler, Shards, weights
+from mjgym_train.learn.actors import (
+    FRAGMENT_STEPS,
+    AsynchronousLearner,
+    Learner,
+    Report,
+    Sampler,
+    Shards,
+    Worker,
+    weights,
+)
 from mjgym_train.learn.buffer import ReplayBuffer
 from mjgym_train.learn.cluster import ATTEMPTS, TRAINER, ClusterTrainer
 from mjgym_train.learn.trainer import Progress
@@ -223,6 +232,82 @@ class TestWithoutRay:
         assert np.array_equal(first(0, 0), first(0, 0))
         for other in (first(1, 0), first(0, 128), first(0, 0, seed=1)):
             assert not np.array_equal(first(0, 0), other)
+
+
+class TestA3C:
+    """Workers and the trainer in one process."""
+
+    SETTINGS = (*SMALL, "num_envs=2", "rollout_steps=5", "learning_rate_left=1")
+
+    def settings(self, **given):
+        cls = algorithms.find("a3c").Config
+        given = {"algorithm": "a3c", "id": ID, "steps": 400, **given}
+        return config.read(cls, (), self.SETTINGS, **given)
+
+    def test_applies_gradients_of_earlier_weights_one_by_one(self, tmp_path):
+        settings = self.settings()
+        workers = [Worker(settings, k, None) for k in range(2)]
+        unrolls = []
+        learner = AsynchronousLearner(
+            created(tmp_path / "run", settings), settings, samplers=2,
+            take=lambda: (len(unrolls) - 1, unrolls[-1]), resume=False,
+        )  # fmt: skip
+        sent = weights(learner.agent)
+        for worker in workers:  # both act by the first weights
+            unrolls.append(worker.collect(sent, 0)[0])
+            learner.step()
+        parameters = [torch.from_numpy(sent[n]) for n, _ in learner.agent.named_parameters()]
+        squares = [torch.zeros_like(p) for p in parameters]
+        for unroll in unrolls:
+            gradients = [torch.from_numpy(g) for g in unroll.gradients]
+            norm = torch.stack([g.norm() for g in gradients]).norm()
+            scale = min(1.0, settings.max_gradient_norm / float(norm + 1e-6))
+            for p, square, g in zip(parameters, squares, gradients, strict=True):
+                square.mul_(0.99).add_(0.01 * (scale * g).square())
+                p.sub_(settings.learning_rate * scale * g / (square.sqrt() + 1e-5))
+        for p, (name, found) in zip(parameters, learner.agent.named_parameters(), strict=True):
+            torch.testing.assert_close(found.detach(), p, msg=name)
+        assert (learner.env_step, learner.updates) == (20, 2)
+        assert learner.agent.normalizer.count == 1 + 20
+        learner.close()
+
+    def test_its_gradient_is_that_of_a2c(self, tmp_path):
+        settings = self.settings()
+        worker = Worker(settings, 0, None)
+        agent = make_trainer(created(tmp_path / "run", settings), settings).agent
+        taken = []
+        sent = weights(agent)
+        worker.collect(sent, 0)
+        acting = worker._acting
+        whole = acting.taken
+        acting.taken = lambda: taken.append(whole()) or taken[0]
+        unroll, _ = worker.collect(sent, 0)
+        before = [p.clone() for p in agent.parameters()]
+        (losses,) = agent.update(taken[0])
+        assert unroll.losses["loss"] == pytest.approx(float(losses["loss"]))
+        norm = np.sqrt(sum(np.square(g).sum() for g in unroll.gradients))
+        scale = min(1.0, settings.max_gradient_norm / (norm + 1e-6))
+        for p, old, g in zip(agent.parameters(), before, unroll.gradients, strict=True):
+            np.testing.assert_allclose(p.grad.numpy(), scale * g, atol=1e-6)
+            assert g.any() == (p != old).any()
+
+    def test_with_ray_workers_and_trainer_may_die(self, ray, tmp_path):
+        settings, killed = self.settings(steps=3_000), []
+        run = created(tmp_path / "run", settings)
+
+        def show(progress):
+            steps = progress.env_step
+            if (not killed and steps > 200) or (
+                len(killed) == 1 and steps > 600 and run.checkpoint_file.exists()
+            ):
+                actor = made.trainer if killed else made.samplers[0]
+                killed.append(ray.get(actor.__ray_call__.remote(lambda self: os.getpid())))
+                os.kill(killed[-1], signal.SIGKILL)
+
+        made = ClusterTrainer(run, settings, samplers=2, show=show)
+        assert made.train().env_step >= 3_000
+        assert len(set(killed)) == 2
+        assert [m.env_step for m in run.metrics() if m.metric == metrics.RETURN][-1] >= 3_000
 
 
 class TestMistakes:

@@ -84,9 +84,11 @@ class TestUpdates:
         observation = torch.randn(5, 1, 3)
         latent, log_density = agent.draw(observation)
         with torch.no_grad():
-            policy = torch.distributions.Normal(agent.mean(observation), 0.7)
+            policy = torch.distributions.Normal(agent.distribution(observation).mean, 0.7)
         torch.testing.assert_close(log_density, policy.log_prob(latent).sum(-1))
-        torch.testing.assert_close(agent.entropy(), policy.entropy()[0].sum())
+        torch.testing.assert_close(
+            agent.distribution(observation).entropy(), policy.entropy()[0].sum()
+        )
 
     def test_the_first_minibatch_is_of_the_same_policy(self):
         agent = PPO(PPOConfig(hidden=(8,), epochs=2, minibatch_size=9), 3, 2)
@@ -105,7 +107,7 @@ class TestUpdates:
         observation = torch.randn(2, 1, 3)
         latent, log_density = agent.draw(observation)
         with torch.no_grad():
-            z = (latent - agent.mean(observation)) / settings.deviation
+            z = (latent - agent.distribution(observation).mean) / settings.deviation
         ratios, advantages_ = torch.tensor([ratio, 1.0]), torch.tensor([advantage, -advantage])
         one = torch.ones(2)
         agent.minibatch(observation, latent, log_density - ratios.log(), advantages_, one, one)
@@ -125,7 +127,9 @@ class TestUpdates:
         loss = torch.zeros(())
         for t in range(6):
             for i in range(3):
-                log_density = agent.log_density(made.observation[t, i], made.latent[t, i])
+                log_density = agent.distribution(made.observation[t, i]).log_density(
+                    made.latent[t, i]
+                )
                 target = gain[t, i] + value[t, i].detach()
                 error = (value[t, i] - target) * 0.1
                 entropy = 0.5 * math.log(2 * math.pi * math.e) + agent.log_deviation[0]
@@ -175,7 +179,7 @@ class TestUpdates:
         observation = torch.randn(4, 2, 5)
         changed = observation.clone()
         changed[..., 2:] += 1
-        assert agent.mean(changed).equal(agent.mean(observation))
+        assert agent.outputs(changed).equal(agent.outputs(observation))
         assert not agent.value(changed).equal(agent.value(observation))
         low = np.full(2, -1.0, np.float32)
         acting = agent.policy(low, -low)

@@ -1,6 +1,9 @@
-"""Metrics to Weights & Biases, by its own client, which keeps them in the folder."""
+"""Metrics to Weights & Biases and Trackio, by their own clients, which keep them on the disk."""
 
 import json
+import os
+import sqlite3
+import subprocess
 import sys
 import time
 from collections.abc import Callable
@@ -11,6 +14,7 @@ import pytest
 from helpers.training_runs import ID, trainer
 from mjgym.policies.run_errors import RunError
 from mjgym_train import metrics
+from mjgym_train.metrics import RETURN
 
 pytestmark = pytest.mark.torch
 
@@ -28,6 +32,24 @@ def test_weights_and_biases(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     assert eventually(lambda: file.read_bytes().count(metrics.RETURN.encode()) >= len(evaluated))
     for word in (ID, "walking", json.dumps(evaluated[-1].value)):
         assert word.encode() in file.read_bytes()
+
+
+def test_trackio(tmp_path: Path) -> None:
+    pytest.importorskip("trackio")
+    folder = tmp_path / "trackio"
+    words = ["trackio=walking", "tensorboard=false"]
+    code = (
+        "import sys; from pathlib import Path; from helpers.training_runs import trainer\n"
+        f"trainer(Path(sys.argv[1]), *{words}, algorithm='td3').train()"
+    )
+    environment = {**os.environ, "TRACKIO_DIR": str(folder)}
+    place = Path(__file__).parents[1]
+    words = [sys.executable, "-c", code, str(tmp_path / "run")]
+    subprocess.run(words, check=True, cwd=place, env=environment, timeout=300)
+    evaluated = [m for m in metrics.read(tmp_path / "run" / "metrics.csv") if m.metric == RETURN]
+    with sqlite3.connect(folder / "walking.db") as store:
+        logged = [json.loads(text) for (text,) in store.execute("SELECT metrics FROM metrics")]
+    assert [line[RETURN] for line in logged if RETURN in line] == [m.value for m in evaluated]
 
 
 def eventually(holds: Callable[[], bool], seconds: float = 30.0) -> bool:

@@ -15,6 +15,7 @@ import typer
 from mjgym.cli.output import refusing, require
 from mjgym.util.suggestions import close
 
+PLUGINS = ("gymnasium_robotics",)  # packages that register ids once they are imported
 _ALIKE = 0.5  # lower than usual, as input is shorter than an id
 
 
@@ -41,8 +42,31 @@ def known_id(value: str) -> str:
         import_named(module)
     registered = find_id(id) if module else _find_here(id)
     if registered is None:
-        raise typer.BadParameter(f"there is no id {id!r}.{nearest_ids(id)}{_own(module, id)}")
+        near = _nearest_others(id) or nearest_ids(id)
+        raise typer.BadParameter(f"there is no id {id!r}.{near}{_own(module, id)}")
     return registered
+
+
+def other_id(value: str) -> str | None:
+    """The id if another package has registered it with Gymnasium; those of `PLUGINS` are asked."""
+    import gymnasium
+
+    for package in PLUGINS:
+        if value not in gymnasium.registry and importlib.util.find_spec(package):
+            importlib.import_module(package)
+    return value if value in gymnasium.registry else None
+
+
+def _known_or_other(context: typer.Context, value: str) -> str:
+    """`known_id`, or an id of another package, whose module is kept for the command."""
+    if run_folder(value) or _is_file(value):
+        return known_id(value)
+    module, _, id = value.rpartition(":")
+    if module:
+        import_named(module)
+        context.meta[MODULE] = str(Path(module).resolve()) if _is_file(module) else module
+    other = None if find_id(id) else other_id(id)
+    return other or known_id(value)
 
 
 def run_folder(value: str) -> bool:
@@ -133,6 +157,7 @@ def completed(incomplete: str) -> list[str]:
     return [*begun, *(name for name in names if find_id(name) == bare[name])]
 
 
+MODULE = "mjgym.module"  # in the context of a command: the module named with another's id
 RUN = "mjgym.run"  # in the context of a command: the folder of a run that stands for its id
 
 
@@ -148,6 +173,22 @@ ID = typer.Argument(
     autocompletion=completed,
 )
 """The argument of commands that take one id."""
+
+
+ANY_ID = typer.Argument(
+    help='As elsewhere, or any id known to Gymnasium, such as Pendulum-v1 or "my_module:My-v0".',
+    callback=_known_or_other,
+    autocompletion=completed,
+)
+"""The argument of commands that take ids of other packages too."""
+
+
+def _nearest_others(value: str) -> str:
+    import gymnasium
+
+    theirs = [] if "/" in value else [id for id in gymnasium.registry if "/" not in id]
+    near = close(value, theirs, alike=0.75) if re.search(r"-v\d+$", value) else []
+    return f" Did you mean {', '.join(near)}?" if near else ""
 
 
 def find_id(value: str) -> str | None:

@@ -140,6 +140,10 @@ class Policy(Acting):
             the modes; the most probable mode acts.
         repeat: control steps per action.
         activation: of the layers, one of `activations.ACTIVATIONS`.
+        bins: evenly spaced values of each number of an action: the layers output a preference for
+            each, and the largest one's value is taken; 1 for continuous actions.
+        support: returns whose probabilities are the softmax of a preference's outputs, (atoms,),
+            so that their mean is the preference; None if it is an output itself.
     """
 
     def __init__(
@@ -158,6 +162,8 @@ class Policy(Acting):
         modes: int = 1,
         repeat: int = 1,
         activation: str = "relu",
+        bins: int = 1,
+        support: np.ndarray | None = None,
     ) -> None:
         super().__init__(repeat)
         self.layers = layers
@@ -168,6 +174,7 @@ class Policy(Acting):
         self.memory = memory or {}
         self.chunk, self.ensembling, self.modes = chunk, ensembling, modes
         self.activation = activation
+        self.bins, self.support = bins, support
         self.begin()
 
     def begin(self) -> None:
@@ -203,7 +210,7 @@ class Policy(Acting):
         *convolutions, linear, norm = self.encoder
         x = x.reshape(len(x), -1, *self.mean.shape)
         x = np.moveaxis(x, 1, 3).reshape(*x.shape[:1], *x.shape[2:4], -1)
-        for layer, stride in zip(convolutions, STRIDES, strict=True):
+        for layer, stride in zip(convolutions, STRIDES[: len(convolutions)], strict=True):
             weight = layer["weight"]
             patches = sliding_window_view(x, weight.shape[2:], (1, 2))[:, ::stride, ::stride]
             n, height, width = patches.shape[:3]
@@ -221,7 +228,17 @@ class Policy(Acting):
             means = outputs[:, : -self.modes].reshape(len(outputs), self.modes, -1)
             likeliest = outputs[:, -self.modes :].argmax(1)
             outputs = means[np.arange(len(means)), likeliest]
+        if self.bins > 1:
+            return self._preferred(outputs)
         return np.asarray(np.tanh(outputs))
+
+    def _preferred(self, outputs: np.ndarray) -> np.ndarray:
+        if self.support is not None:
+            outputs = outputs.reshape(len(outputs), -1, len(self.support))
+            outputs = np.exp(outputs - outputs.max(-1, keepdims=True))
+            outputs = outputs @ self.support / outputs.sum(-1)
+        index = outputs.reshape(len(outputs), -1, self.bins).argmax(-1)
+        return np.asarray(2 * index / (self.bins - 1) - 1, np.float32)
 
     def ensembled(self, plan: np.ndarray) -> np.ndarray:
         """The action of this step, (n, action size), averaged over all plans for it.
@@ -251,7 +268,10 @@ class Policy(Acting):
         }
         if self.limit is not None:
             about["limit"] = self.limit
+        if self.support is not None:
+            about["support"] = self.support
         usual = {"chunk": 1, "ensembling": 0.0, "modes": 1, "repeat": 1, "activation": "relu"}
+        usual["bins"] = 1
         about |= {name: getattr(self, name) for name in usual if getattr(self, name) != usual[name]}
         about |= {f"{_MEMORY}{name}": array for name, array in self.memory.items()}
         encoder = {f"{_ENCODER}{name}": array for name, array in _named(self.encoder).items()}
@@ -454,7 +474,7 @@ _MOST = 10_000  # control steps of a history, a plan or an action, and modes
 _LAYER = r"\d+\.(weight|bias)"
 _KNOWN = re.compile(
     r"(agent\d{1,4}/)?("
-    r"mean|deviation|low|high|history|limit|chunk|ensembling|modes|repeat|activation"
+    r"mean|deviation|low|high|history|limit|chunk|ensembling|modes|repeat|activation|bins|support"
     rf"|temperature|weights|distribution|(encoder/|critic\d{{1,4}}/)?{_LAYER}"
     r"|memory/(weight|bias)_(ih|hh)_l0)"
 )
@@ -496,7 +516,12 @@ def _policy(arrays: Arrays) -> Policy:
     if low.ndim != 1 or not low.size or low.shape != high.shape or not (low <= high).all():
         raise PolicyError("its bounds of actions do not fit")
     history = _whole(arrays, "history")
-    chunk, modes, repeat = (_whole(arrays, name, 1) for name in ("chunk", "modes", "repeat"))
+    chunk, modes, repeat, bins = (
+        _whole(arrays, name, 1) for name in ("chunk", "modes", "repeat", "bins")
+    )
+    support = _finite("support", arrays["support"]) if "support" in arrays else None
+    if support is not None and not (support.ndim == 1 and bins > 1):
+        raise PolicyError("its support is of no preferences")
     encoder, layers = _layers(_below(arrays, _ENCODER)), _layers(arrays)
     memory = {name: _finite(name, array) for name, array in _below(arrays, _MEMORY).items()}
     inputs = history * mean.size
@@ -506,6 +531,7 @@ def _policy(arrays: Arrays) -> Policy:
     if memory:
         inputs = _width(memory, mean.size)
     outputs = modes * chunk * len(about["low"]) + (modes if modes > 1 else 0)
+    outputs *= bins * (1 if support is None else len(support))
     _require_fitting(layers, inputs, outputs)
     limit = _number(arrays, "limit") if "limit" in arrays else None
     if limit is not None and not limit > 0:
@@ -521,16 +547,20 @@ def _policy(arrays: Arrays) -> Policy:
         modes=modes,
         repeat=repeat,
         activation=_activation(arrays),
+        bins=bins,
+        support=support,
         **about,
     )
 
 
 def _require_seeing(encoder: Layers, shape: tuple[int, ...], history: int) -> None:
     *convolutions, linear, norm = encoder
-    if len(shape) != 3 or len(convolutions) != len(STRIDES):
+    if len(shape) != 3 or not 1 <= len(convolutions) <= len(STRIDES):
         raise PolicyError(f"its encoder of {len(convolutions)} convolutions sees no {shape}")
     height, width, channels = shape[0], shape[1], shape[2] * history
-    for k, (layer, stride) in enumerate(zip(convolutions, STRIDES, strict=True)):
+    for k, (layer, stride) in enumerate(
+        zip(convolutions, STRIDES[: len(convolutions)], strict=True)
+    ):
         if layer["weight"].shape[1:] != (channels, 3, 3) or layer["bias"].ndim != 1:
             raise PolicyError(f"its encoder's layer {k} does not take {channels} channels")
         height, width = ((side - 3) // stride + 1 for side in (height, width))

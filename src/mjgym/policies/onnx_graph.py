@@ -48,7 +48,8 @@ def graph_of(policy: AnyPolicy, name: str) -> Any:
     if policy.limit is not None:
         x = graph.add("Clip", x, graph.constant(-policy.limit), graph.constant(policy.limit))
     x = graph.convolutions(x, policy) if policy.encoder else graph.add("Flatten", x, axis=1)
-    x = graph.add("Tanh", graph.perceptron(x, policy.layers, policy.activation))
+    x = graph.perceptron(x, policy.layers, policy.activation)
+    x = graph.preferred(x, policy) if policy.bins > 1 else graph.add("Tanh", x)
     half = (policy.high - policy.low) / 2
     x = graph.add("Mul", x, graph.constant(half))
     graph.add("Add", x, graph.constant(policy.low + half), output=OUTPUT)
@@ -106,6 +107,19 @@ class _Graph:
                 x = self.activated(x, activation)
         return self.layer(x, layers[-1])
 
+    def preferred(self, x: str, policy: Policy) -> str:
+        """Add the value, within -1 and 1, of each action's preferred bin."""
+        sizes = [-1, len(policy.low), policy.bins]
+        if policy.support is not None:
+            shape = self.constant([*sizes, len(policy.support)], np.int64)
+            x = self.add("Softmax", self.add("Reshape", x, shape), axis=-1)
+            x = self.add("MatMul", x, self.constant(policy.support))
+        else:
+            x = self.add("Reshape", x, self.constant(sizes, np.int64))
+        index = self.add("Cast", self.add("ArgMax", x, axis=-1, keepdims=0), to=1)  # to float
+        scaled = self.add("Mul", index, self.constant(2 / (policy.bins - 1)))
+        return self.add("Sub", scaled, self.constant(1))
+
     def activated(self, x: str, activation: str) -> str:
         """Add an activation of `activations`; opset 17 has neither SiLU nor GELU."""
         if activation == "silu":
@@ -128,7 +142,7 @@ class _Graph:
         if policy.history > 1:
             sizes = 0, policy.history * channels, height, width  # 0 keeps the input's
             x = self.add("Reshape", x, self.constant(sizes, np.int64))
-        for layer, stride in zip(convolutions, STRIDES, strict=True):
+        for layer, stride in zip(convolutions, STRIDES[: len(convolutions)], strict=True):
             parameters = self.constant(layer["weight"]), self.constant(layer["bias"])
             x = self.add("Relu", self.add("Conv", x, *parameters, strides=(stride, stride)))
         x = self.layer(self.add("Flatten", x, axis=1), linear)

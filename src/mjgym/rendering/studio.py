@@ -60,6 +60,30 @@ def check_known(name: str, value: str, known: tuple[str, ...]) -> str:
     return value
 
 
+def depth_of(nearness: np.ndarray, model: mujoco.MjModel, scene: mujoco.MjvScene) -> np.ndarray:
+    """Distances along the view (m), float32; nearness is 1 at the near plane, 0 at the far."""
+    near = model.vis.map.znear * model.stat.extent
+    far = model.vis.map.zfar * model.stat.extent
+    z: np.ndarray = nearness.astype(np.float64)
+    distance: np.ndarray
+    if scene.camera[0].orthographic:
+        distance = far - z * (far - near)
+    else:
+        distance = near / (near / far + z * (1 - near / far))
+    return distance.astype(np.float32)
+
+
+def objects_of(colours: np.ndarray, scene: mujoco.MjvScene) -> np.ndarray:
+    """Ids and types of the objects in a segmentation image, int32 (height, width, 2)."""
+    known = np.full((scene.ngeom + 1, 2), -1, dtype=np.int32)  # 0 is the background
+    for geom in scene.geoms[: scene.ngeom]:
+        if geom.segid >= 0:
+            known[geom.segid + 1] = geom.objid, geom.objtype
+    numbers = colours.astype(np.uint32) @ np.array([1, 2**8, 2**16], dtype=np.uint32)
+    objects: np.ndarray = known[numbers]
+    return objects
+
+
 class Studio:
     """Draws a simulation. All methods, including `free`, must run in one thread.
 
@@ -111,11 +135,11 @@ class Studio:
         if kind == "depth":
             nearness = np.empty((height, width), dtype=np.float32)
             mujoco.mjr_readPixels(None, nearness, rectangle, self._drawing)
-            return self._depth(nearness[::-1])
+            return depth_of(nearness[::-1], twin.model, scene)
         pixels = np.empty((height, width, 3), dtype=np.uint8)
         mujoco.mjr_readPixels(pixels, None, rectangle, self._drawing)
         picture = pixels[::-1]  # OpenGL's first row is the lowest
-        return np.ascontiguousarray(picture) if kind == "rgb" else self._objects(picture)
+        return np.ascontiguousarray(picture) if kind == "rgb" else objects_of(picture, scene)
 
     def _upload(self, width: int, height: int) -> None:
         model = self._twin.model
@@ -153,30 +177,6 @@ class Studio:
         if self._drawing.currentBuffer != _OFFSCREEN:
             raise RenderingError("the OpenGL driver has no off-screen framebuffers")
         self._drawing.readDepthMap = mujoco.mjtDepthMap.mjDEPTH_ZEROFAR.value
-
-    def _depth(self, nearness: np.ndarray) -> np.ndarray:
-        """Distances along the view (m), float32; nearness is 1 at the near plane, 0 at the far."""
-        model = self._twin.model
-        near = model.vis.map.znear * model.stat.extent
-        far = model.vis.map.zfar * model.stat.extent
-        z: np.ndarray = nearness.astype(np.float64)
-        distance: np.ndarray
-        if self._scene.camera[0].orthographic:
-            distance = far - z * (far - near)
-        else:
-            distance = near / (near / far + z * (1 - near / far))
-        return distance.astype(np.float32)
-
-    def _objects(self, colours: np.ndarray) -> np.ndarray:
-        """Ids and types of the objects in a segmentation image, int32 (height, width, 2)."""
-        scene = self._scene
-        known = np.full((scene.ngeom + 1, 2), -1, dtype=np.int32)  # 0 is the background
-        for geom in scene.geoms[: scene.ngeom]:
-            if geom.segid >= 0:
-                known[geom.segid + 1] = geom.objid, geom.objtype
-        numbers = colours.astype(np.uint32) @ np.array([1, 2**8, 2**16], dtype=np.uint32)
-        objects: np.ndarray = known[numbers]
-        return objects
 
     def free(self) -> None:
         """Release the driver's resources."""

@@ -8,16 +8,20 @@ from mjgym_compat.importing import answer_under_own_name, submodules
 
 # dm_control's module names that differ from those here.
 MODULES = {
+    "_render": "mujoco.gl",
     "mjcf.base": "mjcf.element",
     "mjcf.export_with_assets_as_zip": "mjcf.export_with_assets",
     "composer.arena": "composer.entity",
-    "composer.define": "composer.observation.observable",
     "composer.initializer": "composer.entity",
     "composer.robot": "composer.entity",
-    "composer.observation.observable.base": "composer.observation.observable",
-    "composer.observation.observable.mjcf": "composer.observation.observable",
     "composer.variation.variation_values": "composer.variation.base",
+    "entities.manipulators.kinova.jaco_arm": "entities.manipulators.kinova",
+    "entities.manipulators.kinova.jaco_hand": "entities.manipulators.kinova",
+    "suite.base": "tasks",
     "mujoco.wrapper.core": "mujoco.wrapper",
+    "mujoco.wrapper.mjbindings": "mujoco.bindings",
+    "mujoco.wrapper.mjbindings.sizes": "mujoco.bindings",
+    "mujoco.wrapper.util": "utils.strings",
 }
 
 answer_under_own_name("dm_control")

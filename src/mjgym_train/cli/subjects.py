@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from mjgym.cli.ids import find_id, import_named, known_id, nearest_ids
+from mjgym.cli.ids import find_id, import_named, known_id, nearest_ids, other_id
 from mjgym.cli.output import refusing, require, say
 from mjgym_train.cli.train import require_trust
 
@@ -50,7 +50,7 @@ def subject_of(text: str, id: str | None, module: str | None, *, trust: bool) ->
         if id is None:
             raise typer.BadParameter(f"{text} is a policy file: name its task with --id")
         with refusing(OSError, PolicyError, hint=HINT):
-            return Subject(text, load_file(text), known_id(id), {}, None)
+            return Subject(text, load_file(text), other_id(id) or known_id(id), {}, None)
     found = find_id(text) if id is None else None
     if found is None:
         raise typer.BadParameter(
@@ -90,9 +90,9 @@ def _of_run(path: Path, module: str | None, *, trust: bool) -> Subject:
 
 def _id_of(run: "Run", id: str, trust: bool) -> str:
     """The id of a run; looked up in the registry only, unless its folder is trusted."""
-    if trust:
+    found = find_id(id) or other_id(id)
+    if found is None and trust:
         return known_id(id)
-    found = find_id(id)
     if found is None:
         raise typer.BadParameter(
             f"{run.path} is a run of {id!r}, which is not registered.{nearest_ids(id)} If it is"

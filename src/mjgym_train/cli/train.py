@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from mjgym.cli import fields, options
-from mjgym.cli.ids import ID, import_named, load
+from mjgym.cli.ids import ANY_ID, MODULE, import_named, load
 from mjgym.cli.output import console, facts, failing, progress, refusing, require, say
 from mjgym.cli.seeds import run_each, seeds_of
 from mjgym.util import code_references
@@ -52,6 +52,7 @@ Trust = Annotated[
 
 
 def train(
+    context: typer.Context,
     algorithm: Annotated[
         str,
         typer.Argument(
@@ -59,7 +60,7 @@ def train(
             autocompletion=_algorithms,
         ),
     ],
-    id: Annotated[str, ID],
+    id: Annotated[str, ANY_ID],
     settings: Annotated[
         list[str] | None,
         typer.Argument(
@@ -160,7 +161,7 @@ def train(
     budgets = {"steps": steps, "minutes": minutes, "cpu_minutes": cpu_minutes}
     numbers = {"data": data, "seed": seed, **budgets}
     given = {name: value for name, value in numbers.items() if value is not None}
-    given |= {"algorithm": algorithm, "id": id, "module": _module(id)}
+    given |= {"algorithm": algorithm, "id": id, "module": _module(id, context)}
     import_own({"algorithm": algorithm})
     with refusing(ConfigError), failing(RunError, DivergedError, OSError):
         prepare = _resumed if resume else functools.partial(_new, overwrite=overwrite)
@@ -309,9 +310,11 @@ def import_own(settings: Mapping[str, Any]) -> None:
         import_named(module)
 
 
-def _module(id: str) -> str:
+def _module(id: str, context: typer.Context) -> str:
     from mjgym import registry
 
+    if id not in registry.ids():
+        return str(context.meta.get(MODULE, ""))
     name = registry.registration(id).task_class.__module__
     if name.startswith("mjgym."):
         return ""
@@ -320,7 +323,7 @@ def _module(id: str) -> str:
 
 def default_folder(algorithm: str, id: str, seed: int) -> Path:
     """The run folder if the user names none."""
-    task = re.sub(r"-v\d+$", "", id.partition("/")[2])
+    task = re.sub(r"-v\d+$", "", id.rpartition("/")[2])
     return Path("runs") / f"{algorithm.rpartition(':')[2].lower()}_{task}_{seed}"
 
 

@@ -12,7 +12,7 @@ import tempfile
 import threading
 import uuid
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -23,11 +23,13 @@ from torch import Tensor, nn
 from mjgym.policies.run_errors import ConfigError, DivergedError, RunError
 from mjgym_train.config import OffPolicyConfig
 from mjgym_train.learn import algorithms
+from mjgym_train.learn.algorithms.a3c import A3C
 from mjgym_train.learn.algorithms.off_policy_agent import OffPolicyAgent
 from mjgym_train.learn.buffer import Batch, ReplayBuffer
 from mjgym_train.learn.collector import Collector, Transition
 from mjgym_train.learn.exploration import Exploration
 from mjgym_train.learn.off_policy import OffPolicyTrainer
+from mjgym_train.learn.on_policy import OnPolicyTrainer
 from mjgym_train.learn.trainer import Progress
 from mjgym_train.run import Run
 
@@ -46,6 +48,17 @@ class Fragment:
 
 
 @dataclass(frozen=True)
+class Unroll:
+    """Gradient of a worker's unroll, for the trainer of A3C."""
+
+    gradients: list[np.ndarray]  # of the optimiser's parameters
+    losses: dict[str, float]
+    observations: np.ndarray  # (steps * n, size)
+    returns: list[float]  # of the episodes that ended
+    ends: list[tuple[np.ndarray, np.ndarray]]  # (n,) bool of each step: ended, and diverged
+
+
+@dataclass(frozen=True)
 class Report:
     """Message of the trainer to the process that started the run."""
 
@@ -54,17 +67,17 @@ class Report:
     error: DivergedError | None = None  # that ended the run
 
 
-def off_policy_algorithm(name: str) -> type[OffPolicyAgent]:
-    """The off-policy algorithm of a name.
+def distributed_algorithm(name: str) -> type[OffPolicyAgent] | type[A3C]:
+    """The algorithm of a name that learns from samplers.
 
     Raises:
         ConfigError: there is no such algorithm, or it is on-policy.
     """
     found = algorithms.find(name)
-    if not issubclass(found, OffPolicyAgent):
+    if not issubclass(found, OffPolicyAgent | A3C):
         raise ConfigError(
             f"algorithm: {name} learns from its own latest steps, not from samplers'; td3, ddpg,"
-            " d4pg and sac learn from a replay buffer"
+            " d4pg, sac, dqn and rainbow learn from a replay buffer, a3c from samplers' gradients"
         )
     return found
 
@@ -78,15 +91,18 @@ class Sampler:
         setup: called first, e.g. to register tasks.
     """
 
-    def __init__(
-        self, config: OffPolicyConfig, index: int, setup: Callable[[], None] | None
-    ) -> None:
+    def __init__(self, config: Any, index: int, setup: Callable[[], None] | None) -> None:
         if setup is not None:
             setup()
         self._config, self._index = config, index
-        self._algorithm = off_policy_algorithm(config.algorithm)
+        self._algorithm = distributed_algorithm(config.algorithm)
         self._life = uuid.uuid4().hex
-        self._acting: OffPolicyTrainer | None = None
+        self._acting: Any = None  # trainer of which only the acting is used
+
+    def _seeded(self, env_step: int) -> Any:
+        seeds = np.random.SeedSequence((self._config.seed, self._index, env_step))
+        seed = int(seeds.generate_state(1)[0])
+        return dataclasses.replace(self._config, seed=seed, torch_threads=1)
 
     def collect(self, policy: Arrays, env_step: int) -> tuple[Fragment, None]:
         """Act for one fragment.
@@ -96,12 +112,8 @@ class Sampler:
         """
         config = self._config
         if self._acting is None:
-            seeds = np.random.SeedSequence((config.seed, self._index, env_step))
-            seed = int(seeds.generate_state(1)[0])
-            own = dataclasses.replace(
-                config, seed=seed, torch_threads=1, data="", demonstrations=None
-            )
-            self._acting = OffPolicyTrainer(Run(os.devnull), own, self._algorithm)  # only acts
+            own = dataclasses.replace(self._seeded(env_step), data="", demonstrations=None)
+            self._acting = OffPolicyTrainer(Run(os.devnull), own, self._algorithm)
         acting = self._acting
         acting.env_step = env_step
         acting.agent.load_state_dict(_tensors(policy), strict=False)
@@ -118,6 +130,32 @@ class Sampler:
         return Fragment(self._life, arrays, returns, np.stack(diverged)), None
 
 
+class Worker(Sampler):
+    """A worker of A3C: acts for an unroll, and returns its gradient."""
+
+    def collect(self, policy: Arrays, env_step: int) -> tuple[Any, None]:
+        if self._acting is None:
+            own = self._seeded(env_step)
+            self._acting = OnPolicyTrainer(Run(os.devnull), own, self._algorithm)
+        acting = self._acting
+        acting.agent.load_state_dict(_tensors(policy))
+        seen, returns, ends = [], [], []
+        for _ in range(self._config.rollout_steps):
+            transition = acting.act()
+            seen.append(acting.collector.observation.numpy().copy())
+            returns += acting.collector.returns
+            ends.append((transition.ended.numpy(), acting.collector.diverged.numpy()))
+        loss, metrics = acting.agent.rollout_loss(acting.taken())
+        gradients = acting.agent.gradients(acting.agent.optimizer, loss)
+        return Unroll(
+            [gradient.numpy() for gradient in gradients],
+            {name: float(value) for name, value in metrics.items()},
+            np.concatenate(seen),
+            returns,
+            ends,
+        ), None
+
+
 def weights(agent: nn.Module) -> Arrays:
     """Weights needed for acting: actors, encoders and observation statistics."""
     arrays = {}
@@ -128,6 +166,9 @@ def weights(agent: nn.Module) -> Arrays:
 
 
 _NOT_SENT = re.compile(r"(^|\.)(critics|target_\w+|exploration)\.")
+
+
+_PLACES = 2**40  # more than there are in a buffer
 
 
 class Shards:
@@ -158,8 +199,18 @@ class Shards:
         stored = torch.tensor([float(len(buffer)) for buffer in self._buffers])
         drawn = torch.multinomial(stored, count, replacement=True)
         counts = drawn.bincount(minlength=len(stored)).tolist()
-        parts = [buffer.sample(n) for buffer, n in zip(self._buffers, counts, strict=True) if n]
+        parts = [self._from(k, n) for k, n in enumerate(counts) if n]
         return functools.reduce(Batch.beside, parts).at(torch.randperm(count))
+
+    def _from(self, k: int, count: int) -> Batch:
+        batch = self._buffers[k].sample(count)
+        shift = k * _PLACES
+        return batch if batch.place is None else replace(batch, place=batch.place + shift)
+
+    def prioritize(self, places: Tensor, losses: Tensor) -> None:
+        for k, buffer in enumerate(self._buffers):
+            own = places // _PLACES == k
+            buffer.prioritize(places[own] % _PLACES, losses[own])
 
     def state_dict(self) -> dict[str, Any]:
         return {"shards": [buffer.state_dict() for buffer in self._buffers]}
@@ -187,11 +238,10 @@ class RemoteCollector(Collector):
         begun: whether that was the first step of its life.
     """
 
-    def __init__(
-        self, config: OffPolicyConfig, samplers: int, take: Callable[[], tuple[int, Fragment]]
-    ) -> None:
+    def __init__(self, config: Any, samplers: int, take: Callable[[], tuple[int, Any]]) -> None:
         # A few idle sub-environments provide the spaces.
-        super().__init__(dataclasses.replace(config, num_envs=len(config.ensemble) or 1, threads=1))
+        agents = len(getattr(config, "ensemble", ()))
+        super().__init__(dataclasses.replace(config, num_envs=agents or 1, threads=1))
         self._samplers, self._take = samplers, take
         self._lives: dict[int, str] = {}
         self._left: Iterator[tuple[Transition, list[float], Tensor]] = iter(())
@@ -248,7 +298,8 @@ class Learner(OffPolicyTrainer):
         resume: bool,
     ) -> None:
         self._samplers, self._take = samplers, take
-        super().__init__(run, config, off_policy_algorithm(config.algorithm), resume=resume)
+        algorithm: Any = distributed_algorithm(config.algorithm)
+        super().__init__(run, config, algorithm, resume=resume)
 
     def make_collector(self) -> RemoteCollector:
         return RemoteCollector(self.config, self._samplers, self._take)
@@ -270,6 +321,46 @@ class Learner(OffPolicyTrainer):
         return transition
 
 
+class AsynchronousLearner(OnPolicyTrainer):
+    """A run of A3C: applies the gradients of workers in the order in which they come."""
+
+    agent: A3C
+
+    def __init__(
+        self,
+        run: Run,
+        config: Any,
+        *,
+        samplers: int,
+        take: Callable[[], tuple[int, Unroll]],
+        resume: bool,
+    ) -> None:
+        self._samplers, self._take = samplers, take
+        algorithm: Any = distributed_algorithm(config.algorithm)
+        super().__init__(run, config, algorithm, resume=resume)
+
+    def make_collector(self) -> Collector:
+        return RemoteCollector(self.config, self._samplers, self._take)
+
+    def about(self) -> dict[str, Any]:
+        return {**super().about(), "samplers": self._samplers}
+
+    def step(self) -> None:
+        config = self.config
+        self.collector.sampler, unroll = self._take()
+        gradients = [torch.from_numpy(np.array(part)) for part in unroll.gradients]
+        self.agent.descend(self.agent.optimizer, gradients, config.max_gradient_norm)
+        self.agent.normalizer.update(torch.from_numpy(np.array(unroll.observations)))
+        self.updates += 1
+        self.env_step += len(unroll.observations) * config.action_repeat
+        self._ended += unroll.returns
+        self.note({name: torch.tensor(value) for name, value in unroll.losses.items()})
+        for ended, diverged in unroll.ends:
+            self.collector.diverged = torch.from_numpy(np.array(diverged))
+            if ended.any():
+                self._count_diverged(torch.from_numpy(np.array(ended)))
+
+
 class TrainerActor:
     """The trainer as a Ray actor: one call learns while others deliver fragments.
 
@@ -285,7 +376,7 @@ class TrainerActor:
         self._sent: dict[str, tuple[int, int]] = {}  # time in ns and size of each file
         self._lock = threading.Lock()
         self._begun = threading.Event()
-        self._learner: Learner
+        self._learner: Learner | AsynchronousLearner
         self._weights: Arrays
         self._progress: Progress
 
@@ -297,7 +388,9 @@ class TrainerActor:
                 (folder / name).parent.mkdir(exist_ok=True)
                 (folder / name).write_bytes(content)
             self._new_files()  # mark them as known
-            self._learner = Learner(
+            asynchronous = issubclass(distributed_algorithm(config.algorithm), A3C)
+            learner: Any = AsynchronousLearner if asynchronous else Learner
+            self._learner = learner(
                 Run(folder), config, samplers=self._samplers, take=self._take, resume=resume
             )
             self._publish()

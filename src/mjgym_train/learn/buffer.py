@@ -25,6 +25,9 @@ class Batch:
     # e.g. by a time limit, the following observation has a value.
     terminated: Tensor
     shorter: "tuple[Batch, ...]" = ()  # the same transitions over fewer steps, if requested
+    # Of prioritised replay, (B,) each: importance weights, and places in the buffer.
+    weight: Tensor | None = None
+    place: Tensor | None = None
 
     def over(self, n_step: int) -> "Batch":
         """The same transitions over `n_step` steps."""
@@ -39,28 +42,28 @@ class Batch:
             shorter=(),
         )
 
-    def at(self, rows: Tensor) -> "Batch":
+    def at(self, rows: Tensor | slice) -> "Batch":
         """A subset of these transitions, by index."""
-        tensors = (value[rows] for value in self._tensors())
+        tensors = (None if value is None else value[rows] for value in self._tensors())
         return _batch(tensors, (one.at(rows) for one in self.shorter))
 
     def beside(self, other: "Batch") -> "Batch":
         """These transitions and others in one batch."""
         pairs = zip(self._tensors(), other._tensors(), strict=True)
         shorter = zip(self.shorter, other.shorter, strict=True)
-        return _batch(map(torch.cat, pairs), (a.beside(b) for a, b in shorter))
+        joined = (None if one is None else torch.cat([one, two]) for one, two in pairs)
+        return _batch(joined, (a.beside(b) for a, b in shorter))
 
     def split(self, size: int) -> "list[Batch]":
         """Batches of `size` each."""
-        parts = list(zip(*(torch.split(value, size) for value in self._tensors()), strict=True))
-        shorter = [one.split(size) for one in self.shorter]
-        return [_batch(part, (one[k] for one in shorter)) for k, part in enumerate(parts)]
+        starts = range(0, len(self.action), size)
+        return [self.at(slice(k, k + size)) for k in starts]
 
-    def _tensors(self) -> list[Tensor]:
+    def _tensors(self) -> list[Any]:
         return [getattr(self, name) for name in _TENSORS]
 
 
-_TENSORS = [field.name for field in fields(Batch)][:-1]
+_TENSORS = [field.name for field in fields(Batch) if field.name != "shorter"]
 
 
 def _batch(tensors: Iterable[Any], shorter: Iterable[Batch]) -> Batch:
@@ -81,6 +84,10 @@ class Replay(Protocol):
 
     def sample(self, count: int) -> Batch:
         """Transitions drawn uniformly, with replacement."""
+        ...
+
+    def prioritize(self, places: Tensor, losses: Tensor) -> None:
+        """Take the losses of drawn transitions, (B,) each, as their priorities."""
         ...
 
     def state_dict(self) -> dict[str, Any]:
@@ -165,6 +172,9 @@ class ReplayBuffer:
         """
         return self._batch(*self._places(count, generator))
 
+    def prioritize(self, places: Tensor, losses: Tensor) -> None:
+        raise NotImplementedError("all transitions are drawn alike")
+
     def _places(self, count: int, generator: torch.Generator | None) -> tuple[Tensor, Tensor]:
         """Indices of time and sub-environment of uniformly drawn steps, (count,) each."""
         stored = min(self._added, self._length)
@@ -176,12 +186,13 @@ class ReplayBuffer:
         observation = self._past(time, env, oldest, self._history)
         action = self._arrays["action"][self._rows(time, env)]
         longest, *shorter = (
-            _batch((observation, action, *self._steps(time, env, oldest, n)), ())
-            for n in self._n_steps
+            Batch(observation, action, *self._steps(time, env, oldest, n)) for n in self._n_steps
         )
         return replace(longest, shorter=tuple(shorter))
 
-    def _steps(self, time: Tensor, env: Tensor, oldest: int, n_step: int) -> tuple[Tensor, ...]:
+    def _steps(
+        self, time: Tensor, env: Tensor, oldest: int, n_step: int
+    ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
         """Rewards, their number, the following observations and whether the episode terminates."""
         count = len(time)
         going = torch.ones(count, dtype=torch.bool)
@@ -212,7 +223,8 @@ class ReplayBuffer:
         return self._arrays["observation"][rows]
 
     def state_dict(self) -> dict[str, Any]:
-        arrays = {name: array[: len(self)].clone() for name, array in self._arrays.items()}
+        stored = min(self._added, self._length) * self.num_envs
+        arrays = {name: array[:stored].clone() for name, array in self._arrays.items()}
         return {"added": self._added, "arrays": arrays}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:

@@ -16,7 +16,8 @@ from mjgym.policies.run_errors import ConfigError, RunError
 from mjgym.util import atomic
 from mjgym.util.packaged import install
 from mjgym_train.config import Config
-from mjgym_train.learn.actors import Report, Sampler, TrainerActor, off_policy_algorithm
+from mjgym_train.learn.actors import Report, Sampler, TrainerActor, Worker, distributed_algorithm
+from mjgym_train.learn.algorithms.a3c import A3C
 from mjgym_train.learn.algorithms.ensemble import BY_CRITICS
 from mjgym_train.learn.trainer import Progress, signalled
 from mjgym_train.run import Run
@@ -39,7 +40,7 @@ class ClusterTrainer:
         setup: called first in every process, e.g. to register tasks.
 
     Raises:
-        ConfigError: the algorithm is not off-policy.
+        ConfigError: the algorithm learns from its own latest steps alone.
         RunError: Ray is not installed.
     """
 
@@ -54,7 +55,9 @@ class ClusterTrainer:
         show: Callable[[Progress], None] | None = None,
         setup: Callable[[], None] | None = None,
     ) -> None:
-        off_policy_algorithm(config.algorithm)
+        self._sampler = Sampler
+        if issubclass(distributed_algorithm(config.algorithm), A3C):
+            self._sampler = Worker
         if getattr(config, "ensemble_acting", "slots") in BY_CRITICS:
             raise ConfigError(
                 "ensemble_acting: samplers have no critics; with --ray, take slots, episodes or"
@@ -107,7 +110,7 @@ class ClusterTrainer:
                         ray.kill(actor)
 
     def _make_sampler(self, index: int) -> Any:
-        sampler = self._ray.remote(Sampler)
+        sampler = self._ray.remote(self._sampler)
         options = {"num_cpus": self._config.threads, "scheduling_strategy": "SPREAD"}
         return sampler.options(**options).remote(self._config, index, self._setup)
 

@@ -11,13 +11,13 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from mjgym import registry
 from mjgym.actions import UNLIMITED
 from mjgym.policies.network import joined
 from mjgym.policies.run_errors import ConfigError, RunError
 from mjgym.util.goal_entries import DESIRED
 from mjgym.util.suggestions import or_else
 from mjgym_train.config import Config
+from mjgym_train.gymnasium_envs import make_envs
 
 Size = int | tuple[int, int, int]
 """Size of an observation: numbers in a vector, or height, width and channels of an image.
@@ -54,6 +54,7 @@ class Collector:
         device: PyTorch device of the sub-environments.
         low: lower bounds of an action, (action size,).
         high: upper bounds of an action, (action size,).
+        choices: of each number of a discrete action; None for continuous actions.
         observation_size: numbers in an observation, or the shape of an image.
         weights: of the observation's numbers, (size,); None without such a setting.
         stack: the last observations, (n, history, ...), the current one last.
@@ -68,13 +69,8 @@ class Collector:
     def __init__(self, config: Config, history: int | None = None) -> None:
         self._config, self._history = config, history or config.history
         n = config.num_envs
-        options = {**config.env, "autoreset_mode": "SameStep"}
-        if options.get("backend", "mujoco") == "mujoco":
-            options["threads"] = config.threads
         try:
-            self.envs: Any = gymnasium.make_vec(
-                config.id, n, **registry.one_agent(config.id, **options)
-            )
+            self.envs: Any = make_envs(config.id, n, config.threads, **config.env)
         except (TypeError, ValueError) as error:
             raise ConfigError(f"env: {error}") from error
         self.device = torch.device(getattr(self.envs.unwrapped, "device", "cpu"))
@@ -82,6 +78,7 @@ class Collector:
         # Vectors are stored in single precision, images unchanged.
         self._kind = torch.float32 if isinstance(self.observation_size, int) else torch.uint8
         self.low, self.high = _bounds(self.envs.single_action_space)
+        self.choices: int | None = getattr(self.envs.unwrapped, "choices", None)
         self.returns: list[float] = []
         self.sampler = 0
         self.stack: Tensor

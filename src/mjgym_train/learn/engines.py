@@ -29,6 +29,10 @@ def hindrance(agent: OffPolicyAgent | Ensemble) -> str:
         not in (Categorical, Mean, Quantile),
         f"discounting={config.discounting}": config.discounting != "exponential",
         f"activation={config.activation}": config.activation != "relu",
+        "replay is prioritised": config.priority_exponent > 0,
+        f"target_period={config.target_period}": config.target_period is not None,
+        f"action_layer={config.action_layer}": config.action_layer > 0,
+        "the actor's gradient is bounded": config.actor_gradient_norm is not None,
         "the networks are on a GPU": next(agent.parameters()).device.type != "cpu",
         "numba is not installed (the extra `fast`)": importlib.util.find_spec("numba") is None,
     }

@@ -2,7 +2,8 @@
 
 Each episode of each sub-environment draws its strategy: "gaussian", noise on its actions;
 "parameter", noise on the actor's weights, constant for the episode (Plappert et al., 2018); "none";
-or custom noise by "module:Class", see `Noise`.
+"ornstein_uhlenbeck", correlated noise on its actions (Lillicrap et al., 2016); or custom noise by
+"module:Class", see `Noise`.
 """
 
 import inspect
@@ -19,6 +20,7 @@ from mjgym_train.config import FIXED, SHARED_OUT, Bounds, Count, NotNegative, Po
 from mjgym_train.learn.named_classes import imported
 
 STRATEGIES = ("gaussian", "parameter", "none")
+OU = "ornstein_uhlenbeck"
 PROBES = 256  # observations for the distance of perturbed actions
 SIGMA = (1e-5, 1e2)  # search bounds of the parameter noise scale
 SEARCH = 16  # bisections of their log ratio: sigma is exact to 0.03 %
@@ -34,6 +36,10 @@ class ExplorationSettings(Settings):
     # On actions within -1 and 1; each episode draws its scale (FastTD3).
     noise_min: NotNegative = 0.05
     noise_max: float = 0.4
+    # Whether episodes draw their scale, or each sub-environment keeps one of evenly spaced ones.
+    noise_scales: Literal["drawn", "spaced"] = "drawn"
+    ou_damping: NotNegative = 0.15  # of Ornstein-Uhlenbeck noise, for each action
+    ou_scale: NotNegative = 0.2  # of its increments
     parameter_noise: float = 0.2  # distance of perturbed actions from unperturbed ones
     noise_schedule: Literal["constant", "linear", "exponential"] = "constant"
     noise_final: Positive = 0.1  # factor of all noise at the end of the schedule, from 1
@@ -47,8 +53,9 @@ class ExplorationSettings(Settings):
                 f"parameter_noise: must lie between 0 and 1, got {self.parameter_noise}"
             )
         for name, share in self.exploration.items():
-            if name not in STRATEGIES and ":" not in name:
-                raise ConfigError(f"exploration: there is no {name!r}{or_else(name, STRATEGIES)}")
+            if name not in (*STRATEGIES, OU) and ":" not in name:
+                known = or_else(name, (*STRATEGIES, OU))
+                raise ConfigError(f"exploration: there is no {name!r}{known}")
             if isinstance(share, bool) or not isinstance(share, int | float) or share < 0:
                 raise ConfigError(f"exploration.{name}: must be a share, at least 0, got {share!r}")
         if not sum(self.exploration.values()) > 0:
@@ -76,13 +83,32 @@ class Noise(Protocol):
         """
 
 
+class OrnsteinUhlenbeck(nn.Module):
+    """Noise that reverts to 0: x += -damping x + scale e, e standard normal; see `Noise`."""
+
+    state: Tensor
+
+    def __init__(self, config: ExplorationSettings, n: int, action_size: int) -> None:
+        super().__init__()
+        self._damping, self._scale = config.ou_damping, config.ou_scale
+        self.register_buffer("state", torch.zeros(n, action_size))
+
+    def begin(self, begun: Tensor) -> None:
+        self.state[begun] = 0
+
+    def forward(self, action: Tensor, inputs: Tensor, factor: float) -> Tensor:
+        del inputs
+        self.state += self._scale * torch.randn_like(self.state) - self._damping * self.state
+        return action + factor * self.state
+
+
 def made_noise(name: str, config: ExplorationSettings, n: int, action_size: int) -> nn.Module:
     """The custom noise of "module:Class".
 
     Raises:
         ConfigError: there is no such class, or it does not match `Noise`.
     """
-    cls = imported(name, "exploration", STRATEGIES)
+    cls = OrnsteinUhlenbeck if name == OU else imported(name, "exploration", STRATEGIES)
     if not issubclass(cls, nn.Module):
         raise ConfigError(
             f"exploration: {name} is no torch.nn.Module, whose buffers checkpoints keep"
@@ -235,7 +261,9 @@ class Exploration(nn.Module):
         drawn = torch.multinomial(self._shares, n, replacement=True)
         self.strategies = torch.where(begun, drawn, self.strategies)
         low, high = self._config.noise_min, self._config.noise_max
-        scales = factor * (low + (high - low) * torch.rand(n, 1))
+        spaced = self._config.noise_scales == "spaced"
+        share = torch.linspace(0, 1, n)[:, None] if spaced else torch.rand(n, 1)
+        scales = factor * (low + (high - low) * share)
         scales = scales * (drawn == STRATEGIES.index("gaussian"))[:, None]
         self.scales = torch.where(begun[:, None], scales, self.scales)
         self.sigmas = torch.where(begun, 0.0, self.sigmas)

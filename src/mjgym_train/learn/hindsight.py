@@ -12,6 +12,7 @@ import gymnasium
 import torch
 from torch import Tensor
 
+from mjgym.policies.network import GOAL_ENTRIES
 from mjgym.util.goal_entries import ACHIEVED, DESIRED
 from mjgym_train.learn.buffer import Batch, ReplayBuffer
 
@@ -32,7 +33,8 @@ class Relabelling:
         """Relabelling for environments with `observation="goal"`; its entries are concatenated."""
         space: gymnasium.spaces.Dict = envs.single_observation_space
         places, first = {}, 0
-        for name, part in space.spaces.items():
+        for name in GOAL_ENTRIES:
+            part = space.spaces[name]
             assert part.shape is not None
             places[name] = slice(first, first + part.shape[0])
             first += part.shape[0]

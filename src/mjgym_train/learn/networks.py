@@ -11,6 +11,7 @@ from torch import Tensor, nn
 from mjgym.policies.activations import LEAK
 
 ACTOR_SCALE = 1e-2  # of an actor's last weights: initial actions are near the middle
+NOISE = 0.5  # of a noisy layer at the start, over the root of its inputs
 _MOMENTS = ("exp_avg", "exp_avg_sq")  # of Adam
 LOG_STD = (-10.0, 2.0)  # bounds of a Gaussian actor's log standard deviation
 
@@ -26,23 +27,67 @@ ACTIVATIONS: dict[str, Callable[[], nn.Module]] = {
 """PyTorch counterparts of `mjgym.policies.activations`."""
 
 
+class NoisyLinear(nn.Linear):
+    """A linear layer with learned factorised Gaussian noise (Fortunato et al., 2018).
+
+    y = (W + S * f(e_out) f(e_in)^T) x + b + s * f(e_out), f(e) = sign(e) sqrt|e|, with noise e of
+    its own for each row of a batch; without noise outside training.
+    """
+
+    def __init__(self, inputs: int, outputs: int) -> None:
+        super().__init__(inputs, outputs)
+        start = NOISE / math.sqrt(inputs)
+        self.weight_sigma = nn.Parameter(torch.full((outputs, inputs), start))
+        self.bias_sigma = nn.Parameter(torch.full((outputs,), start))
+
+    def forward(self, x: Tensor) -> Tensor:
+        mean = super().forward(x)
+        if not self.training:
+            return mean
+        inward, outward = (e.sign() * e.abs().sqrt() for e in map(torch.randn_like, (x, mean)))
+        return mean + outward * nn.functional.linear(inward * x, self.weight_sigma, self.bias_sigma)
+
+
 def perceptron(
-    inputs: int, hidden: Sequence[int], outputs: int, *, layer_norm: bool, activation: str = "relu"
+    inputs: int,
+    hidden: Sequence[int],
+    outputs: int,
+    *,
+    layer_norm: bool,
+    activation: str = "relu",
+    extra: tuple[int, int] = (0, 0),
+    noisy: bool = False,
 ) -> nn.Sequential:
-    """Linear layers with activations in between, preceded by layer norms if `layer_norm`."""
+    """Linear layers with activations in between, preceded by layer norms if `layer_norm`.
+
+    Args:
+        inputs: numbers that the first layer takes.
+        hidden: layer widths.
+        outputs: numbers of the last layer.
+        layer_norm: whether there are normalisations.
+        activation: one of `ACTIVATIONS`.
+        extra: a layer, and how many more inputs it takes.
+        noisy: whether the linear layers have noise.
+    """
+    linear = NoisyLinear if noisy else nn.Linear
     layers: list[nn.Module] = []
-    for width in hidden:
-        layers.append(nn.Linear(inputs, width))
-        if layer_norm:
-            layers.append(nn.LayerNorm(width))
-        layers.append(ACTIVATIONS[activation]())
+    for k, width in enumerate((*hidden, outputs)):
+        layers.append(linear(inputs + extra[1] * (k == extra[0]), width))
+        if k < len(hidden):
+            if layer_norm:
+                layers.append(nn.LayerNorm(width))
+            layers.append(ACTIVATIONS[activation]())
         inputs = width
-    return nn.Sequential(*layers, nn.Linear(inputs, outputs))
+    return nn.Sequential(*layers)
 
 
 def arrays(layer: nn.Module) -> dict[str, np.ndarray]:
-    """Copies of a layer's parameters."""
-    return {k: value.detach().cpu().numpy().copy() for k, value in layer.named_parameters()}
+    """Copies of a layer's parameters, without those of noise."""
+    return {
+        name: value.detach().cpu().numpy().copy()
+        for name, value in layer.named_parameters()
+        if not name.endswith("_sigma")
+    }
 
 
 def plain(body: Iterable[nn.Module]) -> list[dict[str, np.ndarray]]:
@@ -107,10 +152,12 @@ class Critics(nn.Module):
 
     Args:
         count: number of critics.
-        inputs: numbers in a history of observations and an action.
+        inputs: numbers in a history of observations.
+        action_size: numbers in an action, 0 for critics of observations alone.
         hidden: layer widths.
         heads: of each critic, one per discount.
         initial: initial outputs of a head, approximately, (size,).
+        action_layer: layer at which the action enters.
         **layers: as of `perceptron`.
     """
 
@@ -118,19 +165,23 @@ class Critics(nn.Module):
         self,
         count: int,
         inputs: int,
+        action_size: int,
         hidden: Sequence[int],
         heads: int,
         initial: Tensor,
+        action_layer: int = 0,
         **layers: Any,
     ) -> None:
         super().__init__()
         self._shape = (heads, len(initial))
-        outputs = heads * len(initial)
-        bodies = [perceptron(inputs, hidden, outputs, **layers) for _ in range(count)]
+        extra, outputs = (action_layer, action_size), heads * len(initial)
+        bodies = [perceptron(inputs, hidden, outputs, extra=extra, **layers) for _ in range(count)]
+        places = [k for k, layer in enumerate(bodies[0]) if isinstance(layer, nn.Linear)]
+        self._entry = places[action_layer]  # of the action, among the modules
         with torch.no_grad():
             for body in bodies:
-                *_, bias = body.parameters()
-                bias.add_(initial.repeat(heads))
+                last: Any = body[-1]
+                last.bias.add_(initial.repeat(heads))
         self.bodies = nn.ModuleList(bodies)
 
     @torch.no_grad()
@@ -143,18 +194,22 @@ class Critics(nn.Module):
             optimizer: its moments of these layers are mapped too.
         """
         heads, size = self._shape
-        for body in self.bodies:
-            *_, weight, old = body.parameters()
-            for parameter in (weight, old):
+        bodies: Any = self.bodies
+        for body in bodies:
+            last = body[-1]
+            for parameter in (last.weight, last.bias):
                 state = optimizer.state.get(parameter, {})
                 for tensor in (parameter, *(state[k] for k in _MOMENTS if k in state)):
                     mapped = matrix @ tensor.view(heads, size, -1)
                     tensor.copy_(mapped.view_as(tensor))
-            old.add_(bias.repeat(heads))
+            last.bias.add_(bias.repeat(heads))
 
     def forward(self, observation: Tensor, action: Tensor, count: int | None = None) -> Tensor:
         """Outputs of all critics, or of the first ones, (critics, B, heads, size)."""
-        inputs = torch.cat([observation.flatten(1), action], -1)
-        return torch.stack(
-            [body(inputs).unflatten(-1, self._shape) for body in self.bodies[:count]]
-        )
+        bodies: Any = self.bodies[:count]
+        outputs = []
+        for body in bodies:
+            features = body[: self._entry](observation.flatten(1))
+            outputs.append(body[self._entry :](torch.cat([features, action], -1)))
+        stacked: Tensor = torch.stack(outputs).unflatten(-1, self._shape)  # type: ignore[no-untyped-call]
+        return stacked

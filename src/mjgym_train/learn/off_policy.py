@@ -18,6 +18,7 @@ from mjgym_train.learn.buffer import Batch, Replay, ReplayBuffer
 from mjgym_train.learn.collector import Collector, Transition
 from mjgym_train.learn.critics import ReturnRange
 from mjgym_train.learn.hindsight import HindsightBuffer, Relabelling
+from mjgym_train.learn.prioritized import PrioritizedBuffer
 from mjgym_train.learn.trainer import Trainer
 
 
@@ -100,6 +101,15 @@ class OffPolicyTrainer(Trainer):
         sizes = size, self.config.num_envs, collector.observation_size, len(collector.low)
         if self.relabelling is not None:
             return HindsightBuffer(*sizes, relabelling=self.relabelling, **self.drawn)
+        config = self.config
+        if config.priority_exponent:
+            return PrioritizedBuffer(
+                *sizes,
+                exponent=config.priority_exponent,
+                importance=config.importance_exponent,
+                eviction=config.eviction_exponent,
+                **self.drawn,
+            )
         return ReplayBuffer(*sizes, **self.drawn)
 
     def step(self) -> None:
@@ -138,7 +148,7 @@ class OffPolicyTrainer(Trainer):
         """Exploratory actions, random at first, (n, action size)."""
         config = self.config
         if self.env_step < config.learning_starts * config.action_repeat:
-            return torch.rand(config.num_envs, len(self.collector.low)) * 2 - 1
+            return self.agent.random_action(config.num_envs)
         return self.agent.act(self.collector.stack)
 
     def _learn(self, count: int) -> None:
@@ -146,6 +156,9 @@ class OffPolicyTrainer(Trainer):
             self.agent.fit_support(self.range, begun=False)
         for batch in self.batches(count):
             self.note(self.update(self.agent.preprocess(batch)))
+            if batch.place is not None:
+                assert isinstance(self.agent, OffPolicyAgent)
+                self.buffer.prioritize(batch.place, self.agent.losses)
         self.updates += count
 
     def batches(self, count: int) -> list[Batch]:

@@ -12,6 +12,7 @@ from mjgym_train.config import OnPolicyConfig
 from mjgym_train.learn.algorithms.agent import Agent
 from mjgym_train.learn.algorithms.ensemble import Ensemble
 from mjgym_train.learn.algorithms.on_policy_agent import OnPolicyAgent
+from mjgym_train.learn.collector import Transition
 from mjgym_train.learn.rollout import Rollout
 from mjgym_train.learn.trainer import Trainer
 
@@ -50,10 +51,25 @@ class OnPolicyTrainer(Trainer):
         self.rollout: list[dict[str, Tensor]] = []  # its steps so far
 
     def step(self) -> None:
+        self.act()
+        if len(self.rollout) == self.config.rollout_steps:
+            for losses in self.agent.update(self.taken()):
+                self.note(losses)
+                self.updates += 1
+
+    def taken(self) -> Rollout:
+        """The steps so far; the next one begins another rollout."""
+        names = self.rollout[0]
+        steps = {name: torch.stack([step[name] for step in self.rollout]) for name in names}
+        self.rollout = []
+        return Rollout(**steps)
+
+    def act(self) -> Transition:
+        """One decision in all sub-environments, as a step of the rollout."""
         agent, stack = self.agent, self.collector.stack
         observation = agent.normalizer(stack)
         latent, log_density = agent.draw(observation)
-        transition = self.interact(torch.tanh(latent))
+        transition = self.interact(agent.action(latent))
         following = torch.cat([stack[:, 1:], transition.following[:, None]], 1)
         self.rollout.append(
             {
@@ -66,13 +82,7 @@ class OnPolicyTrainer(Trainer):
                 "ended": transition.ended,
             }
         )
-        if len(self.rollout) == self.config.rollout_steps:
-            names = self.rollout[0]
-            steps = {name: torch.stack([step[name] for step in self.rollout]) for name in names}
-            self.rollout = []
-            for losses in agent.update(Rollout(**steps)):
-                self.note(losses)
-                self.updates += 1
+        return transition
 
     def state(self) -> dict[str, Any]:
         return {**super().state(), "rollout": self.rollout}

@@ -50,7 +50,12 @@ class Encoder(nn.Module):
     """
 
     def __init__(
-        self, size: tuple[int, int, int], history: int, channels: int, features: int
+        self,
+        size: tuple[int, int, int],
+        history: int,
+        channels: int,
+        features: int,
+        convolutions: int = len(policy.STRIDES),
     ) -> None:
         super().__init__()
         self.size = size
@@ -61,7 +66,7 @@ class Encoder(nn.Module):
             )
         layers: list[nn.Module] = []
         inputs = history * size[2]
-        for stride in policy.STRIDES:
+        for stride in policy.STRIDES[:convolutions]:
             layers += [nn.Conv2d(inputs, channels, KERNEL, stride), nn.ReLU(inplace=True)]
             inputs = channels
         self.convolutions = nn.Sequential(*layers)
@@ -73,7 +78,7 @@ class Encoder(nn.Module):
     @classmethod
     def of(cls, config: Any, size: tuple[int, int, int]) -> "Encoder":
         """The encoder of the settings, for images of a size."""
-        return cls(size, config.history, config.channels, config.features)
+        return cls(size, config.history, config.channels, config.features, config.convolutions)
 
     def complete(self, made: policy.Policy) -> None:
         """Extend a policy to see images through this encoder."""

@@ -1,6 +1,7 @@
 """The training loop: budget, evaluations, metrics, checkpoints, stopping and resuming."""
 
 import contextlib
+import dataclasses
 import shlex
 import signal
 import sys
@@ -16,11 +17,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
-import mjgym
 from mjgym.policies.run_errors import ConfigError, DivergedError, RunError
 from mjgym.util import atomic
 from mjgym_train import evaluation, metrics
 from mjgym_train.config import BUDGETS, Config
+from mjgym_train.gymnasium_envs import fingerprint
 from mjgym_train.learn import source
 from mjgym_train.learn.algorithms.agent import Agent
 from mjgym_train.learn.algorithms.ensemble import Ensemble
@@ -115,6 +116,7 @@ class Trainer:
         torch.manual_seed(config.seed)
 
         self.collector = self.make_collector()
+        self.config = self._for_actions()
         self.low, self.high = self.collector.low, self.collector.high
         device = self.collector.device
         # Where the generator is from which all noise comes.
@@ -155,6 +157,21 @@ class Trainer:
         """Make the networks of the algorithm."""
         return self.algorithm(self.config, self.collector.observation_size, len(self.low))
 
+    def _for_actions(self) -> Config:
+        """The settings, with the number of choices of discrete actions as `bins`."""
+        config: Any = self.config
+        choices, bins = self.collector.choices, getattr(config, "bins", None)
+        if choices is None:
+            return self.config
+        if not hasattr(config, "bins"):
+            raise ConfigError(
+                f"id: {config.id} has discrete actions, which {config.algorithm} cannot choose;"
+                " dqn, rainbow, reinforce, ppo and a2c can"
+            )
+        if bins not in (None, choices):
+            raise ConfigError(f"bins: {config.id} has {choices} choices; leave it out")
+        return dataclasses.replace(self.config, bins=choices)  # type: ignore[call-arg]
+
     def about(self) -> dict[str, Any]:
         """Fingerprint of the run: everything but the settings that results depend on."""
         learner = {
@@ -163,7 +180,7 @@ class Trainer:
             "command": shlex.join(sys.argv),
             "source": source.commit(),
         }
-        return {**mjgym.fingerprint(self.collector.envs), "learner": learner}
+        return {**fingerprint(self.collector.envs), "learner": learner}
 
     def prepare(self) -> None:
         """Make the data source; called once agent and collector exist."""

@@ -1,7 +1,8 @@
-"""Writers of metrics in addition to the run's file: TensorBoard, Weights & Biases."""
+"""Writers of metrics in addition to the run's file: TensorBoard, Weights & Biases, Trackio."""
 
 import dataclasses
 import hashlib
+import importlib
 import importlib.util
 from typing import Any, Protocol
 
@@ -9,6 +10,9 @@ from mjgym.policies.run_errors import RunError
 from mjgym.util.packaged import install
 from mjgym_train.config import Config
 from mjgym_train.run import Run
+
+TRACKERS = {"wandb": "Weights & Biases", "trackio": "Trackio"}
+"""Packages with the interface of wandb; a setting of the same name has the project."""
 
 
 class Writer(Protocol):
@@ -31,15 +35,16 @@ def check(config: Config) -> None:
         raise RunError(
             f"TensorBoard is not installed: {install('train')}, or set tensorboard=false"
         )
-    if config.wandb and importlib.util.find_spec("wandb") is None:
-        raise RunError(f"Weights & Biases is not installed: {install('wandb')}")
+    for tracker, name in TRACKERS.items():
+        if getattr(config, tracker) and importlib.util.find_spec(tracker) is None:
+            raise RunError(f"{name} is not installed: {install(tracker)}")
 
 
 def writers(run: Run, config: Config, env_step: int) -> list[Writer]:
     """The writers that the settings name.
 
     Raises:
-        RunError: Weights & Biases cannot be begun.
+        RunError: a tracker cannot be begun.
     """
     check(config)
     result: list[Writer] = []
@@ -49,35 +54,32 @@ def writers(run: Run, config: Config, env_step: int) -> list[Writer]:
         # Later events of a resumed run are dropped.
         summary: Any = SummaryWriter(str(run.tensorboard), purge_step=env_step or None)
         result.append(summary)
-    if config.wandb:
-        result.append(WeightsAndBiases(run, config))
-    return result
+    return result + [Tracker(name, run, config) for name in TRACKERS if getattr(config, name)]
 
 
-class WeightsAndBiases:
-    """A Weights & Biases run named after the folder; a resumed run continues it.
+class Tracker:
+    """A run of a tracker, named after the folder; a resumed run continues it.
 
-    WANDB_MODE=offline keeps it in the folder for a later `wandb sync`.
+    WANDB_MODE=offline keeps a run of Weights & Biases in the folder for a later `wandb sync`; runs
+    of Trackio lie in TRACKIO_DIR.
 
     Raises:
         RunError: it cannot be begun.
     """
 
-    def __init__(self, run: Run, config: Config) -> None:
-        import wandb
-
+    def __init__(self, tracker: str, run: Run, config: Config) -> None:
+        package = importlib.import_module(tracker)
         run.path.mkdir(parents=True, exist_ok=True)
+        arguments: dict[str, Any] = {"name": run.path.name, "resume": "allow"}
+        if tracker == "wandb":  # Trackio knows runs by project and name
+            id = hashlib.sha256(str(run.path.absolute()).encode()).hexdigest()[:16]
+            arguments |= {"dir": str(run.path), "id": id}
         try:
-            self._run = wandb.init(
-                project=config.wandb,
-                dir=str(run.path),
-                name=run.path.name,
-                id=hashlib.sha256(str(run.path.absolute()).encode()).hexdigest()[:16],
-                resume="allow",
-                config=dataclasses.asdict(config),
+            self._run = package.init(
+                project=getattr(config, tracker), config=dataclasses.asdict(config), **arguments
             )
-        except wandb.Error as error:
-            raise RunError(f"Weights & Biases: {error}") from error
+        except Exception as error:  # of its own kinds
+            raise RunError(f"{TRACKERS[tracker]}: {error}") from error
 
     def add_scalar(self, name: str, value: float, step: int) -> None:
         self._run.log({name: value}, step=step)

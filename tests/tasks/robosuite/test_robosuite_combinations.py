@@ -110,7 +110,8 @@ def test_first_number_moves_what_it_names(robot, controller):
     (tool, joints), action = place(), np.zeros(env.action_space.shape)
     if controller == "WHOLE_BODY_IK":
         sites = [view.site(each.tool) for each in env.task.manipulators]  # all stay but the first
-        action[:] = np.concatenate([[*s.xpos, *to_rotation_vector(s.xmat.ravel())] for s in sites])
+        poses = [[*s.xpos, *to_rotation_vector(s.xmat.ravel())] for s in sites]
+        action[: 6 * len(sites)] = np.concatenate(poses)
         action[0] += 0.05
     else:
         action[0] = env.action_space.high[0]

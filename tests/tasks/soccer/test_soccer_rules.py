@@ -121,6 +121,24 @@ def test_a_start_with_players_in_each_other_or_in_the_ball_is_drawn_again():
     assert touching[False] > 0  # as the published framework leaves it
 
 
+@pytest.mark.parametrize("walker", ["boxhead", "ant"])
+def test_players_that_do_not_collide_still_touch_ball_and_ground(walker):
+    touched = {}
+    for collide in (True, False):
+        env, v = match(walker=walker, collide=collide)
+        here, there = (v.body(prefix).id for prefix in env.task.prefixes)
+        for walker_there in env.task.creatures:
+            walker_there.stand(v, (1.0, 1.0, -0.05))
+        v.joint("ball").qpos[:3] = 1.0, 1.0, 0.3
+        v.detect_contacts()
+        pairs = v.body_rootid[v.geom_bodyid[v.contact.geom]][v.contact.dist <= 0]
+        touched[collide] = {frozenset(pair.tolist()) for pair in pairs}
+        ball = v.body("ball").id
+        assert {frozenset((here, ball)), frozenset((there, 0))} <= touched[collide]
+    assert frozenset((here, there)) in touched[True]
+    assert frozenset((here, there)) not in touched[False]
+
+
 def test_a_ball_that_leaves_the_field_is_thrown_in_with_the_next_step():
     env, v = match()
     field = field_of(env)

@@ -6,6 +6,7 @@ Models are those of `mjgym_compat.dm_control.mjcf`. Environments need the extra 
 """
 
 from mjgym_compat.dm_control.composer.constants import SENSOR_SITES_GROUP
+from mjgym_compat.dm_control.composer.define import cached_property, observable
 from mjgym_compat.dm_control.composer.entity import (
     Arena,
     Entity,
@@ -21,7 +22,6 @@ from mjgym_compat.dm_control.composer.environment import (
     EpisodeInitializationError,
     ObservationPadding,
 )
-from mjgym_compat.dm_control.composer.observation.observable import cached_property, observable
 from mjgym_compat.dm_control.composer.task import NullTask, Task
 from mjgym_compat.importing import submodules
 

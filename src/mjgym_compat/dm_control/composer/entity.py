@@ -9,7 +9,8 @@ import mujoco
 import numpy as np
 
 from mjgym_compat.dm_control import mjcf
-from mjgym_compat.dm_control.composer.observation.observable import OPTIONS, Observable, observable
+from mjgym_compat.dm_control.composer.define import observable
+from mjgym_compat.dm_control.composer.observation.observable.base import OPTIONS, Observable
 
 _NO_ROTATION = np.array([1.0, 0.0, 0.0, 0.0])
 
@@ -22,7 +23,7 @@ class Observables:
     """
 
     def __init__(self, entity: "Entity") -> None:
-        self._entity = entity
+        self._entity: Any = entity
         self._observables: dict[str, Observable] = {}
         for kind in reversed(type(self).__mro__):
             for name, member in vars(kind).items():

@@ -12,7 +12,7 @@ from mjgym.util.suggestions import or_else
 from mjgym_compat.dm_control import mjcf
 from mjgym_compat.dm_control.composer.observation.updater import Updater
 from mjgym_compat.dm_control.composer.task import Task
-from mjgym_compat.dm_physics import PhysicsError
+from mjgym_compat.dm_control.rl.simulation import PhysicsError
 
 HOOK_NAMES = (
     "initialize_episode_mjcf",

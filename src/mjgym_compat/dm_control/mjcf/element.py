@@ -222,7 +222,7 @@ class Element:
             self._rename(value)
             return
         self._put(name, value)
-        if not isinstance(self._spec.attributes[name], BasePath):
+        if not self._spec.repeated and not isinstance(self._spec.attributes[name], BasePath):
             for other in self._merged():  # attached models share their options
                 other._put(name, value)
 
@@ -414,11 +414,8 @@ class Element:
 
     def _existing(self) -> "list[Element]":
         """`all_children`, without making what nobody has asked for."""
-        children = [
-            child
-            for spec in self._spec.children.values()
-            if not spec.repeated and (child := self._single.get(spec.name)) is not None
-        ]
+        single = self._single
+        children = [single[tag] for tag in self._spec.children if tag in single] if single else []
         children += self._children
         for other in self._attached_sections():
             children += [c for c in other._existing() if c.spec.repeated]

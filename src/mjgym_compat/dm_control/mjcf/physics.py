@@ -1,6 +1,6 @@
 """A compiled model whose numbers are found by the elements that it was made of."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NoReturn, Self
 
 import numpy as np
@@ -10,13 +10,14 @@ from mjgym.util.suggestions import or_else
 from mjgym_compat.dm_control.mjcf import debugging
 from mjgym_compat.dm_control.mjcf.constants import FRAME
 from mjgym_compat.dm_control.mjcf.element import Element, RootElement
-from mjgym_compat.dm_named import COLUMNS
-from mjgym_compat.dm_physics import Physics as PhysicsOfText
+from mjgym_compat.dm_control.mujoco import Physics as PhysicsOfText
+from mjgym_compat.dm_control.mujoco.index import COLUMNS
 
 _INPUTS = (
     *("qpos", "qvel", "act", "ctrl", "mocap_pos", "mocap_quat", "qfrc_applied", "xfrc_applied"),
     *("qacc_warmstart", "time"),
 )
+_ROWS = (fields.QPOS, fields.QVEL, "na", "nsensordata")  # rows also for one element, as published
 _MOVED = {"pos", "quat"}  # whose writing means that frames differ
 _INERTIAL = {"ipos", "iquat"}
 _MOCAP = "mocap_body"
@@ -97,7 +98,7 @@ class Binding:
                         )
                 else:
                     rows = fields.rows(model, size, self._ids)
-            single = self._single and (size not in fields.UNEVEN or len(rows) == 1)
+            single = self._single and size not in _ROWS and np.size(rows) == 1
             known = self._fields[name] = (field, int(rows[0]) if single else rows)
         return known
 
@@ -194,24 +195,23 @@ class Physics(PhysicsOfText):
         Raises:
             ValueError: it does not compile; the message is the compiler's.
         """
-        try:
-            return cls.from_xml_string(mjcf_model.to_xml_string(), mjcf_model.get_assets())
-        except ValueError as error:
-            raise debugging.explained(error, mjcf_model) from None
+        physics: Self = cls._compiled(cls.from_xml_string, mjcf_model)
+        return physics
 
     def reload_from_mjcf_model(self, mjcf_model: RootElement) -> None:
         """Replace the model, and start from its default state."""
-        self._become(type(self).from_mjcf_model(mjcf_model))
+        self._compiled(self.reload_from_xml_string, mjcf_model)
 
-    def reload_from_xml_string(
-        self, xml_string: str | bytes, assets: Mapping[str, bytes] | None = None
-    ) -> None:
-        """Replace the model by that of an MJCF string."""
-        self._become(type(self).from_xml_string(xml_string, assets))
+    @staticmethod
+    def _compiled(load: Callable[[str, Mapping[str, bytes]], Any], model: RootElement) -> Any:
+        try:
+            return load(model.to_xml_string(), model.get_assets())
+        except ValueError as error:
+            raise debugging.explained(error, model) from None
 
-    def _become(self, fresh: Self) -> None:
-        self.__dict__.clear()
-        self.__dict__.update(fresh.__dict__)
+    def _use(self, data: Any) -> None:
+        super()._use(data)
+        self._bindings, self._dirty = {}, False
 
     @property
     def is_dirty(self) -> bool:
@@ -236,9 +236,11 @@ class Physics(PhysicsOfText):
         if mjcf_elements is None:
             return None
         single = isinstance(mjcf_elements, Element)
-        elements = [mjcf_elements] if isinstance(mjcf_elements, Element) else list(mjcf_elements)
+        elements = (mjcf_elements,) if isinstance(mjcf_elements, Element) else tuple(mjcf_elements)
         if not elements:
             return _EmptyBinding()
+        if (single, elements) in self._bindings:  # names of many elements take time
+            return self._bindings[single, elements]
         kinds = {_kind(element) for element in elements}
         if len(kinds) > 1:
             raise ValueError(
@@ -246,11 +248,9 @@ class Physics(PhysicsOfText):
                 f" {', '.join(sorted(kinds))}"
             )
         names = tuple(element.full_identifier for element in elements)
-        key = (next(iter(kinds)), names[0] if single else names)
-        bindings = self.__dict__.setdefault("_bindings", {})
-        if key not in bindings:
-            bindings[key] = Binding(self, *key)
-        return bindings[key]
+        binding = Binding(self, next(iter(kinds)), names[0] if single else names)
+        self._bindings[single, elements] = binding
+        return binding
 
 
 def _kind(element: Element) -> str:

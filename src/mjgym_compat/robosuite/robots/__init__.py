@@ -191,7 +191,8 @@ class Robot:
         """The robot's part of an action, from its parts: "right", "right_gripper" and so on.
 
         Args:
-            parts: numbers by part; 0 for missing parts, and -1 for "base_mode".
+            parts: numbers by part; 0 for missing parts, and -1 for "base_mode". Those of devices
+                that end in "_delta" and "_abs" are ignored.
 
         Raises:
             ValueError: there is no such part, or it has a wrong size.
@@ -200,6 +201,8 @@ class Robot:
         for number in self._parts.get("base_mode", ()):
             vector[number - self._first] = -1.0
         for name, values in parts.items():
+            if name.endswith(("_delta", "_abs")):
+                continue
             if name not in self._parts:
                 raise ValueError(f"{self.name} has no part {name!r}{or_else(name, self._parts)}")
             numbers = np.array(self._parts[name]) - self._first

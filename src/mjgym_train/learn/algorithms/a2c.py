@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import torch
+from torch import Tensor
 
 from mjgym_train.config import OnPolicyConfig
 from mjgym_train.learn.algorithms.agent import Metrics
@@ -42,6 +43,12 @@ class A2C(OnPolicyAgent):
         self.optimizer = torch.optim.RMSprop(self.parameters(), rate, alpha=0.99, eps=1e-5)
 
     def update(self, rollout: Rollout) -> Iterator[Metrics]:
+        loss, metrics = self.rollout_loss(rollout)
+        self.step(self.optimizer, loss, self.config.max_gradient_norm)
+        yield metrics
+
+    def rollout_loss(self, rollout: Rollout) -> tuple[Tensor, Metrics]:
+        """The loss of a rollout, and metrics by name."""
         config = self.config
         value = self.value(rollout.observation)
         with torch.no_grad():
@@ -50,11 +57,11 @@ class A2C(OnPolicyAgent):
                 rollout, value, following_value, config.discount, config.gae_lambda
             )
             target = advantage + value
-        surrogate = self.log_density(rollout.observation, rollout.latent) * advantage
-        loss = self.loss(surrogate, self.error(value, target))
-        self.step(self.optimizer, loss, config.max_gradient_norm)
-        yield {
+        policy = self.distribution(rollout.observation)
+        surrogate = policy.log_density(rollout.latent) * advantage
+        loss = self.loss(surrogate, self.error(value, target), policy.entropy())
+        return loss, {
             "loss": loss.detach(),
             "value": value.detach().mean(),
-            "entropy": self.entropy().detach(),
+            "entropy": policy.entropy().detach().mean(),
         }

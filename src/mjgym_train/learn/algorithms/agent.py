@@ -2,6 +2,7 @@
 
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -12,6 +13,7 @@ from mjgym.policies.network import AnyPolicy, Policy, Valuation
 from mjgym.policies.run_errors import DivergedError
 from mjgym_train.config import Config as AnyConfig
 from mjgym_train.learn.collector import Size
+from mjgym_train.learn.distributions import values_of
 from mjgym_train.learn.networks import plain
 from mjgym_train.learn.normalization import Normalizer
 
@@ -31,11 +33,13 @@ class Agent(ABC, nn.Module):
 
     Attributes:
         Config: type of the algorithm's settings.
+        bins: values of each number of an action; None for continuous actions.
         inputs: network inputs for a history of observations.
         layers: arguments shared by all perceptrons.
     """
 
     Config: ClassVar[type[AnyConfig]]
+    bins: int | None = None
 
     def __init__(self, config: AnyConfig, observation_size: Size, action_size: int) -> None:
         super().__init__()
@@ -66,13 +70,22 @@ class Agent(ABC, nn.Module):
 
     @abstractmethod
     def actor_body(self) -> nn.Sequential:
-        """The perceptron; the tanh of its first outputs is the deterministic action."""
+        """The perceptron; the tanh of its first outputs is the deterministic action.
+
+        With bins, they are the preferences for each bin of each number.
+        """
 
     @torch.no_grad()
     def mean_action(self, observation: Tensor) -> Tensor:
         """The deterministic action, (n, size) within -1 and 1, for raw histories."""
-        outputs = self.actor_body()(self.normalizer(observation).flatten(1))
-        return torch.tanh(outputs[:, : self.action_size])
+        return self.greedy(self.actor_body()(self.normalizer(observation).flatten(1)))
+
+    def greedy(self, outputs: Tensor) -> Tensor:
+        """The deterministic action, (n, size), of the actor's outputs."""
+        if self.bins is None:
+            return torch.tanh(outputs[:, : self.action_size])
+        preferences = outputs.view(len(outputs), self.action_size, self.bins)
+        return values_of(preferences.argmax(-1), self.bins)
 
     def step(
         self, optimizer: torch.optim.Optimizer, loss: Tensor, max_norm: float = math.inf
@@ -87,11 +100,22 @@ class Agent(ABC, nn.Module):
         Raises:
             DivergedError: the loss is not finite; nothing has been changed.
         """
+        self.descend(optimizer, self.gradients(optimizer, loss), max_norm)
+
+    @staticmethod
+    def gradients(optimizer: torch.optim.Optimizer, loss: Tensor) -> Sequence[Tensor]:
+        """Gradients of a finite loss for the parameters of an optimiser."""
         require_finite(loss.item())
+        parameters: list[Tensor] = optimizer.param_groups[0]["params"]
+        return torch.autograd.grad(loss, parameters)
+
+    @staticmethod
+    def descend(
+        optimizer: torch.optim.Optimizer, gradients: Sequence[Tensor], max_norm: float
+    ) -> None:
+        """One step of an optimiser, with its gradients bounded."""
         parameters = optimizer.param_groups[0]["params"]
-        for parameter, gradient in zip(
-            parameters, torch.autograd.grad(loss, parameters), strict=True
-        ):
+        for parameter, gradient in zip(parameters, gradients, strict=True):
             parameter.grad = gradient
         if max_norm < math.inf:
             nn.utils.clip_grad_norm_(parameters, max_norm)
@@ -109,7 +133,8 @@ class Agent(ABC, nn.Module):
         """The deterministic policy with the current statistics, for action bounds (size,)."""
         mean, deviation = (value.cpu().numpy().copy() for value in self.normalizer.scale())
         layers = plain(self.actor_body())
-        layers[-1] = {name: value[: self.action_size] for name, value in layers[-1].items()}
+        if self.bins is None:
+            layers[-1] = {name: value[: self.action_size] for name, value in layers[-1].items()}
         limit = self.normalizer.limit if self.normalizer.enabled else None
         return Policy(
             layers,
@@ -121,6 +146,7 @@ class Agent(ABC, nn.Module):
             limit=limit,
             repeat=self.config.action_repeat,
             activation=self.config.activation,
+            bins=self.bins or 1,
         )
 
     def valuation(self) -> Valuation | None:

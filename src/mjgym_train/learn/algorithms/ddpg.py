@@ -5,8 +5,8 @@
     actor:    maximise Q(s, pi(s))
     targets:  Q' += rate (Q - Q'), pi' += rate (pi - pi')
 
-Unlike the paper's, the noise of actions is Gaussian; the paper's networks have 400 and 300 units,
-and its rewards are summed over one step.
+The defaults are not the paper's: its noise is that of `exploration={ornstein_uhlenbeck: 1}`, and
+`assets/training/ddpg_2018.yaml` has its networks and rates as in the control suite's report.
 """
 
 from dataclasses import dataclass
@@ -37,12 +37,13 @@ class DDPG(DeterministicAgent):
     critics_count = 1
 
     def update(self, batch: Batch) -> Metrics:
+        self.updates += 1
         critic_loss = self.critic_loss(batch, self.target(batch))
         self.step(self.critic_optimizer, critic_loss)
 
         action = self.actor(batch.observation)
         value = self.acting_value(self.critics(batch.observation, action)).mean()
-        self.step(self.actor_optimizer, -value)
+        self.actor_step(-value)
 
         self.soft_update(self.target_critics, self.critics)
         self.move_actors()

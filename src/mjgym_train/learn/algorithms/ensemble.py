@@ -61,6 +61,9 @@ class Ensemble(nn.Module):
             self.acting = self._drawn()  # agent of each sub-environment's episode, (n,)
         self._registered = nn.ModuleList(self.members)  # for state_dict
 
+    def random_action(self, count: int) -> Tensor:
+        return self.members[0].random_action(count)
+
     def act(self, observation: Tensor) -> Tensor:
         acting = self.config.ensemble_acting
         if acting == "slots":

@@ -69,6 +69,7 @@ class IQL(OffPolicyAgent):
 
     def update(self, batch: Batch) -> Metrics:
         config = self.config
+        self.updates += 1
         with torch.no_grad():
             outputs = self.target_critics(batch.observation, batch.action)
             recorded = self.critic.value(outputs).min(0).values[:, 0]

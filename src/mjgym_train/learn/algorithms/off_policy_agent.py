@@ -12,12 +12,13 @@ import torch
 from torch import Tensor, nn
 
 from mjgym.policies.network import Policy, Valuation
+from mjgym.policies.run_errors import ConfigError
 from mjgym_train.config import OffPolicyConfig
 from mjgym_train.learn import discounts
 from mjgym_train.learn.algorithms.agent import Agent, Metrics
 from mjgym_train.learn.buffer import Batch
 from mjgym_train.learn.collector import Size
-from mjgym_train.learn.critics import Categorical, ReturnRange, make_critic, value_weights
+from mjgym_train.learn.critics import Categorical, Mean, ReturnRange, make_critic, value_weights
 from mjgym_train.learn.networks import Critics, plain
 from mjgym_train.learn.pictures import Encoder, random_shift
 
@@ -28,6 +29,7 @@ class OffPolicyAgent(Agent):
     Config: ClassVar[type[OffPolicyConfig]] = OffPolicyConfig
     config: OffPolicyConfig
     critics_count: ClassVar[int] = 2
+    actor_optimizer: torch.optim.Optimizer
 
     def __init__(self, config: OffPolicyConfig, observation_size: Size, action_size: int) -> None:
         super().__init__(config, observation_size, action_size)
@@ -45,17 +47,31 @@ class OffPolicyAgent(Agent):
         )
         self.discounts = torch.tensor(gammas)
         self.head_weights = torch.tensor(weights)
-        self.critics = Critics(
-            self.critics_count,
-            self.inputs + action_size,
-            config.hidden,
-            len(gammas),
-            self.critic.initial,
-            **self.layers,
-        )
+        self.critics = self.make_critics()
         self.target_critics = self.target_copy(self.critics)
         seeing = self.encoder.parameters() if self.encoder else ()
         self.critic_optimizer = self.optimizer([*seeing, *self.critics.parameters()])
+        self.register_buffer("updates", torch.zeros((), dtype=torch.int64))
+        self.updates: Tensor
+        self.losses: Tensor  # of the last batch's transitions, (B,), where replay is prioritised
+
+    def make_critics(self) -> Critics:
+        """Make the critics; called once `critic`, `inputs` and `discounts` exist."""
+        config = self.config
+        return Critics(
+            self.critics_count,
+            self.inputs,
+            self.action_size,
+            config.critic_hidden or config.hidden,
+            len(self.discounts),
+            self.critic.initial,
+            config.action_layer,
+            **self.layers,
+        )
+
+    def random_action(self, count: int) -> Tensor:
+        """Actions before learning starts, (count, size) within -1 and 1."""
+        return torch.rand(count, self.action_size) * 2 - 1
 
     @abstractmethod
     def update(self, batch: Batch) -> Metrics:
@@ -69,8 +85,7 @@ class OffPolicyAgent(Agent):
     @torch.no_grad()
     def mean_action(self, observation: Tensor) -> Tensor:
         """The deterministic action, (n, size) within -1 and 1, for raw histories."""
-        outputs = self.actor_body()(self.encode(observation).flatten(1))
-        return torch.tanh(outputs[:, : self.action_size])
+        return self.greedy(self.actor_body()(self.encode(observation).flatten(1)))
 
     def preprocess(self, batch: Batch) -> Batch:
         """Transitions with network inputs in place of raw histories.
@@ -123,15 +138,26 @@ class OffPolicyAgent(Agent):
     ) -> None:
         super().step(optimizer, loss, min(max_norm, self.config.max_gradient_norm or math.inf))
 
+    def actor_step(self, loss: Tensor) -> None:
+        """One step of the actor's optimiser, with its bound of the gradient."""
+        self.step(self.actor_optimizer, loss, self.config.actor_gradient_norm or math.inf)
+
     def target_copy(self, module: nn.Module) -> Any:
         """A copy without gradients, for use as a target network."""
         return copy.deepcopy(module).requires_grad_(False)
 
     @torch.no_grad()
     def soft_update(self, target: nn.Module, source: nn.Module, rate: float | None = None) -> None:
-        """Move a target network towards the trained one: target += rate (source - target)."""
+        """Move a target network towards the trained one: target += rate (source - target).
+
+        Without a rate, with `target_period`, copy it once in so many updates instead.
+        """
         moved: list[Tensor] = list(target.parameters())
-        torch._foreach_lerp_(moved, list(source.parameters()), rate or self.config.target_rate)
+        period = self.config.target_period
+        if rate is None and period is not None:
+            rate = 0.0 if self.updates % period else 1.0
+        rate = self.config.target_rate if rate is None else rate
+        torch._foreach_lerp_(moved, list(source.parameters()), rate)
 
     def returns(self, batch: Batch) -> tuple[Tensor, Tensor]:
         """Discounted reward sums and the discounts of the following value, (B, heads) each.
@@ -156,8 +182,16 @@ class OffPolicyAgent(Agent):
 
     def critic_loss(self, batch: Batch, target: Tensor) -> Tensor:
         """Loss against a target (B, heads, size), summed over critics and heads."""
-        outputs = self.critics(batch.observation, batch.action)
-        return self.critic.loss(outputs, target).mean(1).sum()
+        losses = self.critic.loss(self.critics(batch.observation, batch.action), target)
+        return self.weighted(batch, losses).mean(1).sum()
+
+    def weighted(self, batch: Batch, losses: Tensor) -> Tensor:
+        """Losses, (critics, B, heads), by importance, after noting them as priorities."""
+        if batch.weight is None:
+            return losses
+        total = losses.detach().sum((0, 2))
+        self.losses = total.sqrt() if isinstance(self.critic, Mean) else total  # |error|
+        return batch.weight[:, None] * losses
 
     def acting_value(self, outputs: Tensor) -> Tensor:
         """The actor's objective, (...): weighted head values of outputs (..., heads, size)."""
@@ -191,8 +225,10 @@ class OffPolicyAgent(Agent):
         """The critics as plain arrays.
 
         Raises:
-            ConfigError: a custom critic computes values in its own way.
+            ConfigError: a custom critic computes values in its own way, or the action enters late.
         """
+        if self.config.action_layer:
+            raise ConfigError("ensemble: critics of action_layer=0 only choose among actions")
         weights, distribution = value_weights(self.critic)
         of_heads = self.head_weights[:, None] * weights
         bodies = [plain(body.children()) for body in self.critics.bodies]

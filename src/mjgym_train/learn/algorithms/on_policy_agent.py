@@ -1,4 +1,4 @@
-"""Base class of on-policy algorithms: Gaussian policy, value function and loss."""
+"""Base class of on-policy algorithms: stochastic policy, value function and loss."""
 
 import math
 from abc import abstractmethod
@@ -14,6 +14,7 @@ from mjgym.policies.run_errors import ConfigError
 from mjgym_train.config import OnPolicyConfig
 from mjgym_train.learn.algorithms.agent import Agent, Metrics
 from mjgym_train.learn.collector import Size
+from mjgym_train.learn.distributions import Categorical, Distribution, Gaussian
 from mjgym_train.learn.networks import Actor, perceptron
 from mjgym_train.learn.rollout import Rollout
 
@@ -23,8 +24,10 @@ class OnPolicyAgent(Agent):
 
     The policy draws a latent u from a Gaussian with learned mean and state-independent deviations;
     the action is tanh(u). Rollouts store u, so ratios and density gradients are the Gaussian's:
-    the derivatives of tanh cancel. A separate perceptron gives the value, in units of
-    `value_scale`, by default 1 / (1 - discount), the largest return of rewards within 0 and 1.
+    the derivatives of tanh cancel. With the setting `bins`, and in discrete spaces, each number of
+    the action is drawn from a categorical distribution instead. A separate perceptron gives the
+    value, in units of `value_scale`, by default 1 / (1 - discount), the largest return of rewards
+    within 0 and 1.
 
     Args:
         config: settings.
@@ -35,6 +38,7 @@ class OnPolicyAgent(Agent):
 
     Config: ClassVar[type[OnPolicyConfig]] = OnPolicyConfig
     config: OnPolicyConfig
+    usual_bins: ClassVar[int | None] = None
 
     def __init__(
         self,
@@ -50,10 +54,13 @@ class OnPolicyAgent(Agent):
                 " learn td3, ddpg, d4pg and sac"
             )
         self.seen = observation_size - critic_only  # by the policy
-        inputs = config.history * self.seen
-        self.actor = Actor(inputs, action_size, config.hidden, **self.layers)
+        self.bins = config.bins or self.usual_bins
+        outputs = action_size * (self.bins or 1)
+        self.actor = Actor(config.history * self.seen, outputs, config.hidden, **self.layers)
         self.value_scale = config.value_scale or 1 / (1 - config.discount)
-        self.log_deviation = nn.Parameter(torch.full((action_size,), math.log(config.deviation)))
+        if self.bins is None:
+            initial = torch.full((action_size,), math.log(config.deviation))
+            self.log_deviation = nn.Parameter(initial)
         self.critic = perceptron(self.inputs, config.hidden, 1, **self.layers)
 
     @abstractmethod
@@ -63,39 +70,40 @@ class OnPolicyAgent(Agent):
     def actor_body(self) -> nn.Sequential:
         return self.actor.body
 
-    @torch.no_grad()
     def act(self, observation: Tensor) -> Tensor:
-        return torch.tanh(self.draw(self.normalizer(observation))[0])
+        return self.action(self.draw(self.normalizer(observation))[0])
+
+    def action(self, latent: Tensor) -> Tensor:
+        """Actions within -1 and 1 of latents."""
+        return torch.tanh(latent) if self.bins is None else latent
 
     @torch.no_grad()
     def draw(self, observation: Tensor) -> tuple[Tensor, Tensor]:
-        """Latents, (n, action size), sampled for normalised histories, and their log densities."""
-        mean = self.mean(observation)
-        latent = mean + self.log_deviation.exp() * torch.randn_like(mean)
-        return latent, self.log_density(observation, latent)
+        """Latents, (n, action size), drawn for normalised histories, and their log densities."""
+        distribution = self.distribution(observation)
+        latent = distribution.draw()
+        return latent, distribution.log_density(latent)
 
-    def mean(self, observation: Tensor) -> Tensor:
-        """Latent means for normalised histories (..., history, size)."""
-        mean: Tensor = self.actor.body(observation[..., : self.seen].flatten(-2))
-        return mean
+    def outputs(self, observation: Tensor) -> Tensor:
+        """Outputs of the actor for normalised histories (..., history, size)."""
+        outputs: Tensor = self.actor.body(observation[..., : self.seen].flatten(-2))
+        return outputs
+
+    def distribution(self, observation: Tensor) -> Distribution:
+        """Distribution of the latents for normalised histories (..., history, size)."""
+        outputs = self.outputs(observation)
+        if self.bins is None:
+            return Gaussian(outputs, self.log_deviation)
+        return Categorical(outputs.view(*outputs.shape[:-1], self.action_size, self.bins))
 
     @torch.no_grad()
     def mean_action(self, observation: Tensor) -> Tensor:
-        return torch.tanh(self.mean(self.normalizer(observation)))
+        return self.greedy(self.outputs(self.normalizer(observation)))
 
     def policy(self, low: np.ndarray, high: np.ndarray) -> Policy:
         policy = super().policy(low, high)
         policy.mean, policy.deviation = policy.mean[: self.seen], policy.deviation[: self.seen]
         return policy
-
-    def log_density(self, observation: Tensor, latent: Tensor) -> Tensor:
-        """Log densities of latents, (...)."""
-        z = (latent - self.mean(observation)) / self.log_deviation.exp()
-        return (-0.5 * z.square() - self.log_deviation - 0.5 * math.log(2 * math.pi)).sum(-1)
-
-    def entropy(self) -> Tensor:
-        """Entropy of a latent, in nats, independent of the state."""
-        return (self.log_deviation + 0.5 * math.log(2 * math.pi * math.e)).sum()
 
     def value(self, observation: Tensor) -> Tensor:
         """Values of normalised histories, (...)."""
@@ -106,13 +114,14 @@ class OnPolicyAgent(Agent):
         """Squared errors of values, (B,), in units of `value_scale`."""
         return ((value - target) / self.value_scale).square()
 
-    def loss(self, surrogate: Tensor, error: Tensor) -> Tensor:
+    def loss(self, surrogate: Tensor, error: Tensor, entropy: Tensor) -> Tensor:
         """Loss: -surrogate + c1 error - c2 entropy.
 
         Args:
             surrogate: (B,), with the policy gradient.
             error: (B,), of the values.
+            entropy: (B,) or the same for all, of the policy.
         """
         config = self.config
-        bonus = config.entropy_weight * self.entropy()
+        bonus = config.entropy_weight * entropy.mean()
         return (config.value_weight * error - surrogate).mean() - bonus

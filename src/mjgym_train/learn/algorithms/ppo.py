@@ -92,7 +92,8 @@ class PPO(OnPolicyAgent):
         """One optimiser step."""
         clip = self.config.clip
         advantage = (advantage - advantage.mean()) / (advantage.std(correction=0) + 1e-8)
-        log_ratio = self.log_density(observation, latent) - old_log_density
+        policy = self.distribution(observation)
+        log_ratio = policy.log_density(latent) - old_log_density
         ratio = log_ratio.exp()
         clipped = ratio.clamp(1 - clip, 1 + clip)
         surrogate = torch.minimum(ratio * advantage, clipped * advantage)
@@ -101,7 +102,7 @@ class PPO(OnPolicyAgent):
         if self.config.clip_value:
             change = (value - old_value).clamp(-clip * self.value_scale, clip * self.value_scale)
             error = torch.maximum(error, self.error(old_value + change, target))
-        loss = self.loss(surrogate, error)
+        loss = self.loss(surrogate, error, policy.entropy())
         divergence = (ratio - 1 - log_ratio).detach().mean()  # KL(old, new), Schulman's
         if self.config.target_divergence is not None:
             self._follow(float(divergence), self.config.target_divergence)
@@ -109,7 +110,7 @@ class PPO(OnPolicyAgent):
         return {
             "surrogate": surrogate.detach().mean(),
             "value": value.detach().mean(),
-            "entropy": self.entropy().detach(),
+            "entropy": policy.entropy().detach().mean(),
             "divergence": divergence,
             "clipped": (ratio != clipped).float().mean(),
         }

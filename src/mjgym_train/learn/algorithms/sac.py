@@ -68,12 +68,13 @@ class SAC(OffPolicyAgent):
         return self.sample(self.encode(observation))[0]
 
     def update(self, batch: Batch) -> Metrics:
+        self.updates += 1
         critic_loss = self.critic_loss(batch, self.target(batch))
         self.step(self.critic_optimizer, critic_loss)
 
         action, log_density = self.sample(batch.observation)
         value = self.acting_value(self.critics(batch.observation, action)).min(0).values
-        self.step(self.actor_optimizer, (self.alpha * log_density - value).mean())
+        self.actor_step((self.alpha * log_density - value).mean())
 
         entropy = -log_density.detach().mean()
         if self.config.adapt_temperature:

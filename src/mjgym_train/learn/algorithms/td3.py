@@ -21,7 +21,6 @@ from mjgym_train.config import Count, OffPolicyConfig
 from mjgym_train.learn.algorithms.agent import Metrics
 from mjgym_train.learn.algorithms.deterministic import DeterministicAgent, DeterministicConfig
 from mjgym_train.learn.buffer import Batch
-from mjgym_train.learn.collector import Size
 
 
 @dataclass(frozen=True)
@@ -40,11 +39,6 @@ class TD3(DeterministicAgent):
     Config: ClassVar[type[OffPolicyConfig]] = TD3Config
     config: TD3Config
 
-    def __init__(self, config: TD3Config, observation_size: Size, action_size: int) -> None:
-        super().__init__(config, observation_size, action_size)
-        self.register_buffer("updates", torch.zeros((), dtype=torch.int64))
-        self.updates: Tensor
-
     def update(self, batch: Batch) -> Metrics:
         """One critic update and, every `policy_delay` updates, one actor update."""
         critic_loss = self.critic_loss(batch, self.target(batch))
@@ -55,7 +49,7 @@ class TD3(DeterministicAgent):
         if self.updates % self.config.policy_delay == 0:
             action = self.actor(batch.observation)
             value = self.acting_value(self.critics(batch.observation, action, count=1))
-            self.step(self.actor_optimizer, self.actor_loss(batch, action, value))
+            self.actor_step(self.actor_loss(batch, action, value))
             self.soft_update(self.target_critics, self.critics)
             self.move_actors()
             metrics["value"] = value.detach().mean()

@@ -93,7 +93,7 @@ class Pitch(Arena):
         """Half-lengths of the field, (2,) m."""
         return np.array(half) - 2 * float(self.goal_size(half)[0])
 
-    def _posts(self, half: Any, side: float) -> tuple[np.ndarray, np.ndarray]:
+    def posts(self, half: Any, side: float) -> tuple[np.ndarray, np.ndarray]:
         """Ends of a goal's posts, (n, 2, 3) m, and their radii, (n,) m."""
         size = self.goal_size(half)
         ends = self.goal_place(half, side) + _ENDS * size * (-side, -side, 1)
@@ -115,7 +115,7 @@ class Pitch(Arena):
             ),
         }
 
-    def _box(self, half: Any) -> dict[str, tuple[np.ndarray, np.ndarray]]:
+    def box_walls(self, half: Any) -> dict[str, tuple[np.ndarray, np.ndarray]]:
         """Positions and half-sizes of the walls of a closed field, (3,) m each."""
         along, across = self.field(half)
         _, width, height = self.goal_size(half)
@@ -183,7 +183,7 @@ class Pitch(Arena):
                 rgba=(*(0.35 + 0.5 * c for c in colour), 1.0),
             )  # fmt: skip
         if self.box:
-            for name, (place, size) in self._box(half).items():
+            for name, (place, size) in self.box_walls(half).items():
                 self._add_wall(spec, name, type="box", pos=place, size=size)
             self._add_wall(
                 spec, "box_lid", type="plane", pos=(0, 0, LID), zaxis=(0, 0, -1), size=(1e-7,) * 3
@@ -212,7 +212,7 @@ class Pitch(Arena):
 
     def _add_goal(self, spec: Spec, team: str, side: float, colour: tuple[float, ...]) -> None:
         goal = add(spec.worldbody, "body", name=f"{team}_goal")
-        ends, radii = self._posts(self.smallest, side)
+        ends, radii = self.posts(self.smallest, side)
         for name, post, radius in zip(POSTS, ends, radii, strict=True):
             add(
                 goal, "geom", name=f"{team}_goal_{name}", type="capsule", size=(radius, 0, 0),
@@ -268,7 +268,7 @@ class Pitch(Arena):
             v.site(name).pos = place
         resized: list[str] = []
         for team, side in zip(TEAMS, SIDES, strict=True):
-            ends, radii = self._posts(half, side)
+            ends, radii = self.posts(half, side)
             names = tuple(f"{team}_goal_{name}" for name in POSTS)
             rows = v.rows("geom_pos", names)
             v.geom_pos[rows] = ends.mean(axis=1)
@@ -277,7 +277,7 @@ class Pitch(Arena):
             resized += names
             self._place_drawn(v, half, team, side)
         if self.box:
-            for name, (place, size) in self._box(half).items():
+            for name, (place, size) in self.box_walls(half).items():
                 v.geom(name).pos, v.geom(name).size = place, size
                 resized.append(name)
         v.refit(resized)

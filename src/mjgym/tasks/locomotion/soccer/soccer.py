@@ -132,6 +132,7 @@ class Soccer(Task):
     ball: str = "large"  # as light as a beach ball; or "regulation"
     box: bool = False  # walls around the field keep the ball in, and let players through
     ends_on_goal: bool = True  # else the ball is thrown in after a goal
+    collide: bool = True  # players touch each other and themselves, not the ball alone
     frees_ball: bool = True  # a start with the ball inside a player is drawn again
     opponent: str | None = None  # "still", "random", "scripted", "module:function"; None: nobody's
     time_limit: float = 45.0  # s
@@ -235,6 +236,8 @@ class Soccer(Task):
         for i, walker in enumerate(self.creatures):
             dressed = walker.model()
             walker.dress(dressed, COLOURS[i // self.team_size])
+            for geom in dressed.geoms if not self.collide else ():
+                geom.contype = 0  # what has a type still touches it
             team, number = divmod(i, self.team_size)
             walker.join(spec, dressed, (APART * (2 * team - 1), APART * (number + 1), 0.0))
             add(

@@ -7,7 +7,7 @@ import numpy as np
 from dm_env import specs
 
 from mjgym_compat.dm_control.composer.observation.obs_buffer import Buffer
-from mjgym_compat.dm_control.composer.observation.observable import AGGREGATORS, Observable
+from mjgym_compat.dm_control.composer.observation.observable.base import AGGREGATORS, Observable
 
 DEFAULT_UPDATE_INTERVAL = 1  # physics steps
 DEFAULT_BUFFER_SIZE = 1

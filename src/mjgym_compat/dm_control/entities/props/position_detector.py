@@ -154,4 +154,6 @@ class PositionDetector(composer.Entity):
             if inside != self._inverted and entity not in self._detected:
                 self._detected.append(entity)
         rgba = self._detected_rgba if self._detected else self._rgba
-        physics.bind(self.mid_site).rgba = rgba
+        site = physics.bind(self.mid_site)
+        if not np.array_equal(site.rgba, rgba):  # writing makes the simulation compute anew
+            site.rgba = rgba

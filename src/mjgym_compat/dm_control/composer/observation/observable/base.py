@@ -1,14 +1,13 @@
 """Observables: what is observed, how often, how late, and how it is combined."""
 
 import functools
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from dm_env import specs
 
 from mjgym.util.suggestions import or_else
-from mjgym_compat.dm_control.mjcf import Element
 
 AGGREGATORS = {
     "min": functools.partial(np.min, axis=0),
@@ -17,16 +16,7 @@ AGGREGATORS = {
     "median": functools.partial(np.median, axis=0),
     "sum": functools.partial(np.sum, axis=0),
 }
-_BOTH_SEGMENTATION_AND_DEPTH_ENABLED = "`depth` and `segmentation` cannot both be True"
 OPTIONS = ("update_interval", "buffer_size", "delay", "aggregator", "corruptor", "enabled")
-
-
-class cached_property(functools.cached_property[Any]):
-    """A property that is computed once."""
-
-
-class observable(functools.cached_property[Any]):
-    """A method of `Observables` that makes an observable, once."""
 
 
 class Observable:
@@ -141,47 +131,6 @@ class MujocoFeature(Observable):
         return np.array(getattr(physics.named.data, self._kind)[name])
 
 
-class MJCFFeature(Observable):
-    """Numbers of elements of a model.
-
-    Args:
-        kind: attribute of their binding, e.g. "qpos".
-        mjcf_element: one element or several.
-        index: part of the numbers.
-        **options: of `Observable`.
-
-    Raises:
-        ValueError: something is not an element.
-    """
-
-    def __init__(self, kind: str, mjcf_element: Any, index: Any = None, **options: Any) -> None:
-        self._kind, self._index = kind, index
-        self._elements = _elements(mjcf_element)
-        super().__init__(**options)
-
-    def raw(self, physics: Any) -> Any:
-        """See `Observable`."""
-        values = np.array(getattr(physics.bind(self._elements), self._kind))
-        return values if self._index is None else values[self._index]
-
-    def __getitem__(self, index: Any) -> "MJCFFeature":
-        """An observable of a part of the numbers, with the same options."""
-        options = {name: getattr(self, name) for name in OPTIONS if name != "enabled"}
-        if self._index is not None:
-            raise NotImplementedError("an index of an index")
-        return MJCFFeature(self._kind, self._elements, index, **options)
-
-
-def _elements(given: Any) -> Element | tuple[Element, ...]:
-    if isinstance(given, Element):
-        return given
-    listed = tuple(given) if isinstance(given, Iterable) else (given,)
-    for element in listed:
-        if not isinstance(element, Element):
-            raise ValueError(f"expected an `mjcf.Element`, got {element!r}")
-    return listed
-
-
 class MujocoCamera(Observable):
     """Images of a camera.
 
@@ -205,8 +154,6 @@ class MujocoCamera(Observable):
         scene_option: Any = None,
         **options: Any,
     ) -> None:
-        if depth and segmentation:
-            raise ValueError(_BOTH_SEGMENTATION_AND_DEPTH_ENABLED)
         self._camera = camera_name
         self.height, self.width = height, width
         self.depth, self.segmentation, self.scene_option = depth, segmentation, scene_option
@@ -240,25 +187,3 @@ class MujocoCamera(Observable):
             scene_option=self.scene_option,
         )
         return np.atleast_3d(image)
-
-
-class MJCFCamera(MujocoCamera):
-    """Images of a camera of a model.
-
-    Args:
-        mjcf_element: the camera.
-        **options: of `MujocoCamera` and `Observable`.
-    """
-
-    def __init__(self, mjcf_element: Element, **options: Any) -> None:
-        if not isinstance(mjcf_element, Element):
-            raise ValueError(f"expected an `mjcf.Element`, got {mjcf_element!r}")
-        if mjcf_element.tag != "camera":
-            raise ValueError(f"expected a <camera>, got {mjcf_element!r}")
-        self._element = mjcf_element
-        super().__init__("", **options)
-
-    @property
-    def name(self) -> str:
-        """Name of the camera in the compiled model."""
-        return self._element.full_identifier

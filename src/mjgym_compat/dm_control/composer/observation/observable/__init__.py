@@ -1,0 +1,11 @@
+"""Observables: what is observed, how often, how late, and how it is combined."""
+
+from mjgym_compat.dm_control.composer.observation.observable.base import (
+    Generic,
+    MujocoCamera,
+    MujocoFeature,
+    Observable,
+)
+from mjgym_compat.dm_control.composer.observation.observable.mjcf import MJCFCamera, MJCFFeature
+
+__all__ = ["Generic", "MJCFCamera", "MJCFFeature", "MujocoCamera", "MujocoFeature", "Observable"]

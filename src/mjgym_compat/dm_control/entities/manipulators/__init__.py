@@ -1,0 +1,1 @@
+"""Arms and hands."""

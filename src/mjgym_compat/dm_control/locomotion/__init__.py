@@ -1,0 +1,1 @@
+"""Walkers, arenas, props and tasks of locomotion, as entities and tasks of Composer."""

@@ -1,0 +1,39 @@
+"""Walls of mazes as rectangles."""
+
+from typing import Any, NamedTuple
+
+from mjgym.tasks.locomotion.floor_plans import cover
+
+
+class GridCoordinates(NamedTuple):
+    """A row and a column."""
+
+    y: int
+    x: int
+
+
+class MazeWall(NamedTuple):
+    """A rectangle of cells, from the first to the one after the last, each way."""
+
+    start: GridCoordinates
+    end: GridCoordinates
+
+
+def make_walls(
+    text_maze: Any, wall_char: str = "*", make_odd_sized_walls: bool = False
+) -> list[MazeWall]:
+    """Cover all cells of a character by rectangles that do not overlap.
+
+    Args:
+        text_maze: characters by row and column.
+        wall_char: of the cells.
+        make_odd_sized_walls: whether all sides have an odd number of cells.
+    """
+    rows = ["".join(row) for row in text_maze]
+    return [
+        MazeWall(
+            GridCoordinates(part.row, part.column),
+            GridCoordinates(part.row + part.rows, part.column + part.columns),
+        )
+        for part in cover(rows, wall_char, odd=make_odd_sized_walls)
+    ]

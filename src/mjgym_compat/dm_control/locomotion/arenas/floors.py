@@ -1,0 +1,57 @@
+"""An endless floor."""
+
+import math
+from typing import Any
+
+from mjgym_compat.dm_control import mjcf
+from mjgym_compat.dm_control.locomotion.arenas import looks
+from mjgym_compat.dm_control.locomotion.models import read
+
+EXTENT = 4.0  # m: the sky is drawn at some 25 times that, behind the camera's view
+NEAREST = 0.02  # m, near clipping distance: a rat sees its paws
+
+
+class Floor(looks.Place):
+    """A flat floor without end, drawn as a rectangle.
+
+    Args:
+        size: m, half of the rectangle's sides.
+        reflectance: of the floor.
+        aesthetic: "default" or "outdoor_natural".
+        name: of the model.
+        top_camera_y_padding_factor: height of the view of the camera above, relative to the floor.
+        top_camera_distance: m, of that camera.
+    """
+
+    def _build(
+        self,
+        size: Any = (8, 8),
+        reflectance: float = 0.2,
+        aesthetic: str = "default",
+        name: str = "floor",
+        top_camera_y_padding_factor: float = 1.1,
+        top_camera_distance: float = 100,
+    ) -> None:
+        self._mjcf_root = read("arenas/floor.xml", name)
+        self._size = size
+        self._top_camera_y_padding_factor = top_camera_y_padding_factor
+        self._ground = self._mjcf_root.find("geom", "ground")
+        self._ground.size = (*size, 0.25)
+        self._mjcf_root.find("material", "chequers").reflectance = reflectance
+        self._ground.material = looks.ground(self._mjcf_root, aesthetic) or self._ground.material
+        self._top_camera = self._mjcf_root.find("camera", "top_camera")
+        self._top_camera.pos = (0, 0, top_camera_distance)
+        seen = math.atan2(top_camera_y_padding_factor * size[1], top_camera_distance)
+        self._top_camera.fovy = 2 * math.degrees(seen)
+        self._mjcf_root.statistic.extent = EXTENT
+        self._mjcf_root.visual.map.znear = NEAREST / EXTENT
+
+    @property
+    def ground_geoms(self) -> tuple[mjcf.Element, ...]:
+        """The ground."""
+        return (self._ground,)
+
+    @property
+    def size(self) -> Any:
+        """Half of the sides, m."""
+        return self._size

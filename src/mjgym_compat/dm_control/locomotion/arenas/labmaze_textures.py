@@ -1,0 +1,97 @@
+"""Looks of mazes: a sky, walls and floors.
+
+The published textures are photographs of another package; these are plain, in colours by style.
+"""
+
+import zlib
+from typing import Any
+
+import numpy as np
+
+from mjgym_compat.dm_control import composer, mjcf
+
+FLOORS = ("blue", "orange", "red", "yellow")
+SKY = (0.64, 0.8, 0.94), (0.18, 0.5, 0.76)
+
+
+def _shade(word: str, low: float, high: float) -> np.ndarray:
+    """A colour that a word always gives."""
+    return np.random.RandomState(zlib.crc32(word.encode())).uniform(low, high, 3)
+
+
+class _Look(composer.Entity):
+    def _build(self, style: str) -> None:
+        self._mjcf_root = mjcf.RootElement(model=f"labmaze_{style}")
+        self._textures = self._make(style)
+
+    def _make(self, style: str) -> list[mjcf.Element]:
+        raise NotImplementedError
+
+    def _checker(self, name: str, colour: np.ndarray) -> mjcf.Element:
+        return self._mjcf_root.asset.add(
+            "texture", name=name, type="2d", builtin="checker", rgb1=colour, rgb2=0.85 * colour,
+            width=64, height=64,
+        )  # fmt: skip
+
+    @property
+    def mjcf_model(self) -> mjcf.RootElement:
+        """See `Entity`."""
+        return self._mjcf_root
+
+
+class SkyBox(_Look):
+    """A sky.
+
+    Args:
+        style: e.g. "sky_03".
+    """
+
+    def _make(self, style: str) -> list[mjcf.Element]:
+        return [
+            self._mjcf_root.asset.add(
+                "texture", name="texture", type="skybox", builtin="gradient", rgb1=SKY[0],
+                rgb2=SKY[1], width=128, height=768,
+            )
+        ]  # fmt: skip
+
+    @property
+    def texture(self) -> mjcf.Element:
+        """The texture."""
+        return self._textures[0]
+
+
+class WallTextures(_Look):
+    """Walls.
+
+    Args:
+        style: e.g. "style_01".
+    """
+
+    def _make(self, style: str) -> list[mjcf.Element]:
+        return [self._checker(f"wall_{k}", _shade(f"{style}{k}", 0.4, 0.9)) for k in range(4)]
+
+    @property
+    def textures(self) -> list[mjcf.Element]:
+        """The textures."""
+        return self._textures
+
+
+class FloorTextures(_Look):
+    """Floors.
+
+    Args:
+        style: e.g. "style_01".
+    """
+
+    def _make(self, style: str) -> list[mjcf.Element]:
+        return [self._checker(f"floor_{n}", _shade(style + n, 0.2, 0.7)) for n in FLOORS]
+
+    @property
+    def textures(self) -> list[mjcf.Element]:
+        """The textures."""
+        return self._textures
+
+
+def texture_list(look: Any) -> list[mjcf.Element]:
+    """Textures of a look, or of a list of them."""
+    return list(getattr(look, "textures", look))

@@ -1,0 +1,1 @@
+"""The published tasks of locomotion, each built by a function."""

@@ -1,0 +1,98 @@
+"""A football player that rolls on a ball under a head like a box."""
+
+import math
+from typing import Any, ClassVar
+
+from mjgym_compat.dm_control import composer, mjcf
+from mjgym_compat.dm_control.composer.observation import observable
+from mjgym_compat.dm_control.locomotion.soccer.team import INVALID_WALKER_ID, require_number
+from mjgym_compat.dm_control.locomotion.walkers import jumping_ball, known, legacy_base
+
+_INVALID_WALKER_ID = INVALID_WALKER_ID
+PITCH = (-0.35, 0.0)  # rad, of the camera
+
+
+class BoxHead(jumping_ball.JumpingBallWithHead):
+    """A ball with arms under a head: it rolls, steers and jumps, and cannot tip over.
+
+    Args:
+        name: of its model.
+        marker_rgba: colour of its team; None for that of the model.
+        camera_control: whether actions turn the camera.
+        camera_resolution: pixels, height and width of its image.
+        roll_gear: of the actuator that rolls.
+        steer_gear: of the one that steers.
+        walker_id: its number, from 0 to 10; not drawn.
+        initializer: of its pose; None for upright.
+
+    Raises:
+        ValueError: there is no such number.
+    """
+
+    file = "boxhead.xml"
+    registered = "boxhead"
+    markers = ("head", "arm_l", "arm_r")
+    facing = math.pi / 2  # at an angle of 0 it faces -y
+
+    def _build(
+        self,
+        name: str = "walker",
+        marker_rgba: Any = None,
+        camera_control: bool = False,
+        camera_resolution: tuple[int, int] = (28, 28),
+        roll_gear: float = -60,
+        steer_gear: float = 55,
+        walker_id: int | None = None,
+        initializer: Any = None,
+    ) -> None:
+        require_number(walker_id)
+        super()._build(name, marker_rgba, initializer=initializer)
+        self._camera_resolution = camera_resolution
+        for actuator, gear in (("roll", roll_gear), ("steer", steer_gear)):
+            self._find("actuator", actuator)[0].gear = [gear]
+        self._camera_joints: list[mjcf.Element] = []
+        (eye,) = self._find("body", "egocentric_camera")
+        if camera_control:
+            eye.gravcomp = 1
+            yaw = eye.add("joint", name="camera_yaw", axis=(0, 1, 0), limited=False)
+            pitch = eye.add("joint", name="camera_pitch", axis=(1, 0, 0), range=PITCH)
+            self._camera_joints = [yaw, pitch]
+        for joint in self._camera_joints:
+            self._mjcf_root.actuator.add(
+                "velocity", name=joint.name, joint=joint, ctrllimited=True, ctrlrange=(-1, 1)
+            )
+
+    @property
+    def observable_camera_joints(self) -> list[mjcf.Element]:
+        """Joints of the camera."""
+        return self._camera_joints
+
+    def _build_observables(self) -> "BoxHeadObservables":
+        return BoxHeadObservables(self)
+
+
+class BoxHeadObservables(known.KnownObservables):
+    """Observables of the player."""
+
+    _groups: ClassVar[dict[str, tuple[str, ...]]] = legacy_base.WalkerObservables._groups | {
+        "proprioception": (
+            "joints_pos", "joints_vel", "body_height", "end_effectors_pos", "world_zaxis",
+            "prev_action",
+        ),
+    }  # fmt: skip
+
+    @composer.observable
+    def egocentric_camera(self) -> Any:
+        """Image of the egocentric camera."""
+        height, width = self._entity._camera_resolution
+        return observable.MJCFCamera(self._entity.egocentric_camera, height=height, width=width)
+
+    @composer.observable
+    def camera_joints_pos(self) -> Any:
+        """Positions of the camera's joints."""
+        return observable.MJCFFeature("qpos", self._entity.observable_camera_joints)
+
+    @composer.observable
+    def camera_joints_vel(self) -> Any:
+        """Velocities of the camera's joints."""
+        return observable.MJCFFeature("qvel", self._entity.observable_camera_joints)

@@ -1,0 +1,70 @@
+"""Cameras that follow players and ball."""
+
+from typing import Any
+
+import numpy as np
+
+from mjgym_compat.dm_control.mujoco.engine import MovableCamera
+
+
+class MultiplayerTrackingCamera:
+    """A camera that looks at the middle of players and ball, far enough to see all.
+
+    Args:
+        min_distance: m, from the middle, at least.
+        distance_factor: what the largest distance from the middle adds to it, times this.
+        smoothing_update_speed: share of the way to what it should see that it moves in a step.
+        azimuth: degrees.
+        elevation: degrees.
+        width: in pixels.
+        height: in pixels.
+    """
+
+    def __init__(
+        self,
+        min_distance: float,
+        distance_factor: float,
+        smoothing_update_speed: float,
+        azimuth: float = 90,
+        elevation: float = -45,
+        width: int = 1920,
+        height: int = 1080,
+    ) -> None:
+        self._least, self._factor = min_distance, distance_factor
+        self._speed = smoothing_update_speed
+        self._angles = azimuth, elevation
+        self._size = height, width
+        self._camera: Any = None
+        self._pose = np.zeros(4)
+
+    @property
+    def camera(self) -> Any:
+        """The camera in the simulation."""
+        return self._camera
+
+    def after_compile(self, physics: Any) -> None:
+        """Take a simulation."""
+        self._camera = MovableCamera(physics, *self._size)
+
+    def _target(self, entity_positions: np.ndarray) -> np.ndarray:
+        """Middle, and distance from it."""
+        middle = np.mean(entity_positions, axis=0)
+        farthest = np.max(np.linalg.norm(entity_positions - middle, axis=-1))
+        return np.array([*middle, self._least + self._factor * farthest])
+
+    def _move(self, pose: np.ndarray) -> None:
+        self._pose = pose
+        self._camera.set_pose(pose[:3], pose[3], *self._angles)
+
+    def initialize_episode(self, entity_positions: np.ndarray) -> None:
+        """Look at the start at once."""
+        self._move(self._target(entity_positions))
+
+    def after_step(self, entity_positions: np.ndarray) -> None:
+        """Follow, smoothly."""
+        way = self._target(entity_positions) - self._pose
+        self._move(self._pose + self._speed * way)
+
+    def render(self) -> np.ndarray:
+        """Render what it sees, uint8 (height, width, 3)."""
+        return self._camera.render()

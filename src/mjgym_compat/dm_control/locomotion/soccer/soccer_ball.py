@@ -1,0 +1,139 @@
+"""Balls that note who hits them."""
+
+from typing import Any
+
+import numpy as np
+
+from mjgym_compat.dm_control.entities.props.primitive import Primitive
+from mjgym_compat.dm_control.locomotion.soccer.team import Player
+
+CAMERAS = {"ball_cam_near": 2, "ball_cam": 7, "ball_cam_far": 10}  # m, behind and above
+REGULATION = {"radius": 0.117, "mass": 0.45, "friction": (0.7, 0.05, 0.04), "damp_ratio": 0.4}
+
+
+class SoccerBall(Primitive):
+    """A ball; by default as large and as light as a beach ball.
+
+    Args:
+        radius: m.
+        mass: kg.
+        friction: sliding, torsional and rolling.
+        damp_ratio: of contacts; 1 for critical damping.
+        name: of the model.
+
+    Raises:
+        ValueError: damp_ratio is negative.
+    """
+
+    def _build(
+        self,
+        radius: float = 0.35,
+        mass: float = 0.045,
+        friction: Any = (0.7, 0.075, 0.075),
+        damp_ratio: float = 1.0,
+        name: str = "soccer_ball",
+    ) -> None:
+        if damp_ratio < 0:
+            raise ValueError(f"Invalid `damp_ratio`: expected at least 0, got {damp_ratio}")
+        super()._build(
+            "sphere", (radius,), name=name, condim=6, priority=1, mass=mass, friction=friction,
+            solref=(0.02, damp_ratio), pos=(0, 0, radius),
+        )  # fmt: skip
+        texture = self._mjcf_root.asset.add(
+            "texture", name="ball", type="cube", builtin="checker", rgb1=(1, 1, 1),
+            rgb2=(0.15, 0.15, 0.2), width=100, height=100,
+        )  # fmt: skip
+        self.geom.material = self._mjcf_root.asset.add("material", name="ball", texture=texture)
+        for camera, away in CAMERAS.items():
+            self._mjcf_root.worldbody.add(
+                "camera", name=camera, mode="trackcom", pos=(0, -away, away), zaxis=(0, -1, 1),
+                fovy=70,
+            )  # fmt: skip
+        self._players: list[Player] = []
+        self._owners: dict[int, Player] = {}
+        self.initialize_entity_trackers()
+
+    def register_player(self, player: Player) -> None:
+        """Note when a player hits the ball."""
+        self._players.append(player)
+
+    def initialize_entity_trackers(self) -> None:
+        """Forget all hits."""
+        self._last_hit: Player | None = None
+        self._hitter: Player | None = None
+        self._place: np.ndarray | None = None
+        self._distance: float | None = None
+        self._clear()
+
+    def _clear(self) -> None:
+        self._hit = self._repossessed = self._intercepted = False
+        self._hitter = None
+
+    def initialize_episode(self, physics: Any, random_state: Any) -> None:
+        """Forget all hits, and note which geoms are whose."""
+        self._id = physics.bind(self.geom).element_id
+        self._owners = {
+            int(number): player
+            for player in self._players
+            for number in np.ravel(
+                physics.bind(player.walker.mjcf_model.find_all("geom")).element_id
+            )
+        }
+        self.initialize_entity_trackers()
+
+    def before_step(self, physics: Any, random_state: Any) -> None:
+        """Forget the hits of the last control step."""
+        self._clear()
+
+    def after_substep(self, physics: Any, random_state: Any) -> None:
+        """Note the first player that touches the ball in a control step."""
+        if self._hitter is not None or not physics.data.ncon:
+            return
+        geoms = physics.data.contact.geom
+        others = geoms[(geoms == self._id)[:, ::-1]]
+        hits = [self._owners[int(geom)] for geom in others if int(geom) in self._owners]
+        self._hitter = hits[0] if hits else None
+
+    def after_step(self, physics: Any, random_state: Any) -> None:
+        """Compare the hit with the last one."""
+        player, last = self._hitter, self._last_hit
+        if player is None:
+            return
+        place = np.array(physics.bind(self.geom).xpos)
+        if self._place is not None:
+            self._distance = float(np.linalg.norm(place - self._place))
+        self._place = place
+        self._hit = True
+        self._repossessed = last is not player
+        self._intercepted = last is None or last.team is not player.team
+        self._last_hit = player
+
+    @property
+    def last_hit(self) -> Player | None:
+        """The last player to hit the ball."""
+        return self._last_hit
+
+    @property
+    def hit(self) -> bool:
+        """Whether it was hit in this control step."""
+        return self._hit
+
+    @property
+    def repossessed(self) -> bool:
+        """Whether another player hit it than before."""
+        return self._repossessed
+
+    @property
+    def intercepted(self) -> bool:
+        """Whether another team hit it than before."""
+        return self._intercepted
+
+    @property
+    def dist_between_last_hits(self) -> float | None:
+        """m, between the places of the last two hits; None before."""
+        return self._distance
+
+
+def regulation_soccer_ball() -> SoccerBall:
+    """A ball of the size and the mass of a football."""
+    return SoccerBall(**REGULATION)  # type: ignore[arg-type]

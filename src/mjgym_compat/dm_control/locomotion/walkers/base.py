@@ -1,0 +1,149 @@
+"""Walkers: robots that move about."""
+
+from collections.abc import Sequence
+from typing import Any, ClassVar, NamedTuple, Self
+
+import mujoco
+import numpy as np
+from dm_env import specs
+
+from mjgym_compat.dm_control import composer, mjcf
+from mjgym_compat.dm_control.composer.observation import observable
+
+
+class _Pose(NamedTuple):
+    qpos: Any
+    xpos: Any
+    xquat: Any
+
+
+class WalkerPose(_Pose):
+    """Joint positions, place and orientation of a walker, read-only.
+
+    Args:
+        qpos: positions of the joints; None for their defaults.
+        xpos: of its frame, m.
+        xquat: of its frame.
+    """
+
+    def __new__(cls, qpos: Any = None, xpos: Any = (0, 0, 0), xquat: Any = (1, 0, 0, 0)) -> Self:
+        """Copy the numbers."""
+        return super().__new__(
+            cls, None if qpos is None else _frozen(qpos), _frozen(xpos), _frozen(xquat)
+        )
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, WalkerPose) and all(
+            np.array_equal(mine, its) for mine, its in zip(self, other, strict=True)
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+def _frozen(values: Any) -> np.ndarray:
+    array = np.array(values, dtype=np.float64)
+    array.flags.writeable = False
+    return array
+
+
+def centre_velocity(physics: Any, body: mjcf.Element) -> np.ndarray:
+    """World velocity of the centre of mass of a body and all that hangs on it, (3,) m/s."""
+    mujoco.mj_subtreeVel(physics.model.ptr, physics.data.ptr)  # no step computes it
+    return np.array(physics.bind(body).subtree_linvel)
+
+
+class Walker(composer.Robot):
+    """A robot with a root body and joints that are observed."""
+
+    def create_root_joints(self, attachment_frame: Any) -> None:
+        """Add the joints between the world and the walker."""
+        attachment_frame.add("freejoint")
+
+    def _build_observables(self) -> "WalkerObservables":
+        return WalkerObservables(self)
+
+    def transform_vec_to_egocentric_frame(
+        self, physics: Any, vec_in_world_frame: Any
+    ) -> np.ndarray:
+        """A vector of the world, of two or three numbers, in the root body's frame."""
+        return self.global_vector_to_local_frame(physics, vec_in_world_frame)
+
+    def transform_xmat_to_egocentric_frame(self, physics: Any, xmat: Any) -> np.ndarray:
+        """A rotation matrix of the world in the root body's frame."""
+        return self.global_xmat_to_local_frame(physics, xmat)
+
+    @property
+    def observable_joints(self) -> Sequence[mjcf.Element]:
+        """Joints that are observed."""
+        raise NotImplementedError
+
+    @property
+    def action_spec(self) -> specs.BoundedArray:
+        """Specification of its actions."""
+        ranges = [(-1.0, 1.0) if a.ctrlrange is None else a.ctrlrange for a in self.actuators]
+        low, high = np.reshape(ranges, (-1, 2)).T
+        name = "\t".join(actuator.name for actuator in self.actuators)
+        return specs.BoundedArray((len(ranges),), float, low, high, name)
+
+    def apply_action(self, physics: Any, action: Any, random_state: Any) -> None:
+        """Set the controls."""
+        del random_state
+        physics.bind(self.actuators).ctrl = action
+
+
+class WalkerObservables(composer.Observables):
+    """Observables of any walker."""
+
+    _entity: Any
+    _groups: ClassVar[dict[str, tuple[str, ...]]] = {
+        "proprioception": ("joints_pos",),
+        "kinematic_sensors": ("sensors_gyro", "sensors_accelerometer", "sensors_framequat"),
+        "dynamic_sensors": (),
+    }
+
+    def _sensors(self, tag: str, **options: Any) -> Any:
+        """Readings of all sensors of a kind."""
+        elements = getattr(self._entity.mjcf_model.sensor, tag)
+        return observable.MJCFFeature("sensordata", elements, **options)
+
+    @composer.observable
+    def joints_pos(self) -> Any:
+        """Positions of the joints."""
+        return observable.MJCFFeature("qpos", self._entity.observable_joints)
+
+    @composer.observable
+    def sensors_gyro(self) -> Any:
+        """Angular velocity."""
+        return self._sensors("gyro")
+
+    @composer.observable
+    def sensors_accelerometer(self) -> Any:
+        """Acceleration, gravity included."""
+        return self._sensors("accelerometer")
+
+    @composer.observable
+    def sensors_framequat(self) -> Any:
+        """Orientations."""
+        return self._sensors("framequat")
+
+    def _group(self, name: str) -> list[Any]:
+        """Observables of a group, and those of attached entities that have such a group."""
+        own = [getattr(self, each) for each in self._groups[name]]
+        for entity in self._entity.iter_entities(exclude_self=True):
+            own += getattr(entity.observables, name, [])
+        return own
+
+    @property
+    def proprioception(self) -> list[Any]:
+        """Observables of its own posture."""
+        return self._group("proprioception")
+
+    @property
+    def kinematic_sensors(self) -> list[Any]:
+        """Observables of its motion."""
+        return self._group("kinematic_sensors")
+
+    @property
+    def dynamic_sensors(self) -> list[Any]:
+        """Observables of forces."""
+        return self._group("dynamic_sensors")

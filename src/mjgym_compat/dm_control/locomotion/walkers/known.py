@@ -1,0 +1,192 @@
+"""Walkers of this package as entities: their models, and which elements are which."""
+
+import functools
+from typing import Any, ClassVar
+
+from mjgym.tasks.locomotion.walkers import find_walker
+from mjgym_compat.dm_control import composer, mjcf
+from mjgym_compat.dm_control.composer.observation import observable
+from mjgym_compat.dm_control.locomotion.models import read
+from mjgym_compat.dm_control.locomotion.walkers import base, legacy_base
+
+
+class Known(legacy_base.Walker):
+    """A walker of this package.
+
+    Args:
+        name: of its model.
+        marker_rgba: colour of the geoms that tell players apart; None for that of the model.
+        initializer: of its pose; None for upright.
+    """
+
+    file: str
+    registered: str
+    """Its name in the registry of walkers."""
+    markers: tuple[str, ...] = ()
+
+    def _build(
+        self, name: str = "walker", marker_rgba: Any = None, initializer: Any = None
+    ) -> None:
+        super()._build(initializer=initializer)
+        self._facts = find_walker(self.registered)
+        self._mjcf_root = read(f"walkers/{self.file}", name)
+        for geom in self.marker_geoms if marker_rgba is not None else ():
+            geom.set_attributes(material=None, rgba=marker_rgba)
+
+    @property
+    def mjcf_model(self) -> mjcf.RootElement:
+        """See `Entity`."""
+        return self._mjcf_root
+
+    def _find(self, kind: str, *names: str) -> tuple[mjcf.Element, ...]:
+        return tuple(self._mjcf_root.find(kind, name) for name in names)  # type: ignore[misc]
+
+    @property
+    def upright_pose(self) -> base.WalkerPose:
+        """The pose in which it stands."""
+        return base.WalkerPose(xpos=(0, 0, self._facts.height), xquat=self._facts.quaternion)
+
+    @functools.cached_property
+    def root_body(self) -> mjcf.Element:
+        """The body whose frame is the walker's."""
+        return self._find("body", self._facts.root)[0]
+
+    @functools.cached_property
+    def egocentric_camera(self) -> mjcf.Element:
+        """The camera that sees what it sees."""
+        return self._find("camera", self._facts.camera)[0]
+
+    @functools.cached_property
+    def end_effectors(self) -> tuple[mjcf.Element, ...]:
+        """Bodies at the ends of its limbs."""
+        return self._find("body", *self._facts.end_effectors)
+
+    @functools.cached_property
+    def hands(self) -> tuple[mjcf.Element, ...]:
+        """Bodies that it handles things with; none for the end effectors."""
+        return self._find("body", *self._facts.hands)
+
+    @functools.cached_property
+    def actuators(self) -> tuple[mjcf.Element, ...]:
+        """Its actuators."""
+        return tuple(self._mjcf_root.find_all("actuator"))
+
+    @functools.cached_property
+    def observable_joints(self) -> tuple[mjcf.Element, ...]:
+        """Joints that are observed."""
+        return self._find("joint", *self._facts.observed_joints)
+
+    @functools.cached_property
+    def mocap_joints(self) -> tuple[mjcf.Element, ...]:
+        """Joints in the order of motion capture."""
+        return tuple(self._mjcf_root.find_all("joint"))
+
+    @functools.cached_property
+    def bodies(self) -> tuple[mjcf.Element, ...]:
+        """All bodies."""
+        return tuple(self._mjcf_root.find_all("body"))
+
+    @property
+    def mocap_tracking_bodies(self) -> tuple[mjcf.Element, ...]:
+        """Bodies that follow motion capture."""
+        return self.bodies
+
+    @functools.cached_property
+    def marker_geoms(self) -> tuple[mjcf.Element, ...]:
+        """Geoms that tell players apart."""
+        return self._find("geom", *self.markers)
+
+    @functools.cached_property
+    def ground_contact_geoms(self) -> tuple[mjcf.Element, ...]:
+        """Geoms that may touch the ground: those of the feet."""
+        feet = self._find("body", *self._facts.feet)
+        return tuple(dict.fromkeys(geom for foot in feet for geom in foot.find_all("geom")))
+
+    def _build_observables(self) -> legacy_base.WalkerObservables:
+        return KnownObservables(self)
+
+
+class KnownObservables(legacy_base.WalkerObservables):
+    """Observables of a walker of this package."""
+
+    @composer.observable
+    def egocentric_camera(self) -> Any:
+        """Image of the egocentric camera, without the geoms that hide its own head."""
+        option = _seeing(self._entity._facts.hidden_groups)
+        return observable.MJCFCamera(
+            self._entity.egocentric_camera,
+            width=legacy_base.EYE,
+            height=legacy_base.EYE,
+            scene_option=option,
+        )
+
+
+class WithHead(Known):
+    """A walker with a head and arms."""
+
+    arms: ClassVar[tuple[str, str]]
+    """Bodies at the roots of the left and the right arm."""
+
+    @functools.cached_property
+    def head(self) -> mjcf.Element:
+        """The head's body."""
+        return self._find("body", self._facts.head)[0]
+
+    @functools.cached_property
+    def left_arm_root(self) -> mjcf.Element:
+        """The body at the root of the left arm."""
+        return self._find("body", self.arms[0])[0]
+
+    @functools.cached_property
+    def right_arm_root(self) -> mjcf.Element:
+        """The body at the root of the right arm."""
+        return self._find("body", self.arms[1])[0]
+
+    def _build_observables(self) -> "HeadObservables":
+        return HeadObservables(self)
+
+
+class HeadObservables(KnownObservables):
+    """Observables of a walker with a head."""
+
+    _groups: ClassVar[dict[str, tuple[str, ...]]] = legacy_base.WalkerObservables._groups | {
+        "proprioception": (
+            "joints_pos", "joints_vel", "actuator_activation", "body_height", "end_effectors_pos",
+            "appendages_pos", "world_zaxis",
+        ),
+    }  # fmt: skip
+
+    @composer.observable
+    def head_height(self) -> Any:
+        """Height of the head."""
+        return observable.MJCFFeature("xpos", self._entity.head, index=2)
+
+    @composer.observable
+    def actuator_activation(self) -> Any:
+        """State of each actuator that has one."""
+        stateful = [a for a in self._entity.actuators if _has_state(a)]
+        return observable.MJCFFeature("act", stateful)
+
+    @composer.observable
+    def appendages_pos(self) -> Any:
+        """Places of the end effectors and the head as the root body sees them."""
+        return self._places((*self._entity.end_effectors, self._entity.head))
+
+
+def _has_state(actuator: mjcf.Element) -> bool:
+    if actuator.tag != "general":
+        return False
+    mjcf.commit_defaults(actuator, ["dyntype"])
+    return actuator.dyntype not in (None, "none")
+
+
+def _seeing(hidden_groups: tuple[int, ...]) -> Any:
+    """Visual options without some groups of geoms; None where all are seen."""
+    if not hidden_groups:
+        return None
+    import mujoco
+
+    option = mujoco.MjvOption()
+    for group in hidden_groups:
+        option.geomgroup[group] = 0
+    return option

@@ -1,0 +1,327 @@
+"""Walkers with a pose in which they stand, and the observables of the published tasks."""
+
+import functools
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, ClassVar
+
+import mujoco
+import numpy as np
+
+from mjgym_compat.dm_control import composer, mjcf
+from mjgym_compat.dm_control.composer.observation import observable
+from mjgym_compat.dm_control.locomotion.walkers import base
+from mjgym_compat.dm_control.locomotion.walkers.initializers import UprightInitializer
+
+TORQUE_SCALE = 60.0 / 2  # N m; torques are squashed by tanh(torque / scale)
+TOUCHED = 1e-3  # N; touch sensors above it are on
+RANGE = 10.0  # m, saturation scale of rangefinders
+EYE = 64  # pixels, each way, of the egocentric camera's images
+
+
+class Walker(base.Walker):
+    """A walker that stands upright at the start of an episode, or as an initializer says."""
+
+    def _build(self, initializer: Any = None) -> None:
+        many = isinstance(initializer, Iterable)
+        self._initializers = tuple(initializer) if many else (initializer or UprightInitializer(),)
+        self._prev_action: Any = None
+
+    @property
+    def upright_pose(self) -> base.WalkerPose:
+        """The pose in which it stands."""
+        return base.WalkerPose()
+
+    def _build_observables(self) -> "WalkerObservables":
+        return WalkerObservables(self)
+
+    def reinitialize_pose(self, physics: Any, random_state: Any) -> None:
+        """Set the pose at the start of an episode."""
+        for initializer in self._initializers:
+            initializer.initialize_pose(physics, self, random_state)
+
+    def aliveness(self, physics: Any) -> float:
+        """A measure of tilt, from -1 (upside down) to 0 (upright), that may end episodes."""
+        return 0.0
+
+    @property
+    def ground_contact_geoms(self) -> Sequence[mjcf.Element]:
+        """Geoms that may touch the ground."""
+        raise NotImplementedError
+
+    @property
+    def end_effectors(self) -> Sequence[mjcf.Element]:
+        """Bodies at the ends of its limbs."""
+        raise NotImplementedError
+
+    @property
+    def egocentric_camera(self) -> mjcf.Element:
+        """The camera that sees what it sees."""
+        raise NotImplementedError
+
+    @property
+    def mocap_joints(self) -> Sequence[mjcf.Element]:
+        """Joints in the order of motion capture."""
+        raise NotImplementedError
+
+    @property
+    def touch_sensors(self) -> Sequence[mjcf.Element]:
+        """Its touch sensors."""
+        return self.mjcf_model.sensor.touch
+
+    @property
+    def obs_on_other(self) -> Sequence[str]:
+        """Names of observables that other players observe of it."""
+        return ()
+
+    @property
+    def prev_action(self) -> Any:
+        """The last action."""
+        if self._prev_action is None:
+            self._prev_action = np.zeros(len(self.actuators))
+        return self._prev_action
+
+    def initialize_episode(self, physics: Any, random_state: Any) -> None:
+        """Forget the last action."""
+        self._prev_action = None
+
+    def apply_action(self, physics: Any, action: Any, random_state: Any) -> None:
+        """Set the controls, and remember them."""
+        super().apply_action(physics, action, random_state)
+        self._prev_action = np.array(action)
+
+    # Contacts.
+
+    def after_compile(self, physics: Any, random_state: Any) -> None:
+        """Note the numbers of its geoms."""
+        ends = [geom for body in self.end_effectors for geom in body.find_all("geom")]
+        everything = physics.bind(self.mjcf_model.find_all("geom")).element_id
+        self._end_ids = frozenset(np.ravel(physics.bind(ends).element_id) if ends else ())
+        self._body_ids = frozenset(np.ravel(everything)) - self._end_ids
+
+    @property
+    def end_effector_geom_ids(self) -> frozenset[int]:
+        """Numbers of the geoms of end effectors."""
+        return self._end_ids
+
+    @property
+    def body_geom_ids(self) -> frozenset[int]:
+        """Numbers of its other geoms."""
+        return self._body_ids
+
+    def end_effector_contacts(self, physics: Any) -> dict[tuple[int, int], float]:
+        """Forces (N) between end effectors and others, by pairs of numbers of geoms."""
+        return self.collect_contacts(physics, self._end_ids)
+
+    def body_contacts(self, physics: Any) -> dict[tuple[int, int], float]:
+        """Forces (N) between its other geoms and others, by pairs of numbers of geoms."""
+        return self.collect_contacts(physics, self._body_ids)
+
+    def collect_contacts(
+        self, physics: Any, geom_ids: Iterable[int]
+    ) -> dict[tuple[int, int], float]:
+        """Forces (N) between some geoms and others, by pairs of numbers of geoms."""
+        own = set(geom_ids)
+        forces: dict[tuple[int, int], float] = {}
+        for k, contact in enumerate(physics.data.contact):
+            pair = int(contact.geom1), int(contact.geom2)
+            if contact.dist <= contact.includemargin and own.intersection(pair):
+                wrench = np.zeros(6)
+                mujoco.mj_contactForce(physics.model.ptr, physics.data.ptr, k, wrench)
+                forces[pair] = forces.get(pair, 0.0) + float(np.linalg.norm(wrench[:3]))
+        return forces
+
+    def actuator_force(self, physics: Any) -> np.ndarray:
+        """Forces of its actuators."""
+        return np.array(physics.bind(self.actuators).force)
+
+    # Order of joints.
+
+    @functools.cached_property
+    def mocap_to_observable_joint_order(self) -> list[int]:
+        """Index among the joints of motion capture of each observed joint."""
+        return [self.mocap_joints.index(joint) for joint in self.observable_joints]
+
+    @functools.cached_property
+    def observable_to_mocap_joint_order(self) -> list[int]:
+        """Index among the observed joints of each joint of motion capture."""
+        return [self.observable_joints.index(joint) for joint in self.mocap_joints]
+
+    def places(self, physics: Any, bodies: Any) -> np.ndarray:
+        """Places of bodies in the root body's frame, concatenated, m."""
+        root = physics.bind(self.root_body)
+        away = np.array(physics.bind(bodies).xpos) - np.array(root.xpos)
+        local: np.ndarray = away @ np.array(root.xmat).reshape(3, 3)
+        return local.ravel()
+
+
+class WalkerObservables(base.WalkerObservables):
+    """Observables of the published walkers."""
+
+    _groups: ClassVar[dict[str, tuple[str, ...]]] = {
+        "proprioception": (
+            "joints_pos", "joints_vel", "body_height", "end_effectors_pos", "world_zaxis",
+        ),
+        "kinematic_sensors": ("sensors_gyro", "sensors_velocimeter", "sensors_accelerometer"),
+        "dynamic_sensors": ("sensors_force", "sensors_torque", "sensors_touch"),
+    }  # fmt: skip
+
+    @composer.observable
+    def joints_vel(self) -> Any:
+        """Velocities of the joints."""
+        return observable.MJCFFeature("qvel", self._entity.observable_joints)
+
+    @composer.observable
+    def body_height(self) -> Any:
+        """Height of the root body."""
+        return observable.MJCFFeature("xpos", self._entity.root_body, index=2)
+
+    @composer.observable
+    def end_effectors_pos(self) -> Any:
+        """Places of the end effectors as the root body sees them."""
+        return self._places(self._entity.end_effectors)
+
+    def _places(self, bodies: Any) -> Any:
+        return observable.Generic(lambda physics: self._entity.places(physics, bodies))
+
+    @composer.observable
+    def world_zaxis(self) -> Any:
+        """The world's vertical as the root body sees it."""
+        return observable.MJCFFeature("xmat", self._entity.root_body, index=slice(6, None))
+
+    @composer.observable
+    def sensors_velocimeter(self) -> Any:
+        """Velocity."""
+        return self._sensors("velocimeter")
+
+    @composer.observable
+    def sensors_force(self) -> Any:
+        """Forces."""
+        return self._sensors("force")
+
+    @composer.observable
+    def sensors_torque(self) -> Any:
+        """Torques, squashed."""
+        return self._sensors(
+            "torque", corruptor=lambda torque, random_state: np.tanh(torque / TORQUE_SCALE)
+        )
+
+    @composer.observable
+    def sensors_touch(self) -> Any:
+        """1 where something is touched."""
+        return self._sensors(
+            "touch", corruptor=lambda force, random_state: np.array(force > TOUCHED, np.float64)
+        )
+
+    @composer.observable
+    def sensors_rangefinder(self) -> Any:
+        """Distances, squashed; the farthest where there is nothing."""
+
+        def squashed(distance: Any, random_state: Any) -> np.ndarray:
+            far = np.where(np.asarray(distance) < 0, np.inf, distance)
+            return np.asarray(RANGE * np.tanh(far / RANGE))
+
+        return self._sensors("rangefinder", corruptor=squashed)
+
+    @composer.observable
+    def egocentric_camera(self) -> Any:
+        """Image of the egocentric camera."""
+        return observable.MJCFCamera(self._entity.egocentric_camera, width=EYE, height=EYE)
+
+    @composer.observable
+    def position(self) -> Any:
+        """Position of the root body."""
+        return observable.MJCFFeature("xpos", self._entity.root_body)
+
+    @composer.observable
+    def orientation(self) -> Any:
+        """Rotation matrix of the root body."""
+        return observable.MJCFFeature("xmat", self._entity.root_body)
+
+    @composer.observable
+    def prev_action(self) -> Any:
+        """The last action."""
+        return observable.Generic(lambda physics: self._entity.prev_action)
+
+    # Parts of these, for combination with others.
+
+    @composer.observable
+    def veloc_forward(self) -> Any:
+        """Velocity forwards."""
+        return self.sensors_velocimeter[0]
+
+    @composer.observable
+    def veloc_strafe(self) -> Any:
+        """Velocity to the left."""
+        return self.sensors_velocimeter[1]
+
+    @composer.observable
+    def veloc_up(self) -> Any:
+        """Velocity upwards."""
+        return self.sensors_velocimeter[2]
+
+    @composer.observable
+    def gyro_backward_roll(self) -> Any:
+        """Angular velocity about the first axis."""
+        return self.sensors_gyro[0]
+
+    @composer.observable
+    def gyro_rightward_roll(self) -> Any:
+        """Angular velocity about the second axis."""
+        return self.sensors_gyro[1]
+
+    @composer.observable
+    def gyro_anticlockwise_spin(self) -> Any:
+        """Angular velocity about the third axis."""
+        return self.sensors_gyro[2]
+
+    @composer.observable
+    def torso_xvel(self) -> Any:
+        """Velocity of the centre of mass along the world's x."""
+        return self._centre_velocity(0)
+
+    @composer.observable
+    def torso_yvel(self) -> Any:
+        """Velocity of the centre of mass along the world's y."""
+        return self._centre_velocity(1)
+
+    def _centre_velocity(self, axis: int) -> Any:
+        root = self._entity.root_body
+        return observable.Generic(lambda physics: base.centre_velocity(physics, root)[axis])
+
+    # What tasks add.
+
+    def add_egocentric_vector(
+        self,
+        name: str,
+        world_frame_observable: Any,
+        enabled: bool = True,
+        origin_callable: Callable[[Any], Any] | None = None,
+        **kwargs: Any,
+    ) -> None:
+        """Observe a vector of the world in the root body's frame.
+
+        Args:
+            name: of the observable.
+            world_frame_observable: the vector.
+            enabled: whether it is observed.
+            origin_callable: a point that is subtracted from it first.
+            **kwargs: of `observable.Generic`.
+        """
+
+        def seen(physics: Any) -> np.ndarray:
+            vector = world_frame_observable.observation_callable(physics)()
+            origin = 0.0 if origin_callable is None else origin_callable(physics)
+            return self._entity.transform_vec_to_egocentric_frame(physics, vector - origin)
+
+        self.add_observable(name, observable.Generic(seen, **kwargs), enabled)
+
+    def add_egocentric_xmat(
+        self, name: str, xmat_observable: Any, enabled: bool = True, **kwargs: Any
+    ) -> None:
+        """Observe a rotation matrix of the world in the root body's frame."""
+
+        def seen(physics: Any) -> np.ndarray:
+            xmat = xmat_observable.observation_callable(physics)()
+            return self._entity.transform_xmat_to_egocentric_frame(physics, xmat)
+
+        self.add_observable(name, observable.Generic(seen, **kwargs), enabled)

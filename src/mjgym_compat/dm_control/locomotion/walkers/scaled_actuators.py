@@ -1,0 +1,54 @@
+"""Servos of position and of velocity whose controls are scaled."""
+
+from typing import Any
+
+from mjgym_compat.dm_control import mjcf
+
+_GOT_INVALID_KWARGS = "Received invalid keyword argument(s): {}"
+_GOT_INVALID_TARGET = "`target` must be a joint or a tendon, got {}"
+_OWN = ("joint", "tendon", "ctrllimited", "ctrlrange", "biastype", "gainprm", "biasprm")
+
+
+def add_position_actuator(
+    target: mjcf.Element, qposrange: Any, ctrlrange: Any = (-1, 1), kp: float = 1.0, **kwargs: Any
+) -> mjcf.Element:
+    """Add a servo of position whose controls are mapped to positions.
+
+    Args:
+        target: a joint or a tendon.
+        qposrange: positions at the ends of the controls' range.
+        ctrlrange: range of the controls.
+        kp: gain, of the error of the position.
+        **kwargs: other attributes of the actuator.
+
+    Raises:
+        TypeError: the target is neither, or another attribute is set by this function.
+    """
+    return _add(target, qposrange, ctrlrange, kp, 1, kwargs)
+
+
+def add_velocity_actuator(
+    target: mjcf.Element, qvelrange: Any, ctrlrange: Any = (-1, 1), kv: float = 1.0, **kwargs: Any
+) -> mjcf.Element:
+    """Add a servo of velocity whose controls are mapped to velocities; see the other one."""
+    return _add(target, qvelrange, ctrlrange, kv, 2, kwargs)
+
+
+def _add(
+    target: mjcf.Element, span: Any, controls: Any, gain: float, order: int, kwargs: dict[str, Any]
+) -> mjcf.Element:
+    """A force gain (wanted - actual): the control's share of it is the gain, the rest the bias."""
+    invalid = sorted(set(kwargs).intersection(_OWN))
+    if invalid:
+        raise TypeError(_GOT_INVALID_KWARGS.format(invalid))
+    kind = target.tag if target.tag == "joint" else getattr(target.parent, "tag", "")
+    if kind not in ("joint", "tendon"):
+        raise TypeError(_GOT_INVALID_TARGET.format(target))
+    slope = (span[1] - span[0]) / (controls[1] - controls[0])
+    bias = [gain * (span[0] - slope * controls[0]), 0.0, 0.0]
+    bias[order] = -gain
+    added: mjcf.Element = target.root.actuator.add(
+        "general", biastype="affine", gainprm=[gain * slope], biasprm=bias, ctrllimited=True,
+        ctrlrange=controls, **{kind: target}, **kwargs,
+    )  # fmt: skip
+    return added

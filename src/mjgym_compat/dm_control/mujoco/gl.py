@@ -1,0 +1,65 @@
+"""OpenGL contexts, which live in one thread."""
+
+import contextlib
+import os
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, TypeVar
+
+from mjgym.rendering import backends
+
+USING_GPU = False  # of tests that compare pictures
+
+_T = TypeVar("_T")
+
+
+class _Threads:
+    drawing: ThreadPoolExecutor
+
+    def renew(self) -> None:
+        self.drawing = ThreadPoolExecutor(1, thread_name_prefix="dm_control rendering")
+
+
+_threads = _Threads()
+_threads.renew()
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_threads.renew)  # a child has no such thread
+
+
+class Renderer:
+    """An off-screen OpenGL context.
+
+    Raises:
+        RenderingError: OpenGL does not work here; the message says what to install.
+    """
+
+    def __init__(self, max_width: int = 0, max_height: int = 0) -> None:
+        self._context = _threads.drawing.submit(
+            lambda: backends.open_context(backends.choose())
+        ).result()
+
+    @contextlib.contextmanager
+    def make_current(self) -> Iterator["Renderer"]:
+        """A context whose `call` runs functions with OpenGL."""
+        yield self
+
+    def call(self, function: Callable[..., _T], *args: Any) -> _T:
+        """Run a function in the thread of this context."""
+
+        def job() -> _T:
+            self._context.make_current()
+            return function(*args)
+
+        return _threads.drawing.submit(job).result()
+
+    def free(self) -> None:
+        """Release the context; may be called more than once."""
+        context, self._context = self._context, None
+        if context is not None:
+            _threads.drawing.submit(context.free).result()
+
+
+def __getattr__(name: str) -> str:
+    if name == "BACKEND":
+        return backends.choose()
+    raise AttributeError(name)

@@ -1,0 +1,1 @@
+"""The interface between a task, its physics and an environment."""

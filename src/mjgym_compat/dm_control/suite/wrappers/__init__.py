@@ -1,0 +1,37 @@
+"""Environments that change another's actions or observations."""
+
+from typing import Any
+
+import dm_env
+
+
+class Delegating(dm_env.Environment):  # type: ignore[misc]
+    """An environment that does as another does.
+
+    Args:
+        env: the other.
+    """
+
+    def __init__(self, env: Any) -> None:
+        self._env = env
+
+    def reset(self) -> Any:
+        """Start an episode."""
+        return self._env.reset()
+
+    def step(self, action: Any) -> Any:
+        """Advance by one control step."""
+        return self._env.step(action)
+
+    def observation_spec(self) -> Any:
+        """The spec of observations."""
+        return self._env.observation_spec()
+
+    def action_spec(self) -> Any:
+        """The spec of actions."""
+        return self._env.action_spec()
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__") or name == "_env":
+            raise AttributeError(name)
+        return getattr(self._env, name)

@@ -1,0 +1,1 @@
+"""Helpers of dm_control's tasks."""

@@ -1,0 +1,11 @@
+"""Text and bytes."""
+
+
+def to_native_string(s: str | bytes) -> str:
+    """Text."""
+    return s.decode() if isinstance(s, bytes) else s
+
+
+def to_binary_string(s: str | bytes) -> bytes:
+    """Bytes."""
+    return s.encode() if isinstance(s, str) else s
