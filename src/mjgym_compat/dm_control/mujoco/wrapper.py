@@ -26,7 +26,6 @@ _last_parsed: list[mujoco.MjModel] = []  # at most one
 MjvCamera = mujoco.MjvCamera
 MjvOption = mujoco.MjvOption
 MjvPerturb = mujoco.MjvPerturb
-UnmanagedMjrContext = mujoco.MjrContext
 
 
 class Error(KeyError):
@@ -357,18 +356,6 @@ def save_last_parsed_model_to_xml(xml_path: str | Path, check_model: MjModel | N
     if not _last_parsed or (check_model is not None and check_model.ptr is not _last_parsed[0]):
         raise ValueError(_NOT_LAST_PARSED_ERROR)
     mujoco.mj_saveLastXML(str(xml_path), _last_parsed[0])
-
-
-def set_callback(name: str, callback: Callable[..., Any] | None) -> None:
-    """Set one of the engine's callbacks for good; None for none."""
-    getattr(mujoco, f"set_{name}")(callback)
-
-
-def enable_timer(enabled: bool = True) -> None:
-    """Let the engine measure its stages, or stop it."""
-    import time
-
-    set_callback("mjcb_time", time.perf_counter if enabled else None)
 
 
 __path__: list[str] = []  # it answers for modules of others
