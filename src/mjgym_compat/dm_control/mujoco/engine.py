@@ -335,6 +335,7 @@ class Physics(simulation.Physics):
         drawn = MjrContext(MjModel(self._picture().model), context)
         self._contexts = Contexts(context, drawn)
         self._release = weakref.finalize(self, _free, self._contexts)
+        self._release.atexit = False
 
     def _free_rendering_contexts(self) -> None:
         if self._contexts is not None:

@@ -3,7 +3,7 @@
 import contextlib
 import os
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, TypeVar
 
 from mjgym.rendering import backends
@@ -46,17 +46,23 @@ class Renderer:
     def call(self, function: Callable[..., _T], *args: Any) -> _T:
         """Run a function in the thread of this context."""
 
+        return self.later(function, *args).result()
+
+    def later(self, function: Callable[..., _T], *args: Any) -> "Future[_T]":
+        """Like `call` without waiting: what is garbage may be collected in that thread too."""
+        context = self._context
+
         def job() -> _T:
-            self._context.make_current()
+            context.make_current()
             return function(*args)
 
-        return _threads.drawing.submit(job).result()
+        return _threads.drawing.submit(job)
 
     def free(self) -> None:
         """Release the context; may be called more than once."""
         context, self._context = self._context, None
         if context is not None:
-            _threads.drawing.submit(context.free).result()
+            _threads.drawing.submit(context.free)
 
 
 def __getattr__(name: str) -> str:

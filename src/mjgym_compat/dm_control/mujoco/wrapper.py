@@ -26,7 +26,6 @@ _last_parsed: list[mujoco.MjModel] = []  # at most one
 MjvCamera = mujoco.MjvCamera
 MjvOption = mujoco.MjvOption
 MjvPerturb = mujoco.MjvPerturb
-UnmanagedMjrContext = mujoco.MjrContext
 
 
 class Error(KeyError):
@@ -315,8 +314,7 @@ class MjrContext(_Struct):
     def free(self) -> None:
         """Release the driver's resources."""
         if self._held in self.__dict__:
-            with self.__dict__["_gl_context"].make_current() as context:
-                context.call(self.__dict__.pop(self._held).free)
+            self.__dict__["_gl_context"].later(self.__dict__.pop(self._held).free)
 
 
 def _object(kind: str | int) -> int:
@@ -358,18 +356,6 @@ def save_last_parsed_model_to_xml(xml_path: str | Path, check_model: MjModel | N
     if not _last_parsed or (check_model is not None and check_model.ptr is not _last_parsed[0]):
         raise ValueError(_NOT_LAST_PARSED_ERROR)
     mujoco.mj_saveLastXML(str(xml_path), _last_parsed[0])
-
-
-def set_callback(name: str, callback: Callable[..., Any] | None) -> None:
-    """Set one of the engine's callbacks for good; None for none."""
-    getattr(mujoco, f"set_{name}")(callback)
-
-
-def enable_timer(enabled: bool = True) -> None:
-    """Let the engine measure its stages, or stop it."""
-    import time
-
-    set_callback("mjcb_time", time.perf_counter if enabled else None)
 
 
 __path__: list[str] = []  # it answers for modules of others
