@@ -196,6 +196,15 @@ def test_entities_of_ones_own_join_ours():
     assert roller.observables.joints_pos(physics).shape == (1,)
 
 
+def test_a_bare_arena_has_the_published_physics():
+    arena = composer.Arena("bare")
+    ant = walkers.Ant()
+    ant.create_root_joints(arena.attach(ant))
+    model = mjcf.Physics.from_mjcf_model(arena.mjcf_model).model
+    assert (model.opt.cone, model.opt.noslip_iterations, model.opt.noslip_tolerance) == (1, 5, 0)
+    assert model.body_mass[model.name2id("walker/", "body")] == 1e-5
+
+
 def test_a_fall_ends_the_episode_with_discount_0():
     walker = walkers.CMUHumanoidPositionControlledV2020(observable_options=BLIND)
     environment = _environment(tasks.GoToTarget(walker, arenas.Floor()))

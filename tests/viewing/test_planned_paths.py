@@ -1,4 +1,4 @@
-"""A session of a planner: its paths, its settings and the pace that it achieves."""
+"""What a session draws besides the model, and a planner in it: its paths, its settings and the pace that it achieves."""
 
 import time
 
@@ -73,6 +73,25 @@ def test_the_pace_is_simulated_by_real_time(session, monkeypatch):
         session.advance()
     assert clock[0] - 100 > 2 * MEASURED
     assert session.progress.pace == pytest.approx(0.5, rel=0.1)
+
+
+def test_arrows_of_the_commanded_and_the_actual_velocity():
+    env = gymnasium.make("legged/go1-velocity-v0", command=(0.5, 0.0, 0.2))
+    session = Session(env, lambda observation: np.zeros(12))
+    session.step()
+    wanted, actual = session.marks()
+    assert wanted.type == actual.type == mujoco.mjtGeom.mjGEOM_ARROW
+    data = env.unwrapped.data
+    axis = wanted.mat[:, 2]
+    heading = np.zeros(9)
+    mujoco.mju_quat2Mat(heading, data.qpos[3:7])
+    flat = heading.reshape(3, 3)[:2, 0]
+    assert np.allclose(axis[:2], flat / np.linalg.norm(flat), atol=1e-5)
+    velocity = data.qvel[:2]
+    assert np.allclose(actual.mat[:2, 2], velocity / np.linalg.norm(velocity), atol=1e-4)
+    assert np.allclose(wanted.pos[:2], data.qpos[:2], atol=0.3)
+    assert wanted.pos[2] > data.qpos[2] + 0.1
+    env.close()
 
 
 def test_marks_are_geoms_of_the_engine(session):

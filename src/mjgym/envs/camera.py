@@ -120,6 +120,11 @@ class Cameras:
         view = self._simulation.view
         return {name: view.by_row(c)[rows] for name, c in self._task.colours(view).items()}
 
+    def arrows(self) -> list[np.ndarray]:
+        """The task's arrows in the first simulation, (6,) each."""
+        view = self._simulation.view
+        return [view.by_row(arrow)[0] for arrow in self._task.arrows(view).values()]
+
     def close(self) -> None:
         """Release OpenGL; may be called more than once."""
         if self._renderer is not None:

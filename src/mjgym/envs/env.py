@@ -71,6 +71,7 @@ class Env(GoalMethods, RolloutMethods, gymnasium.Env[Any, np.ndarray]):
         self._step, self._conclude = self._episodes.step, self._episodes.conclude
         self.action_space = action_space(task.actions(self.model))
         self._action_shape = self.action_space.shape
+        self._reported = task.reported
         self.observation_space = self._observations.layout.space()
         self.render_mode = self._options.render_mode
         self.metadata = {**type(self).metadata, "render_fps": 1 / self.control_timestep}
@@ -102,7 +103,7 @@ class Env(GoalMethods, RolloutMethods, gymnasium.Env[Any, np.ndarray]):
             self.render()
         values = self._episodes.variation()
         drawn = {f"{VARIATION}{key}": v[0].copy() for key, v in values.items()}
-        return observation, drawn | self._reported()
+        return observation, drawn | self._report()
 
     def step(self, action: np.ndarray) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         """Advance by one control step; see `gymnasium.Env.step`.
@@ -131,7 +132,8 @@ class Env(GoalMethods, RolloutMethods, gymnasium.Env[Any, np.ndarray]):
         else:
             for name, value in terms.items():
                 info[TERMS + name] = value if type(value) is np.float64 else np.float64(value)
-            info.update(self._reported())
+            if self._reported:
+                info.update(self._report())
             if success is not None:
                 info["success"] = _FLAGS[bool(success)].copy()
                 info["success_once"] = _FLAGS[bool(episodes.success_once)].copy()
@@ -140,9 +142,9 @@ class Env(GoalMethods, RolloutMethods, gymnasium.Env[Any, np.ndarray]):
         last = copy_observation(self._observations.present)
         return last, float(reward), bool(terminated), bool(truncated), info
 
-    def _reported(self) -> dict[str, np.ndarray]:
+    def _report(self) -> dict[str, np.ndarray]:
         memory = self._episodes.view.memory
-        return {name: np.array(memory[name]) for name in self.task.reported}
+        return {name: np.array(memory[name]) for name in self._reported}
 
     @property
     def uncompiled(self) -> str:

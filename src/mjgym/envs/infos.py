@@ -32,6 +32,7 @@ class Infos:
         self._xp = episodes.view.xp
         self.precision = self._xp.zeros(0).dtype
         self._everyone = self._xp.ones(self._n, dtype=self._xp.bool)
+        self._reported = episodes.task.reported
 
     def each(self, values: Any, dtype: Any) -> Array:
         """A new array with one value per sub-environment."""
@@ -76,11 +77,12 @@ class Infos:
             return copied(self._everyone if stepped is None else stepped)
         return stepped | step.diverged
 
-    def report(self, info: dict[str, Array], where: Array) -> None:
-        """Add memory entries that the task reports, for a mask of sub-environments."""
-        memory = self._episodes.view.memory
-        for name in self._episodes.task.reported:
-            info[name], info[f"_{name}"] = zero_unless(where, memory[name]), copied(where)
+    def report(self, info: dict[str, Array], where: Array | None = None) -> None:
+        """Add memory entries that the task reports, for a mask of sub-environments, or for all."""
+        shown = self._everyone if where is None else where
+        for name in self._reported:
+            value = self._episodes.view.memory[name]
+            info[name], info[f"_{name}"] = zero_unless(shown, value), copied(shown)
 
     def of_variation(self, begun: Array) -> dict[str, np.ndarray]:
         """Values of the user's variations in the episodes that begin, a mask (n,), in NumPy."""

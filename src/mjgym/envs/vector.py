@@ -303,7 +303,7 @@ class VectorEnv(SubEnvironments, RolloutMethods):
         info = infos.of_step(step, stepped)
         if begun is not None:
             info.update(infos.of_variation(begun))
-        infos.report(info, ~self._empty_mask() if diverged is None else ~diverged)
+        infos.report(info, None if diverged is None else ~diverged)
         self._done = terminations | truncations
         if self.autoreset_mode == AutoresetMode.SAME_STEP and any_true(self._done):
             info = self._begin_at_once(info)
@@ -317,7 +317,7 @@ class VectorEnv(SubEnvironments, RolloutMethods):
         info.update(final_info=final_info, _final_info=copied(ended))
         self._begin(ended)
         info.update(self._infos.of_variation(ended))
-        self._infos.report(info, ~self._empty_mask())
+        self._infos.report(info)
         bad = self._observations.show(ended)
         if bad is not None:
             self._episodes.refuse(bad)

@@ -142,6 +142,10 @@ class OptionalHooks(Fields):
         """
         return {}
 
+    def arrows(self, v: View) -> Arrays:
+        """Arrows that viewers draw, from a point to another, (..., 6) by name, m in world axes."""
+        return {}
+
     def scripted_policy(self) -> Callable[[Any], Any] | None:
         """A scripted policy from observation entries by name, (..., k) each, to the action.
 

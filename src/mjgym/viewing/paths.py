@@ -1,6 +1,7 @@
-"""The paths on which a planner's plan would take a body's ends, as viewers draw them."""
+"""Geoms that viewers draw besides the model's: a task's arrows, and the paths of a plan."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import mujoco
 import numpy as np
@@ -10,6 +11,9 @@ from mjgym.rendering.twin import Twin
 DRAWN = 4  # paths, those that go farthest
 WIDTH = 0.06  # radius of a path, in mean sizes of the model's bodies
 NEAR, FAR = (1.0, 0.6, 0.1, 0.9), (1.0, 0.6, 0.1, 0.2)  # colours now and at the horizon
+ARROWS = (0.2, 0.8, 0.3, 0.9), (0.25, 0.5, 1.0, 0.9), (0.9, 0.3, 0.3, 0.9)  # colours, in turn
+THICK = 0.25  # radius of an arrow's shaft, in mean sizes
+_ARROW = mujoco.mjtGeom.mjGEOM_ARROW
 _CAPSULE = mujoco.mjtGeom.mjGEOM_CAPSULE
 _AT = ("qpos", "mocap_pos", "mocap_quat")
 
@@ -40,11 +44,24 @@ def planned(twin: Twin, states: Mapping[str, np.ndarray]) -> list[mujoco.MjvGeom
     ]
 
 
+def arrows(twin: Twin, drawn: Sequence[np.ndarray]) -> list[mujoco.MjvGeom]:
+    """Geoms of arrows from a point to another, (6,) each."""
+    width = THICK * twin.model.stat.meansize
+    return [
+        _connector(_ARROW, arrow[:3], arrow[3:], width, ARROWS[i % len(ARROWS)])
+        for i, arrow in enumerate(drawn)
+    ]
+
+
 def _segment(begin: np.ndarray, end: np.ndarray, width: float, late: float) -> mujoco.MjvGeom:
-    geom = mujoco.MjvGeom()
     colour = np.array(NEAR) * (1 - late) + np.array(FAR) * late
-    mujoco.mjv_initGeom(
-        geom, _CAPSULE, np.zeros(3), np.zeros(3), np.eye(3).ravel(), colour.astype(np.float32)
-    )
-    mujoco.mjv_connector(geom, _CAPSULE, width, begin, end)
+    return _connector(_CAPSULE, begin, end, width, colour)
+
+
+def _connector(
+    kind: mujoco.mjtGeom, begin: np.ndarray, end: np.ndarray, width: float, colour: Any
+) -> mujoco.MjvGeom:
+    geom, rgba = mujoco.MjvGeom(), np.array(colour, np.float32)
+    mujoco.mjv_initGeom(geom, kind, np.zeros(3), np.zeros(3), np.eye(3).ravel(), rgba)
+    mujoco.mjv_connector(geom, kind, width, begin, end)
     return geom

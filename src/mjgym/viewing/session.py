@@ -17,7 +17,7 @@ from mjgym.policies.network import begin
 from mjgym.rendering.looks import QUALITIES
 from mjgym.rendering.twin import Twin
 from mjgym.viewing.driving import Hands
-from mjgym.viewing.paths import planned
+from mjgym.viewing.paths import arrows, planned
 
 BURST = 1 / 30  # s of computing, after which the viewer has its turn
 LAG = 0.1  # s, by which the simulation may be late before it gives up catching up
@@ -257,13 +257,14 @@ class Session:
             self._clocked = now, steps
 
     def marks(self) -> list[mujoco.MjvGeom]:
-        """Geoms to draw besides the model's: the paths of a planner's plan."""
-        if self.planner is None or self.count is not None:
+        """Geoms to draw besides the model's: the task's arrows, the paths of a planner's plan."""
+        if self.count is not None:
             return []
         at = self.episode, self.progress.steps
         if self._drawn[0] != at:
-            ahead = self.planner.ahead()
-            self._drawn = at, [] if ahead is None else planned(self.twin, ahead)
+            ahead = None if self.planner is None else self.planner.ahead()
+            paths = [] if ahead is None else planned(self.twin, ahead)
+            self._drawn = at, [*arrows(self.twin, self.env.cameras.arrows()), *paths]
         return self._drawn[1]
 
     def _moves(self) -> bool:

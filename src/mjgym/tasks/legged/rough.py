@@ -308,15 +308,6 @@ class RoughVelocity(Velocity):
         seen = {name: entries.pop(name) for name in tuple(entries) if name.startswith("foot_")}
         return {**entries, "height_scan": scan, **seen}
 
-    @property
-    def measurements(self) -> Mapping[str, Mapping[str, Any]]:
-        scan = {
-            "quantity": "height_above_ground", "of": self.body.root, "scale": 1 / FARTHEST,
-            "grid_forward": tuple(FORWARD.round(3).tolist()),  # m, fastest
-            "grid_left": tuple(LEFT.round(3).tolist()),  # m
-        }  # fmt: skip
-        return {**super().measurements, "height_scan": scan}
-
     def known_labels(self) -> dict[str, Signal]:
         names = tuple(f"{x:.1f} {y:.1f}" for x, y in GRID.tolist())
         scan = Signal(

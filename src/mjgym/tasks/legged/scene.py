@@ -21,6 +21,8 @@ from mjgym.variation import Uniform, noises
 SPREAD = 0.5  # m, largest offset of the start each way
 YAW = 3.14  # rad, largest turn of the start each way
 FLOOR = "floor"  # its geom
+ARROW_HEIGHT = 0.6  # of the arrows above the root, in heights of the robot
+SECONDS = 0.6  # length of an arrow at 1 m/s
 ROOT = 7  # numbers of the free joint in qpos, which come first
 FOREVER = 1e9  # s or steps, until a command that is held changes
 COUNT, FORCE = (1, 3, 1), (2, 3, 1)  # contact sensors: how many contacts, and their net force
@@ -51,6 +53,23 @@ class LeggedTask(Task):
         return Viewpoint(
             azimuth=140.0, elevation=-15.0, distance=distance, bodies=(self.body.root,)
         )
+
+    def arrows(self, v: View) -> Arrays:
+        """The commanded and the actual velocity in the plane, above the robot."""
+        xp, pose, command = v.xp, v.qpos[..., :ROOT], v.memory["command"]
+        above = xp.asarray([0.0, 0.0, ARROW_HEIGHT * self.body.height])
+        foot = pose[..., :3] + above
+        w, x, y, z = (pose[..., i] for i in range(3, ROOT))
+        yaw = xp.atan2(2 * (w * z + x * y), 1 - 2 * (y * y + z * z))
+        east = command[..., 0] * xp.cos(yaw) - command[..., 1] * xp.sin(yaw)
+        north = command[..., 0] * xp.sin(yaw) + command[..., 1] * xp.cos(yaw)
+        level = xp.zeros_like(east)
+        wanted = xp.stack([east, north, level], axis=-1)
+        actual = xp.stack([v.qvel[..., 0], v.qvel[..., 1], level], axis=-1)
+        return {
+            name: xp.concat([foot, foot + SECONDS * velocity], axis=-1)
+            for name, velocity in (("commanded", wanted), ("actual", actual))
+        }
 
     @property
     def observables(self) -> Mapping[str, Observable]:

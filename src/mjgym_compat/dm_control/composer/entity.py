@@ -109,7 +109,7 @@ class FreePropObservableMixin(abc.ABC):
 
 
 class Callbacks:
-    """Callbacks of an entity, in the order in which they are called."""
+    """Callbacks of tasks and entities, in the order in which they are called."""
 
     def initialize_episode_mjcf(self, random_state: np.random.RandomState) -> None:
         """Change the model before an episode."""
@@ -355,6 +355,13 @@ class ModelWrapperEntity(Entity):
         return self._model
 
 
+# The published physics of arenas; frames of entities weigh a hundredth of a gram.
+ARENA: dict[str, dict[str, Any]] = {
+    "compiler": {"boundmass": 1e-5, "boundinertia": 1e-11, "angle": "radian", "eulerseq": "xyz"},
+    "option": {"cone": "elliptic", "noslip_iterations": 5, "noslip_tolerance": 0.0},
+}
+
+
 class Arena(Entity):
     """A world that entities are attached to.
 
@@ -364,6 +371,8 @@ class Arena(Entity):
 
     def _build(self, name: str | None = None) -> None:
         self._mjcf_root = mjcf.RootElement(model=name)
+        for section, numbers in ARENA.items():
+            getattr(self._mjcf_root, section).set_attributes(**numbers)
 
     @property
     def mjcf_model(self) -> mjcf.RootElement:

@@ -6,13 +6,13 @@ from typing import Any
 import numpy as np
 from dm_env import specs
 
-from mjgym_compat.dm_control.composer.entity import Entity
+from mjgym_compat.dm_control.composer.entity import Callbacks, Entity
 from mjgym_compat.dm_control.composer.observation.observable import Observable
 
 DEFAULT_TIMESTEP = 0.002  # s, MuJoCo's
 
 
-class Task:
+class Task(Callbacks):
     """A task; subclasses write `root_entity` and `get_reward`, and any callback."""
 
     _control_timestep: float | None = None
@@ -80,31 +80,18 @@ class Task:
         """Physics steps in a control step."""
         return _ratio(self.control_timestep, self.physics_timestep)
 
-    # Callbacks, in their order.
+    # Callbacks with an action.
 
-    def initialize_episode_mjcf(self, random_state: np.random.RandomState) -> None:
-        """Change the model before an episode."""
-
-    def after_compile(self, physics: Any, random_state: np.random.RandomState) -> None:
-        """Prepare for a model that has just been compiled."""
-
-    def initialize_episode(self, physics: Any, random_state: np.random.RandomState) -> None:
-        """Set the state at an episode's start."""
-
-    def before_step(self, physics: Any, action: Any, random_state: np.random.RandomState) -> None:
+    def before_step(  # type: ignore[override]
+        self, physics: Any, action: Any, random_state: np.random.RandomState
+    ) -> None:
         """Apply the action."""
         physics.set_control(action)
 
-    def before_substep(
+    def before_substep(  # type: ignore[override]
         self, physics: Any, action: Any, random_state: np.random.RandomState
     ) -> None:
         """Do something before a physics step."""
-
-    def after_substep(self, physics: Any, random_state: np.random.RandomState) -> None:
-        """Do something after a physics step."""
-
-    def after_step(self, physics: Any, random_state: np.random.RandomState) -> None:
-        """Do something after a control step."""
 
     # Outcome.
 

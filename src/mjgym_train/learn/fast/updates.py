@@ -101,6 +101,7 @@ class Deterministic(FastUpdate):
 
     def update(self, batch: Batch) -> Metrics:
         """One critic update and, when due, one actor and target update."""
+        self.agent.updates += 1
         observation, following = _flat(batch.observation), _flat(batch.following)
         action = self.smoothed(np.tanh(self.target_actor.forward(following)))
         prediction = self.lowest(np.concatenate([following, action], 1))
@@ -128,7 +129,6 @@ class Deterministic(FastUpdate):
         agent = self.agent
         if not isinstance(agent, TD3):
             return True
-        agent.updates += 1
         return int(agent.updates) % agent.config.policy_delay == 0
 
     def learn_actor(self, observation: Array) -> float:
@@ -153,6 +153,7 @@ class SoftActorCritic(FastUpdate):
     def update(self, batch: Batch) -> Metrics:
         """One update of critics, actor, temperature and targets."""
         agent = self.agent
+        agent.updates += 1
         observation, following = _flat(batch.observation), _flat(batch.following)
         action, log_density, *_ = self.sample(following)
         prediction = self.lowest(np.concatenate([following, action], 1))
