@@ -1,4 +1,4 @@
-"""What a session draws besides the model, and a planner in it: its paths, its settings and the pace that it achieves."""
+"""Drawings of a session besides the model; settings and paths of a planner, and its pace."""
 
 import time
 
