@@ -147,7 +147,7 @@ class Cell:
             **_score(run.evaluation_file),
             curve=" ".join(f"{spent[line.env_step]:.0f}:{line.value:.0f}" for line in found),
             settings=" ".join(settings),
-            command=about["learner"]["command"].replace(str(folder), "OUT"),
+            command=_typed(about["learner"]["command"]).replace(str(folder), "OUT"),
             commit=about["learner"]["source"],
             versions=", ".join(f"{name} {what}" for name, what in about["versions"].items()),
             machine=f"{machine_of(folder)}, shared with other work",
@@ -163,6 +163,11 @@ class Cell:
             train, evaluate = self.job().commands(out)
             for command in (train, *([evaluate] if self.part != "search" else [])):
                 subprocess.run(command, check=True)
+
+
+def _typed(command: str) -> str:
+    """A run's command as a person types it; `plan.Job` runs it by `python -c`."""
+    return f"mjgym {command.removeprefix('-c ')}"
 
 
 def _score(file: Path) -> dict[str, str]:
