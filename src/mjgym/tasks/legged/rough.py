@@ -54,7 +54,7 @@ TRUNK_AXES = ("trunk_x", "trunk_y", UP)  # the world's axes in the trunk's frame
 )
 @register(
     "legged/go2-velocity-rough-v0",
-    "A quadruped follows a velocity command on rough ground.",
+    "A Go2 follows a velocity command on rough ground.",
     robot="go2",
     upright_to="terrain",
     fallen="thighs",
@@ -64,7 +64,7 @@ TRUNK_AXES = ("trunk_x", "trunk_y", UP)  # the world's axes in the trunk's frame
 )
 @register(
     "legged/go1-velocity-rough-v0",
-    "A quadruped follows a velocity command on rough ground.",
+    "A Go1 follows a velocity command on rough ground.",
     upright_to="terrain",
     fallen="thighs",
     self_collisions=-0.1,

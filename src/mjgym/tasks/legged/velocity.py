@@ -141,8 +141,8 @@ def servos_of(robot: LeggedRobot) -> Servos:
     angular_momentum=-0.02,
     self_collisions=-1.0,
 )
-@register("legged/go2-velocity-v0", "A quadruped follows a velocity command.", robot="go2")
-@register("legged/go1-velocity-v0", "A quadruped follows a velocity command.")
+@register("legged/go2-velocity-v0", "A Go2 follows a velocity command.", robot="go2")
+@register("legged/go1-velocity-v0", "A Go1 follows a velocity command.")
 @dataclass(frozen=True)
 class Velocity(LeggedTask):
     """A legged robot follows a velocity command in its own frame.
