@@ -127,6 +127,7 @@ def main() -> int:
     parser.add_argument("--judo", type=Path, default=RESULTS / "judo", help="virtual environment")
     options = command.entered(parser, {})
     from mjgym.envs.vector import allowed_cores
+    from mjgym.util import atomic
 
     refused = installation.make_apart(options.judo, PEER)
     unavailable = {} if refused is None else {"judo": refused}
@@ -140,7 +141,7 @@ def main() -> int:
             file = Path(folder) / "model.xml"
             spec = environment(settings)[0].unwrapped.task.model()
             spec.compile()
-            file.write_text(spec.to_xml())
+            atomic.write_text(file, spec.to_xml())
             builders = {
                 "planner": functools.partial(planner, method),
                 "rollouts": rollouts,

@@ -31,6 +31,8 @@ from importlib.machinery import ModuleSpec
 from pathlib import Path
 from typing import Any
 
+from mjgym.util import atomic
+
 LIMIT = 600  # s per file
 PACKAGE = "dm_control"
 NAME = "reference-tests"
@@ -185,7 +187,7 @@ def main() -> None:
     _, end, tail = rest.partition(END)
     if not end:
         raise SystemExit(f"{arguments.table}: no marker {BEGIN}")
-    arguments.table.write_text(f"{head}{BEGIN}\n{table(counts)}\n{END}{tail}")
+    atomic.write_text(arguments.table, f"{head}{BEGIN}\n{table(counts)}\n{END}{tail}")
 
 
 if __name__ == "__main__":

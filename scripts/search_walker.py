@@ -1,16 +1,15 @@
 """Search parameters of the reflex walker in space, by CMA-ES from perturbed starts.
 
-    python scripts/search_walker.py RUN --cpu-minutes 100          # goes on where it ended
+    python scripts/search_walker.py RUN --cpu-minutes 100
+    python scripts/search_walker.py RUN --cpu-minutes 200 --trust  # goes on where it ended
 
 It needs `pip install -e ".[fast]" cma`. A generation's candidates walk from the same starts, drawn
 anew for each generation. A harness damps roll and sideways motion; it loosens as more of the walks
 reach the horizon, which grows once it is gone. RUN holds `search.csv` (a line per generation) and
-`search.pickle` (the state; open only your own). Physics steps are 1 ms, or those of the id with
-`--fine`.
+`search.pickle` (the state). Physics steps are 1 ms, or those of the id with `--fine`.
 """
 
 import argparse
-import csv
 import dataclasses
 import functools
 import pickle
@@ -192,9 +191,12 @@ def main() -> None:
     parser.add_argument("--longest", type=float, default=25.0, help="s, of the horizon")
     parser.add_argument("--fine", action="store_true")
     parser.add_argument("--cpu-minutes", type=float, default=100.0)
+    parser.add_argument("--trust", action="store_true", help="go on from the run's state")
     options = parser.parse_args()
     options.run.mkdir(parents=True, exist_ok=True)
     file, log = options.run / "search.pickle", options.run / "search.csv"
+    if file.exists() and not options.trust:
+        parser.error(f"{file} is a pickle, which can run code: add --trust if it is your own")
     state = pickle.loads(file.read_bytes()) if file.exists() else begin(options.base, options.seed)
     strategy = state["strategy"]
     walks = Walks(options.id, CANDIDATES * STARTS, options.fine, np.deg2rad(options.heading))
@@ -225,12 +227,8 @@ def main() -> None:
             "worth": round(float(worth.max()), 3),
             "sigma": round(float(strategy.sigma), 4),
         }
-        new = not log.exists()
-        with log.open("a", newline="") as out:
-            writer = csv.DictWriter(out, list(row))
-            if new:
-                writer.writeheader()
-            writer.writerow(row)
+        kept = log.read_text() if log.exists() else f"{','.join(row)}\n"
+        atomic.write_text(log, f"{kept}{','.join(map(str, row.values()))}\n")
         if share.mean() >= ENOUGH:
             if state["harness"] == 0:
                 state["horizon"] = min(options.longest, 1.15 * state["horizon"])
