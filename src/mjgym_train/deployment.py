@@ -24,7 +24,11 @@ DESCRIPTION, POLICY = "deploy.yaml", "policy.onnx"
 OF_TRAINING = {"noise": False, "pushes": False, "encoder_bias": 0.0, "vary": None}
 UNSEEN = ("vary_every", "time_limit", "max_episode_steps")
 
-VENDOR = (
+KNOWN = (
+    "vendor_order is the index in the vendor's SDK of each joint of joint_order; it has not been"
+    " tried on a robot, nor have signs: check them joint by joint before a motor moves with force."
+)
+UNKNOWN = (
     "joint_order is the order of the model. The order and the signs of the vendor's SDK are not"
     " known here: fill in the SDK's index of each joint before a motor moves."
 )
@@ -109,6 +113,7 @@ def _description(env: Any, policy: AnyPolicy, id: str) -> dict[str, Any]:
     ranges = task.command_ranges
     if task.command is not None:
         ranges = tuple((value, value) for value in task.command)
+    vendor = task.body.vendor_joints
     joints = model.actuator_trnid[:, 0]
     freedoms = model.jnt_dofadr[joints]
     commands = ("forward", "left", "turn"), ("m/s", "m/s", "rad/s"), ranges
@@ -122,8 +127,8 @@ def _description(env: Any, policy: AnyPolicy, id: str) -> dict[str, Any]:
             "opset": onnx_graph.OPSET,
         },
         "joint_order": task.body.joints,
-        "vendor_order": None,
-        "vendor_order_note": VENDOR,
+        "vendor_order": [vendor.index(joint) for joint in task.body.joints] if vendor else None,
+        "vendor_order_note": KNOWN if vendor else UNKNOWN,
         "target": TARGET,
         "default_pose": task.rest,
         "root_height": task.body.height,

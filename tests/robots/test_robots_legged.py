@@ -174,3 +174,28 @@ def test_a_robot_of_ones_own_is_found():
     assert isinstance(legged_robots.find(f"{__name__}:Heavier"), LeggedRobot)
     with pytest.raises(ValueError, match=r"robot: no 'go11'.*go1"):
         legged_robots.find("go11")
+
+
+# Indices of motors in Unitree's SDKs: `quadruped.h`, and `G1JointIndex` of the examples.
+MOTORS = {
+    "go1": {"FR_hip_joint": 0, "FL_thigh_joint": 4, "RR_calf_joint": 8, "RL_hip_joint": 9},
+    "go2": {"FR_calf_joint": 2, "FL_hip_joint": 3, "RL_calf_joint": 11},
+    "g1": {
+        "left_hip_pitch_joint": 0,
+        "left_knee_joint": 3,
+        "right_ankle_roll_joint": 11,
+        "waist_yaw_joint": 12,
+        "waist_pitch_joint": 14,
+        "left_elbow_joint": 18,
+        "right_shoulder_pitch_joint": 22,
+        "right_wrist_yaw_joint": 28,
+    },
+}
+
+
+@pytest.mark.parametrize("name", sorted(MOTORS))
+def test_joints_in_the_order_of_the_vendor(name):
+    robot = legged_robots.find(name)
+    assert sorted(robot.vendor_joints) == sorted(robot.joints)
+    for joint, number in MOTORS[name].items():
+        assert robot.vendor_joints[number] == joint

@@ -131,8 +131,8 @@ def test_a_description_says_what_a_controller_needs(deployed: Path) -> None:
         for part in ("hip", "thigh", "calf")
     ]
     assert about["joint_order"] == legs
-    assert about["vendor_order"] is None
-    assert "vendor's SDK are not known" in about["vendor_order_note"]
+    assert about["vendor_order"] == list(range(12))
+    assert "not been tried on a robot" in about["vendor_order_note"]
     assert about["default_pose"] == list(task.rest)
     assert about["action_scale"] == task.scales.tolist()
     assert about["control_rate"] == 50.0

@@ -34,6 +34,7 @@ class LeggedRobot(Part):
         damping: of the joints' servos, N m s/rad, with a stiffness.
         height: of the root in the usual pose, m.
         pose: the usual position of each joint, rad.
+        vendor_joints: the hinges in the order of the vendor's SDK; empty if unknown.
         standing, walking, running: tolerated deviations of each joint from the pose, rad.
     """
 
@@ -54,6 +55,7 @@ class LeggedRobot(Part):
     damping: float = 0.0
     height: float = 0.0
     pose: tuple[float, ...] = ()
+    vendor_joints: tuple[str, ...] = ()
     standing: tuple[float, ...] = ()
     walking: tuple[float, ...] = ()
     running: tuple[float, ...] = ()
@@ -78,7 +80,7 @@ def _hinges(robot: LeggedRobot) -> tuple[tuple[str, ...], np.ndarray]:
 
 legged_robots: Catalogue[LeggedRobot] = Catalogue("robot", LeggedRobot)
 
-LEGS = ("FR", "FL", "RR", "RL")  # front and rear, right and left
+LEGS = ("FR", "FL", "RR", "RL")  # front and rear, right and left; the order of Unitree's SDKs
 
 
 @legged_robots.register("go1")
@@ -97,6 +99,9 @@ class Go1(LeggedRobot):
     torso: tuple[str, ...] = ("trunk", "head")
     height: float = 0.278
     pose: tuple[float, ...] = (0.1, 0.9, -1.8, -0.1, 0.9, -1.8) * 2
+    vendor_joints: tuple[str, ...] = tuple(
+        f"{leg}_{part}_joint" for leg in LEGS for part in ("hip", "thigh", "calf")
+    )
     standing: tuple[float, ...] = (0.05, 0.05, 0.1) * 4
     walking: tuple[float, ...] = (0.3, 0.3, 0.6) * 4
     running: tuple[float, ...] = (0.3, 0.3, 0.6) * 4
@@ -125,6 +130,13 @@ class Go2(Go1):
 
 SIDES = ("left", "right")
 
+# As Unitree's SDK counts the motors: legs, waist, arms, each left before right.
+G1_LEG_JOINTS = "hip_pitch", "hip_roll", "hip_yaw", "knee", "ankle_pitch", "ankle_roll"
+G1_WAIST_JOINTS = "waist_yaw", "waist_roll", "waist_pitch"
+G1_ARM_JOINTS = (
+    *("shoulder_pitch", "shoulder_roll", "shoulder_yaw", "elbow"),
+    *("wrist_roll", "wrist_pitch", "wrist_yaw"),
+)
 # Hip pitch, roll, yaw, knee, ankle pitch, roll; waist yaw, roll, pitch; shoulder pitch, roll, yaw,
 # elbow, wrist roll, pitch, yaw.
 G1_LEG = (-0.312, 0.0, 0.0, 0.669, -0.363, 0.0)
@@ -153,6 +165,11 @@ class G1(LeggedRobot):
         *G1_LEG, *G1_LEG, 0.0, 0.0, 0.0,
         0.2, 0.2, 0.0, 0.6, 0.0, 0.0, 0.0, 0.2, -0.2, 0.0, 0.6, 0.0, 0.0, 0.0,
     )  # fmt: skip
+    vendor_joints: tuple[str, ...] = (
+        *(f"{side}_{joint}_joint" for side in SIDES for joint in G1_LEG_JOINTS),
+        *(f"{joint}_joint" for joint in G1_WAIST_JOINTS),
+        *(f"{side}_{joint}_joint" for side in SIDES for joint in G1_ARM_JOINTS),
+    )
     standing: tuple[float, ...] = (0.05,) * 29
     walking: tuple[float, ...] = (
         *G1_LEG_WALKING, *G1_LEG_WALKING, 0.2, 0.08, 0.1, *G1_ARM_WALKING, *G1_ARM_WALKING,
