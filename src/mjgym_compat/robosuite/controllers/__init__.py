@@ -205,7 +205,7 @@ def _law(config: Any, robot: str, number: int, base: Base) -> Any:
 
 
 def _base_parts(base: Base) -> Config:
-    """Configurations of the joints of a base that drives."""
+    """Part configurations of the joints of a mobile base."""
     return {
         group.name: {"type": "JOINT_POSITION", "interpolation": None, "kp": group.controller.kp}
         if isinstance(group.controller, JointPosition)

@@ -1,4 +1,4 @@
-"""Walkers: those of the published tasks, and what one's own are made of."""
+"""Walkers of the published tasks, and base classes for your own."""
 
 from mjgym_compat.dm_control.locomotion.walkers.ant import Ant
 from mjgym_compat.dm_control.locomotion.walkers.cmu_humanoid import (
