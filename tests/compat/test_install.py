@@ -28,6 +28,24 @@ def test_imports_of_dm_control_find_the_modules_here():
     assert said == "Uniform Generic"
 
 
+def test_imports_of_robosuite_find_the_modules_here():
+    said = run(
+        "import mjgym_compat; mjgym_compat.install('robosuite')\n"
+        "import robosuite as suite\n"
+        "import robosuite.utils.transform_utils as T\n"
+        "from robosuite.environments.manipulation.lift import Lift\n"
+        "from robosuite.environments.manipulation.manipulation_env import ManipulationEnv\n"
+        "from robosuite.models.arenas.table_arena import TableArena\n"
+        "from robosuite.models.objects.primitive.box import BoxObject\n"
+        "from robosuite.models.grippers.gripper_factory import gripper_factory\n"
+        "import mjgym_compat.robosuite.environments.manipulation.lift as same\n"
+        "env = suite.make('Lift', robots='Panda', use_camera_obs=False)\n"
+        "assert type(env) is Lift is same.Lift\n"
+        "print(TableArena.__name__, BoxObject.__name__, T.quat2mat.__name__)"
+    )
+    assert said == "TableArena BoxObject quat2mat"
+
+
 def test_the_changed_import_finds_their_module_names_too():
     assert run("from mjgym_compat.dm_control.composer import arena; print(arena.__name__)") == (
         "mjgym_compat.dm_control.composer.entity"

@@ -5,6 +5,7 @@ written for robosuite 1.5 runs unchanged. As there, observations include images 
 `use_camera_obs=False`, upside down unless `macros.IMAGE_CONVENTION` is "opencv".
 """
 
+from mjgym_compat.importing import answer_under_own_name
 from mjgym_compat.robosuite.controllers import (
     ALL_COMPOSITE_CONTROLLERS,
     ALL_PART_CONTROLLERS,
@@ -21,6 +22,32 @@ from mjgym_compat.robosuite.utils.placement_samplers import (
     SequentialCompositeSampler,
     UniformRandomSampler,
 )
+
+# robosuite's modules that are one here: by their package, the module that answers for them.
+_MERGED = {
+    "environments.manipulation": (
+        "environments.manipulation.tasks",
+        *("lift", "stack", "nut_assembly", "pick_place", "door", "wipe", "tool_hang"),
+        *("two_arm_lift", "two_arm_peg_in_hole", "two_arm_handover", "two_arm_transport"),
+    ),
+    "models.arenas": (
+        "models.arenas",
+        *("arena", "empty_arena", "table_arena", "bins_arena", "pegs_arena", "wipe_arena"),
+        "multi_table_arena",
+    ),
+    "models.objects": (
+        *("models.objects", "objects", "generated_objects", "xml_objects", "composite"),
+        *("primitive", "primitive.box", "primitive.ball"),
+        *("primitive.capsule", "primitive.cylinder"),
+    ),
+    "models.grippers": ("models.grippers", "gripper_factory", "gripper_model"),
+    "models.tasks": ("models.tasks", "task", "manipulation_task"),
+}
+MODULES = {
+    f"{package}.{name}": module for package, (module, *names) in _MERGED.items() for name in names
+}
+
+answer_under_own_name("robosuite")
 
 __all__ = [
     "ALL_COMPOSITE_CONTROLLERS",
