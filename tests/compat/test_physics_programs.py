@@ -1,6 +1,7 @@
 """Programs on a single model, as in dm_control's tutorial: names, a top, chaos, contacts."""
 
 import contextlib
+import threading
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ pytest.importorskip("dm_env", reason='needs pip install -e ".[dm_env]"')
 from mjgym_compat.dm_control.mujoco.wrapper.mjbindings import enums, mjlib
 
 from mjgym_compat.dm_control import mujoco
+from mjgym_compat.dm_control.mujoco import gl
 
 BOX = """<mujoco>
   <worldbody>
@@ -176,3 +178,20 @@ class TestPictures:
         ids = camera.render(segmentation=True)
         ball = physics.model.name2id("ball", "geom")
         assert (ids[row - 3 : row + 4, column - 3 : column + 4, 0] == ball).any()
+
+
+@pytest.mark.gl
+def test_contexts_are_released_while_the_drawing_thread_is_asked():
+    """As when the garbage collector runs a finalizer within the executor's `submit`."""
+    physics = mujoco.Physics.from_xml_string(
+        "<mujoco><worldbody><geom size='.1'/></worldbody></mujoco>"
+    )
+    physics.render(16, 16, camera_id=-1)
+    with gl._threads.drawing._shutdown_lock:
+        releasing = threading.Thread(target=physics.free, daemon=True)
+        releasing.start()
+        releasing.join(20)
+        assert not releasing.is_alive()
+    other = mujoco.Physics.from_xml_string("<mujoco/>")
+    assert other.render(16, 16, camera_id=-1).shape == (16, 16, 3)
+    assert not gl._threads.garbage

@@ -1,9 +1,10 @@
 """OpenGL contexts, which live in one thread."""
 
+import collections
 import contextlib
 import os
 from collections.abc import Callable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 
 from mjgym.rendering import backends
@@ -15,8 +16,12 @@ _T = TypeVar("_T")
 
 class _Threads:
     drawing: ThreadPoolExecutor
+    # To run in that thread before its next job. Finalizers append here: they can run while this
+    # thread holds the executor's lock, which is not reentrant.
+    garbage: "collections.deque[Callable[[], None]]"
 
     def renew(self) -> None:
+        self.garbage = collections.deque()
         self.drawing = ThreadPoolExecutor(1, thread_name_prefix="dm_control rendering")
 
 
@@ -45,24 +50,31 @@ class Renderer:
 
     def call(self, function: Callable[..., _T], *args: Any) -> _T:
         """Run a function in the thread of this context."""
-
-        return self.later(function, *args).result()
-
-    def later(self, function: Callable[..., _T], *args: Any) -> "Future[_T]":
-        """Like `call` without waiting: what is garbage may be collected in that thread too."""
         context = self._context
 
         def job() -> _T:
+            while _threads.garbage:
+                _threads.garbage.popleft()()
             context.make_current()
             return function(*args)
 
-        return _threads.drawing.submit(job)
+        return _threads.drawing.submit(job).result()
+
+    def discard(self, release: Callable[[], None]) -> None:
+        """Release something of this context before the next call, also from a finalizer."""
+        context = self._context
+
+        def job() -> None:
+            context.make_current()
+            release()
+
+        _threads.garbage.append(job)
 
     def free(self) -> None:
-        """Release the context; may be called more than once."""
+        """Release the context before the next call of any; may be called more than once."""
         context, self._context = self._context, None
         if context is not None:
-            _threads.drawing.submit(context.free)
+            _threads.garbage.append(context.free)
 
 
 def __getattr__(name: str) -> str:

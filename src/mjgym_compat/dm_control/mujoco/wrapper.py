@@ -314,7 +314,7 @@ class MjrContext(_Struct):
     def free(self) -> None:
         """Release the driver's resources."""
         if self._held in self.__dict__:
-            self.__dict__["_gl_context"].later(self.__dict__.pop(self._held).free)
+            self.__dict__["_gl_context"].discard(self.__dict__.pop(self._held).free)
 
 
 def _object(kind: str | int) -> int:
