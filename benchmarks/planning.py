@@ -238,6 +238,7 @@ def summary(rows: Sequence[Row], planner: str = "mppi") -> str:
     return " ".join(sentences)
 
 
+@functools.cache
 def others() -> tuple[dict[str, float], dict[str, str]]:
     """Learned scores by id, and the best published ones with their method."""
     rows = score_table.read()

@@ -21,7 +21,6 @@ order: ratios are taken within a repeat, and their median is shown. Rates are ca
 import dataclasses
 import functools
 import itertools
-import statistics
 import sys
 import tempfile
 from pathlib import Path
@@ -103,8 +102,8 @@ def text(results: list[report.Result]) -> str:
     """Rates and ratios by id and method."""
     names, rows = ("planner", "judo", "rollouts"), []
     for result in results:
-        rates = (result["subjects"][name].get("rates") for name in names)
-        shown = [f"{statistics.median(values):,.0f}" if values else "" for values in rates]
+        rates = (result["subjects"][name].get("rate") for name in names)
+        shown = ["" if rate is None else f"{rate:,.0f}" for rate in rates]
         ratios = [
             f"{result['ratios'][name]['median']:.2f}" if name in result["ratios"] else ""
             for name in ("planner / judo", "planner / rollouts")

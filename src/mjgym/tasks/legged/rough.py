@@ -43,6 +43,14 @@ SEEN_EXTENT = 2.0  # m, for the camera, which stays with the robot
 
 TRUNK_AXES = ("trunk_x", "trunk_y", UP)  # the world's axes in the trunk's frame
 
+QUADRUPED: dict[str, Any] = {
+    "upright_to": "terrain",
+    "fallen": "thighs",
+    "self_collisions": -0.1,
+    "shank_collision": -0.1,
+    "trunk_head_collision": -0.1,
+}
+
 
 @register(
     "legged/g1-velocity-rough-v0",
@@ -56,20 +64,12 @@ TRUNK_AXES = ("trunk_x", "trunk_y", UP)  # the world's axes in the trunk's frame
     "legged/go2-velocity-rough-v0",
     "A Go2 follows a velocity command on rough ground.",
     robot="go2",
-    upright_to="terrain",
-    fallen="thighs",
-    self_collisions=-0.1,
-    shank_collision=-0.1,
-    trunk_head_collision=-0.1,
+    **QUADRUPED,
 )
 @register(
     "legged/go1-velocity-rough-v0",
     "A Go1 follows a velocity command on rough ground.",
-    upright_to="terrain",
-    fallen="thighs",
-    self_collisions=-0.1,
-    shank_collision=-0.1,
-    trunk_head_collision=-0.1,
+    **QUADRUPED,
 )
 @dataclass(frozen=True)
 class RoughVelocity(Velocity):

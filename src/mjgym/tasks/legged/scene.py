@@ -11,7 +11,7 @@ from mjgym.arrays import Array, reshaped
 from mjgym.mjcf import Spec, add, remove
 from mjgym.observables import Observable
 from mjgym.robots.legged_robots import LeggedRobot, legged_robots
-from mjgym.rotations import about_z
+from mjgym.rotations import XX, YX, about_z
 from mjgym.sim.single import SingleView
 from mjgym.sim.views import View
 from mjgym.task import Arrays, Signal, Task
@@ -54,15 +54,20 @@ class LeggedTask(Task):
             azimuth=140.0, elevation=-15.0, distance=distance, bodies=(self.body.root,)
         )
 
+    def heading(self, v: View) -> Array:
+        """Direction that the root faces, rad about the vertical from the world's x axis."""
+        xmat = v.body(self.body.root).xmat
+        return v.xp.atan2(xmat[..., YX], xmat[..., XX])
+
     def arrows(self, v: View) -> Arrays:
         """The commanded and the actual velocity in the plane, above the robot."""
-        xp, pose, command = v.xp, v.qpos[..., :ROOT], v.memory["command"]
+        xp, command = v.xp, v.memory["command"]
         above = xp.asarray([0.0, 0.0, ARROW_HEIGHT * self.body.height])
-        foot = pose[..., :3] + above
-        w, x, y, z = (pose[..., i] for i in range(3, ROOT))
-        yaw = xp.atan2(2 * (w * z + x * y), 1 - 2 * (y * y + z * z))
-        east = command[..., 0] * xp.cos(yaw) - command[..., 1] * xp.sin(yaw)
-        north = command[..., 0] * xp.sin(yaw) + command[..., 1] * xp.cos(yaw)
+        foot = v.qpos[..., :3] + above
+        heading = self.heading(v)
+        ahead, aside = xp.cos(heading), xp.sin(heading)
+        east = command[..., 0] * ahead - command[..., 1] * aside
+        north = command[..., 0] * aside + command[..., 1] * ahead
         level = xp.zeros_like(east)
         wanted = xp.stack([east, north, level], axis=-1)
         actual = xp.stack([v.qvel[..., 0], v.qvel[..., 1], level], axis=-1)
@@ -157,7 +162,7 @@ class LeggedTask(Task):
         v.qpos[ROOT:] = np.array(self.rest)
 
     def weighted(self, terms: Arrays) -> Arrays:
-        """Those terms that have a weight, a field of the same name, other than 0."""
+        """Terms with a weight, a field of the same name, other than 0."""
         return {name: term for name, term in terms.items() if getattr(self, name)}
 
     def reward(self, terms: Arrays) -> Array:

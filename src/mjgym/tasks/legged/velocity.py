@@ -16,7 +16,7 @@ from mjgym.actions import Action, Model
 from mjgym.arrays import Array, alongside, total
 from mjgym.mjcf import Spec, add, assign
 from mjgym.robots.legged_robots import LeggedRobot
-from mjgym.rotations import XX, YX, Z_ROW, norm, squared_norm, to_local
+from mjgym.rotations import Z_ROW, norm, squared_norm, to_local
 from mjgym.sim.single import SingleView
 from mjgym.sim.views import View
 from mjgym.task import Arrays, Signal, register
@@ -357,9 +357,7 @@ class Velocity(LeggedTask):
     def _as_commanded(self, v: View, drawn: Array, turning: Array) -> Array:
         """The command of a row: its heading becomes a turning rate, standing comes last."""
         xp = v.xp
-        xmat = v.body(self.body.root).xmat
-        heading = xp.atan2(xmat[..., YX], xmat[..., XX])
-        error = (drawn[..., TARGET] - heading + pi) % (2 * pi) - pi
+        error = (drawn[..., TARGET] - self.heading(v) + pi) % (2 * pi) - pi
         rate = xp.clip(STIFFNESS * error, *self.ang_vel_z)
         turn = xp.where(drawn[..., HEADS] > 0, rate, turning)
         velocity = xp.stack([drawn[..., VX], drawn[..., VY], turn], axis=-1)

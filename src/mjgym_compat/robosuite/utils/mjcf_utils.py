@@ -7,6 +7,7 @@ from typing import Any
 import mujoco
 import numpy as np
 
+from mjgym.util import atomic
 from mjgym.util.packaged import assets
 from mjgym.util.suggestions import or_else
 
@@ -398,8 +399,7 @@ def scale_mjcf_model(
 
 def save_sim_model(sim: Any, fname: str) -> None:
     """Write a simulation's model as MJCF."""
-    with open(fname, "w") as file:
-        file.write(sim.model.get_xml())
+    atomic.write_text(fname, sim.model.get_xml())
 
 
 def get_ids(sim: Any, elements: Any, element_type: str = "geom", inplace: bool = False) -> Any:

@@ -19,6 +19,13 @@ RAY_HEIGHT = 0.1  # m
 ALOFT = 100.0  # m, where the walker is out of the rays' way
 
 
+def newly_touched(targets: Sequence[Any], counted: set[int]) -> list[int]:
+    """Indices of targets that were touched since they were last asked for; `counted` gets them."""
+    new = [k for k, target in enumerate(targets) if k not in counted and target.activated]
+    counted.update(new)
+    return new
+
+
 class NullGoalMaze(WalkingTask):
     """A walker in a maze, without a goal.
 
@@ -286,10 +293,8 @@ class ManyHeterogeneousGoalsMaze(NullGoalMaze):
     def get_reward(self, physics: Any) -> float:
         """The reward of being alive, and of each target when it is first touched."""
         reward = super().get_reward(physics)
-        for k, (target, value) in enumerate(self._active):
-            if k not in self._counted and target.activated:
-                self._counted.add(k)
-                reward += value
+        for k in newly_touched([target for target, _ in self._active], self._counted):
+            reward += self._active[k][1]
         return reward
 
     def should_terminate_episode(self, physics: Any) -> bool:
@@ -371,10 +376,8 @@ class RepeatSingleGoalMazeAugmentedWithTargets(RepeatSingleGoalMaze):
     def get_reward(self, physics: Any) -> float:
         """The reward of being alive, of the target, and of the smaller ones."""
         reward = super().get_reward(physics)
-        for k, subtarget in enumerate(self._subtargets):
-            if k not in self._counted and subtarget.activated:
-                self._counted.add(k)
-                reward += self._subvalue
+        for _ in newly_touched(self._subtargets, self._counted):
+            reward += self._subvalue
         return reward
 
     def should_terminate_episode(self, physics: Any) -> bool:
