@@ -1,4 +1,4 @@
-"""Any `dm_env.Environment`, such as a composer task of one's own, as a Gymnasium environment."""
+"""Any `dm_env.Environment`, such as your own Composer task, as a Gymnasium environment."""
 
 from collections.abc import Mapping
 from typing import Any

@@ -80,7 +80,7 @@ def write(folder: Path, policy: AnyPolicy, id: str, env: Mapping[str, Any]) -> l
 
 
 def _environment(id: str, env: Mapping[str, Any]) -> Any:
-    """The environment without what training varies."""
+    """The environment without the variations of training."""
     kept = {name: value for name, value in env.items() if name not in (*OF_TRAINING, *UNSEEN)}
     if kept.pop("observation", "flat") != "flat":
         raise PolicyError("only a policy of flat observations can be deployed")

@@ -102,7 +102,7 @@ def solve(
 
 
 def view_of(model: mujoco.MjModel, data: mujoco.MjData) -> SingleView:
-    """The view of a simulation of one's own."""
+    """A view of the caller's own simulation."""
     return SingleView(model, data)
 
 

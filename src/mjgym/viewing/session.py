@@ -245,7 +245,7 @@ class Session:
         self._clock(now)
 
     def _clock(self, now: float) -> None:
-        """Measure the pace, anew after a pause and in each episode."""
+        """Measure the pace; a pause or a new episode starts over."""
         steps = self.progress.steps
         if not self._moves() or self._clocked is None or steps < self._clocked[1]:
             self._clocked = (now, steps) if self._moves() else None

@@ -1,4 +1,4 @@
-"""The published suite's tasks, and tasks of one's own, on `mujoco.Physics`."""
+"""The published suite's tasks, and user-defined ones, on `mujoco.Physics`."""
 
 import collections
 from collections.abc import Mapping
@@ -16,7 +16,7 @@ from mjgym_compat.dm_control.rl import control
 
 
 class Task(control.Task):
-    """A task whose actions are controls.
+    """A task with controls as actions.
 
     Args:
         random: a seed, a generator, or None for an unpredictable seed.
@@ -109,7 +109,7 @@ class PublishedTask(Task):
         physics.set_control(self.task.control(view, action))
 
     def after_step(self, physics: Any) -> None:
-        """Remember what the task remembers, and show the reward."""
+        """Update the task's memory, and show the reward."""
         view = self._view(physics)
         if physics.env is None:
             view.memory = {**view.memory, **view.owned(self.task.update(view))}

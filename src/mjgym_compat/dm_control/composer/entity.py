@@ -247,7 +247,7 @@ class Entity(Callbacks):
         return frame
 
     def set_pose(self, physics: Any, position: Any = None, quaternion: Any = None) -> None:
-        """Move the entity, in the frame of what it is attached to.
+        """Move the entity, in the frame of its parent.
 
         Raises:
             ValueError: the entity is not attached.
@@ -399,7 +399,7 @@ class Arena(Entity):
         return frame
 
     def regenerate(self, random_state: np.random.RandomState) -> None:
-        """Draw the arena anew."""
+        """Redraw the arena."""
 
 
 class Robot(Entity):

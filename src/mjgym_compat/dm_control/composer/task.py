@@ -1,4 +1,4 @@
-"""Tasks: what is rewarded, on entities."""
+"""Tasks: rewards and ends of episodes, on entities."""
 
 from collections.abc import Iterator
 from typing import Any

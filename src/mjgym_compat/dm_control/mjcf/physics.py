@@ -1,4 +1,4 @@
-"""A compiled model whose numbers are found by the elements that it was made of."""
+"""A compiled model, indexed by the elements that it was made of."""
 
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NoReturn, Self

@@ -292,7 +292,7 @@ def _namespace(tag: str, parent: str, attributes: list[str]) -> str:
 
 
 def _finish(root: ElementSpec) -> None:
-    """Add what the printed schema only implies: recursion and the world."""
+    """Add the printed schema's implied parts: recursion and the world."""
     printed = root.children.pop("body")
     body = ElementSpec("body", "body", True, False, printed.attributes, printed.children)
     body.children["body"] = body

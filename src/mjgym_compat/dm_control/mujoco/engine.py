@@ -130,7 +130,7 @@ class Physics(simulation.Physics):
 
     @property
     def env(self) -> Env | None:
-        """The environment whose state this is, or None."""
+        """The environment that owns this state, or None."""
         return self._env
 
     @property
@@ -368,7 +368,7 @@ class Physics(simulation.Physics):
         return camera.render(overlays, depth, segmentation, scene_option, render_flag_overrides)
 
     def free(self) -> None:
-        """Release what renders; may be called more than once."""
+        """Release the rendering contexts; may be called more than once."""
         self._free_rendering_contexts()
 
 
@@ -580,7 +580,7 @@ class MovableCamera(Camera):
         return Pose(c.lookat.copy(), c.distance, c.azimuth, c.elevation)
 
     def set_pose(self, lookat: Any, distance: float, azimuth: float, elevation: float) -> None:
-        """Set what `get_pose` returns."""
+        """Set the camera's pose."""
         c = self._camera
         c.lookat[:], c.distance, c.azimuth, c.elevation = lookat, distance, azimuth, elevation
 

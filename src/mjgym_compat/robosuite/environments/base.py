@@ -55,7 +55,7 @@ def make(env_name: str, *args: Any, **kwargs: Any) -> Any:
 
 
 class MujocoEnv:
-    """An environment of one's own, or of a task.
+    """Base class of environments: user-defined ones and those of the tasks.
 
     Subclasses load `self.model`, a `models.tasks.Task`, in `_load_model`, look up elements in
     `_setup_references`, return entries in `_setup_observables`, and define `reward`.
@@ -283,7 +283,7 @@ class MujocoEnv:
         return reward, self.done, {}
 
     def update_state(self) -> None:
-        """Change what is seen alone; for subclasses."""
+        """Change the model's appearance alone; for subclasses."""
 
     def render(self) -> None:
         """Show the current state in a window; does nothing without `has_renderer=True`.

@@ -1,4 +1,4 @@
-"""Environments of one's own with robots."""
+"""User-defined environments with robots."""
 
 from collections import OrderedDict
 from collections.abc import Mapping
@@ -21,7 +21,7 @@ DRIVERS = ("robosuite/Lift-v0", "robosuite/TwoArmLift-v0")
 
 
 class RobotEnv(MujocoEnv):
-    """An environment of one's own with robots.
+    """Base class of user-defined environments with robots.
 
     Args:
         robots: a name, or one for each robot.

@@ -1,4 +1,4 @@
-"""Models as element trees, and what all models name."""
+"""Models as element trees, and the attributes that all models have."""
 
 import xml.etree.ElementTree as ET
 from collections.abc import Iterable
@@ -8,6 +8,7 @@ from typing import Any, TextIO
 import mujoco
 import numpy as np
 
+from mjgym.util import atomic
 from mjgym_compat.robosuite.utils.errors import XMLError
 from mjgym_compat.robosuite.utils.mjcf_utils import (
     add_prefix,
@@ -122,7 +123,7 @@ class MujocoXML:
         """Write it to a file, with line breaks if pretty."""
         if pretty:
             ET.indent(self.root)
-        Path(fname).write_text(self.get_xml())
+        atomic.write_text(fname, self.get_xml())
 
     def get_element_names(self, root: ET.Element, element_type: str) -> list[str | None]:
         """Names of all elements of a tag below a root."""

@@ -48,7 +48,7 @@ class GripperModel(MujocoXMLModel):
 
     @property
     def speed(self) -> float:
-        """Of its fingers, half strokes per control step."""
+        """Speed of the fingers, half strokes per control step."""
         law = self._law
         return law.speed if law else 0.0
 
@@ -129,7 +129,7 @@ def gripper_factory(name: str | None, idn: Any = 0) -> GripperModel:
 
 
 def register_gripper(target_class: type[GripperModel]) -> type[GripperModel]:
-    """Make a gripper of one's own known by the name of its class."""
+    """Register a user-defined gripper by the name of its class."""
     GRIPPER_MAPPING[target_class.__name__] = target_class
     return target_class
 

@@ -114,7 +114,7 @@ class Robot:
         self.forget()
 
     def forget(self) -> None:
-        """Clear what it remembers of the last actions."""
+        """Clear its buffers of the last actions."""
         self.recent_qpos, self.recent_torques = Buffer(self.dof), Buffer(self.dof)
         self.recent_actions = Buffer(self.action_dim)
         self.recent_ee_forcetorques = {side: Buffer(6) for side in self.arms}

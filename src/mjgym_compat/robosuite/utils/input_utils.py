@@ -1,4 +1,4 @@
-"""Questions at the terminal about what to make."""
+"""Questions at the terminal about the environment to make."""
 
 from collections.abc import Sequence
 

@@ -1,1 +1,1 @@
-"""Observations: what is observed, when, and how it arrives."""
+"""Observations: readings, their timing and their delivery."""

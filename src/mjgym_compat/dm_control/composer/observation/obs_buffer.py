@@ -54,7 +54,7 @@ class Buffer:
     def drop_unobserved_upcoming_items(
         self, observation_schedule: list[tuple[int, int]], read_interval: int
     ) -> None:
-        """Drop what would be pushed out of the buffer before anyone reads it.
+        """Drop readings that would leave the buffer unread.
 
         Args:
             observation_schedule: times and delays of values to come, from which some are removed.

@@ -132,12 +132,12 @@ class Updater:
             yield from part.values()
 
     def prepare_for_next_control_step(self) -> None:
-        """Plan the coming control step: what nobody would see is not read."""
+        """Plan the coming control step, without readings that would stay unseen."""
         for readings in self._all():
             readings.plan(self._time + self._steps, self._steps)
 
     def update(self) -> None:
-        """Read what is due after a physics step."""
+        """Take the readings due after a physics step."""
         self._time += 1
         for readings in self._all():
             readings.read(self._time)

@@ -1,4 +1,4 @@
-"""Variations: values that are drawn anew, alone, in arithmetic, and as attributes of models."""
+"""Variations: values redrawn in each episode, in arithmetic and as attributes of models."""
 
 import operator
 from collections.abc import Callable, Mapping

@@ -7,7 +7,7 @@ from mjgym_compat.dm_control.composer.variation.base import Variation, evaluate
 
 
 class VariationBroadcaster:
-    """One variation whose values several proxies receive, each in its own time.
+    """One variation, shared by several proxies that read its values at different times.
 
     Args:
         variation: the variation.

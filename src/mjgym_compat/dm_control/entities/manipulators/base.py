@@ -14,7 +14,7 @@ DOWN_QUATERNION = np.array([0.0, np.sqrt(0.5), np.sqrt(0.5), 0.0])  # of a tool 
 
 
 class RobotArm(composer.Robot, abc.ABC):
-    """An arm whose wrist a hand is attached to."""
+    """An arm with a hand attached to its wrist."""
 
     def _build_observables(self) -> "JointsObservables":
         return JointsObservables(self)

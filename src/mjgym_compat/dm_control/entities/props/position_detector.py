@@ -11,7 +11,7 @@ _HALF_HEIGHT = 1.0  # m, at which a zone without a height is drawn
 
 
 class PositionDetector(composer.Entity):
-    """Notices registered entities one of whose geoms has its centre in a box along the axes.
+    """Detects registered entities with a geom's centre in an axis-aligned box.
 
     Args:
         pos: centre of the box, m; two numbers for a box without top and bottom.

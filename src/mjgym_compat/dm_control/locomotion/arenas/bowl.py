@@ -1,4 +1,4 @@
-"""Hilly ground whose hills rise to a ridge around the middle."""
+"""Hilly ground that rises to a ridge around the middle."""
 
 from typing import Any
 

@@ -97,7 +97,7 @@ class EmptyCorridor(Corridor):
 
 
 class GapsCorridor(EmptyCorridor):
-    """Platforms with gaps between them, in a corridor whose ground lies far below.
+    """Platforms with gaps between them, in a corridor above a deep ground.
 
     Args:
         platform_length: m, of each platform, or a variation.

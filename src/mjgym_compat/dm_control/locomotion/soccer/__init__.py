@@ -1,4 +1,4 @@
-"""Soccer: matches of two teams, and what one's own are made of."""
+"""Soccer: matches of two teams, and the parts to build your own."""
 
 import enum
 from typing import Any

@@ -66,5 +66,5 @@ class MultiplayerTrackingCamera:
         self._move(self._pose + self._speed * way)
 
     def render(self) -> np.ndarray:
-        """Render what it sees, uint8 (height, width, 3)."""
+        """Render its image, uint8 (height, width, 3)."""
         return self._camera.render()

@@ -167,7 +167,7 @@ class Pitch(looks.Place):
 
     @property
     def field(self) -> PositionDetector:
-        """The field, which notices what is off it."""
+        """The field, which detects entities outside it."""
         return self._field
 
     @property
@@ -182,7 +182,7 @@ class Pitch(looks.Place):
 
 
 class RandomizedPitch(Pitch):
-    """A pitch whose size is drawn for each match.
+    """A pitch with a size drawn for each match.
 
     Args:
         min_size: m, half of its smallest length and width.

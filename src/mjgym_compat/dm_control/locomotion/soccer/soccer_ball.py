@@ -70,7 +70,7 @@ class SoccerBall(Primitive):
         self._hitter = None
 
     def initialize_episode(self, physics: Any, random_state: Any) -> None:
-        """Forget all hits, and note which geoms are whose."""
+        """Forget all hits, and look up each player's geoms."""
         self._id = physics.bind(self.geom).element_id
         self._owners = {
             int(number): player

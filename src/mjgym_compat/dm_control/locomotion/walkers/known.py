@@ -48,12 +48,12 @@ class Known(legacy_base.Walker):
 
     @functools.cached_property
     def root_body(self) -> mjcf.Element:
-        """The body whose frame is the walker's."""
+        """The root body."""
         return self._find("body", self._facts.root)[0]
 
     @functools.cached_property
     def egocentric_camera(self) -> mjcf.Element:
-        """The camera that sees what it sees."""
+        """The walker's own camera."""
         return self._find("camera", self._facts.camera)[0]
 
     @functools.cached_property

@@ -55,7 +55,7 @@ class Walker(base.Walker):
 
     @property
     def egocentric_camera(self) -> mjcf.Element:
-        """The camera that sees what it sees."""
+        """The walker's own camera."""
         raise NotImplementedError
 
     @property

@@ -1,4 +1,4 @@
-"""Servos of position and of velocity whose controls are scaled."""
+"""Position and velocity servos with scaled controls."""
 
 from typing import Any
 
@@ -12,7 +12,7 @@ _OWN = ("joint", "tendon", "ctrllimited", "ctrlrange", "biastype", "gainprm", "b
 def add_position_actuator(
     target: mjcf.Element, qposrange: Any, ctrlrange: Any = (-1, 1), kp: float = 1.0, **kwargs: Any
 ) -> mjcf.Element:
-    """Add a servo of position whose controls are mapped to positions.
+    """Add a position servo with controls mapped to positions.
 
     Args:
         target: a joint or a tendon.
@@ -30,7 +30,7 @@ def add_position_actuator(
 def add_velocity_actuator(
     target: mjcf.Element, qvelrange: Any, ctrlrange: Any = (-1, 1), kv: float = 1.0, **kwargs: Any
 ) -> mjcf.Element:
-    """Add a servo of velocity whose controls are mapped to velocities; see the other one."""
+    """Add a velocity servo with controls mapped to velocities; see `add_position_actuator`."""
     return _add(target, qvelrange, ctrlrange, kv, 2, kwargs)
 
 

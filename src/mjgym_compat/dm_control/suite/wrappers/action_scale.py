@@ -13,7 +13,7 @@ _MUST_BROADCAST = "{name}: must broadcast to shape {shape}, got {bounds}"
 
 
 class Wrapper(Delegating):
-    """Rescales actions from a range of one's own to the environment's.
+    """Rescales actions from a given range to the environment's.
 
     Args:
         env: the environment.

@@ -1,1 +1,1 @@
-"""Environments of one's own with robots that manipulate objects."""
+"""User-defined environments with robots that manipulate objects."""

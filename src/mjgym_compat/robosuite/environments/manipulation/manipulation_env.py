@@ -13,7 +13,7 @@ NEAR, FAR = 0.02, 0.2  # m between gripper and target, where the tool is green a
 
 
 class ManipulationEnv(RobotEnv):
-    """An environment of one's own with robots that hold grippers.
+    """Base class of user-defined environments with robots that have grippers.
 
     Args:
         robots: a name, or one for each robot.

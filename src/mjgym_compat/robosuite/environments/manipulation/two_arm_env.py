@@ -13,7 +13,7 @@ CONFIGURATIONS = ("default", *ONE_ROBOT, "opposed", "parallel")
 
 
 class TwoArmEnv(ManipulationEnv):
-    """An environment of one's own for one robot with two arms, or two with one each."""
+    """Base class of user-defined environments for one robot with two arms, or two with one each."""
 
     def _check_robot_configuration(self, robots: Any) -> None:
         """Choose "single-robot" or "opposed" by default, and check the robots.

@@ -1,4 +1,4 @@
-"""Observables: what is observed, how often, how late, and how it is combined."""
+"""Observables: readings with interval, delay and aggregation."""
 
 import functools
 from collections.abc import Callable
