@@ -1,14 +1,16 @@
-"""Measure the scripted walkers of Learn to Move in space, and write the table of the guide.
+"""Measure the scripted walkers of Learn to Move, and write the tables of the guide.
 
-    python scripts/measure_walkers.py starts around       # measures these, and writes the table
-    python scripts/measure_walkers.py                     # the table alone
+    python scripts/measure_walkers.py starts scores   # measures these, and writes the tables
+    python scripts/measure_walkers.py                 # the tables alone
 
-- **starts**: the time to a fall on `walk_forward-v0`, from START for up to 25 s, and for up to 10 s
-  from 100 starts, whose speeds (forward, sideways) and lean are within 0.1 m/s and 3 degrees of it.
-- **around**: the score of `walk_around-v0` over the seeds 0 to 63, from START, and without action
-  from the id's own start.
+- **starts**: the time to a fall on `walk_forward-v0` and its `-fast` twin, from START for up to
+  25 s, and for up to 10 s from 100 starts, whose speeds (forward, sideways) and lean are within
+  0.1 m/s and 3 degrees of it.
+- **scores**: of whole episodes of all ids, from START, and without action from the id's own start;
+  seeds 0 to 63 where targets are drawn.
 
-Intervals are Student's, 95 %, of means. The rows are in assets/baselines/learn_to_move.csv.
+Intervals are Student's, 95 %, of means. The rows are in assets/baselines/learn_to_move.csv, the
+search of the parameters (`search.csv` of `search_walker.py`) in learn_to_move_search.csv beside it.
 """
 
 import argparse
@@ -28,7 +30,8 @@ from mjgym_train.statistics import mean_interval
 
 ROOT = Path(__file__).parents[1]
 FILE, GUIDE = ROOT / "assets/baselines/learn_to_move.csv", ROOT / "assets/guides/learn_to_move.md"
-BEGIN, END = "<!-- walkers -->", "<!-- end -->"
+SEARCH, END = ROOT / "assets/baselines/learn_to_move_search.csv", "<!-- end -->"
+SHOWN = 8  # generations of the search
 STARTS, START_SEED, SEEDS = 100, 2019, 64
 COLUMNS = (
     "what", "id", "policy", "episodes", "mean", "low", "high", "reached", "cpu_s", "command",
@@ -47,41 +50,50 @@ def row(what: str, id: str, policy: str, sample: np.ndarray, reached: Any = "") 
 
 def starts() -> list[dict[str, Any]]:
     """Times without a fall."""
-    id, rows = "l2m/walk_forward-v0", []
-    for what, count, seconds in (
-        ("START", 1, 25.0),
-        ("starts within 0.1 m/s, 3 deg", STARTS, 10.0),
-    ):
-        walks = Walks(id, count, fine=True)
-        rng = np.random.default_rng(START_SEED)
-        observation = walks.start(rng, 1, 0, spread=float(count > 1))
-        script = walks.batches[0].task.scripted_policy()
-        found = walks.walk(script, observation, round(seconds / walks.timestep))
-        reached = f"{int(found['alive'].sum())} for {seconds:g} s"
-        rows.append(row(f"seconds from {what}", id, "reflexes", found["time"], reached))
-    return rows
-
-
-def around() -> list[dict[str, Any]]:
-    """Scores of Round 2."""
-    id = "l2m/walk_around-v0"
     rows = []
-    for policy in ("no action", "reflexes"):
-        options = {} if policy == "no action" else {"init_pose": START}
-        envs: Any = gymnasium.make_vec(id, SEEDS, threads=1, dtype="float64", **options)
-        act = envs.unwrapped.task.scripted_policy()
-        observation, _ = envs.reset(seed=0)
-        score, alive = np.zeros(SEEDS), np.ones(SEEDS, dtype=bool)
-        sinks = np.zeros(SEEDS)
-        while alive.any():
-            observation, reward, terminated, truncated, info = envs.step(
-                np.zeros(envs.action_space.shape) if policy == "no action" else act(observation)
-            )
-            score += alive * reward
-            sinks += alive * (info["terms/sink"] > 0)
-            alive &= ~(terminated | truncated)
-        rows.append(row("score", id, policy, score, f"{sinks.sum():g} sinks"))
+    for id in ("l2m/walk_forward-v0", "l2m/walk_forward-fast-v0"):
+        for what, count, seconds in (
+            ("START", 1, 25.0),
+            ("starts within 0.1 m/s, 3 deg", STARTS, 10.0),
+        ):
+            walks = Walks(id, count, fine=True)
+            rng = np.random.default_rng(START_SEED)
+            observation = walks.start(rng, 1, 0, spread=float(count > 1))
+            script = walks.batches[0].task.scripted_policy()
+            found = walks.walk(script, observation, round(seconds / walks.timestep))
+            reached = f"{int(found['alive'].sum())} for {seconds:g} s"
+            rows.append(row(f"seconds from {what}", id, "reflexes", found["time"], reached))
     return rows
+
+
+def scores() -> list[dict[str, Any]]:
+    """Published rewards of whole episodes."""
+    rows = []
+    for name, count in (("planar", 1), ("forward", 1), ("sinks", SEEDS), ("around", SEEDS)):
+        for id in (f"l2m/walk_{name}-v0", f"l2m/walk_{name}-fast-v0"):
+            for policy in ("no action", "reflexes"):
+                rows.append(row("score", id, policy, *score(id, policy, count)))
+    return rows
+
+
+def score(id: str, policy: str, count: int) -> tuple[np.ndarray, str]:
+    """Score of each episode, and what all of them reached."""
+    options = {} if policy == "no action" else {"init_pose": START}
+    envs: Any = gymnasium.make_vec(id, count, threads=1, dtype="float64", **options)
+    act = envs.unwrapped.task.scripted_policy()
+    observation, _ = envs.reset(seed=0)
+    total, alive = np.zeros(count), np.ones(count, dtype=bool)
+    sinks, ended = 0, 0
+    while alive.any():
+        observation, reward, terminated, truncated, info = envs.step(
+            np.zeros(envs.action_space.shape) if policy == "no action" else act(observation)
+        )
+        total += alive * reward
+        sinks += int((alive * (info.get("terms/sink", alive * 0) > 0)).sum())
+        ended += int((alive & truncated & ~terminated).sum())
+        alive &= ~(terminated | truncated)
+    envs.close()
+    return total, f"{ended} ends" + f", {sinks} sinks" * bool(sinks)
 
 
 def table(rows: list[dict[str, Any]]) -> str:
@@ -101,10 +113,26 @@ def table(rows: list[dict[str, Any]]) -> str:
     return "\n".join(lines)
 
 
+def curve() -> str:
+    """Format some generations of the search as Markdown."""
+    with SEARCH.open(newline="", encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    lines = ["| generation | CPU min | horizon, s | mean, s | reach it |", "|---|---|---|---|---|"]
+    for i in np.linspace(0, len(rows) - 1, SHOWN).astype(int):
+        x = {name: float(value) for name, value in rows[i].items()}
+        near = rows[max(0, i - 2) : i + 3]
+        mean, share = (np.mean([float(y[name]) for y in near]) for name in ("mean_time", "share"))
+        lines.append(
+            f"| {x['generation']:.0f} | {x['cpu_s'] / 60:.1f} | {x['horizon']:.1f} |"
+            f" {mean:.1f} | {100 * share:.0f} % |"
+        )
+    return "\n".join(lines)
+
+
 def main() -> None:
     """Measure, and write the table."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parts = {"starts": starts, "around": around}
+    parts = {"starts": starts, "scores": scores}
     parser.add_argument("parts", nargs="*", choices=[[], *parts], help="default: the table alone")
     rows: dict[tuple[str, ...], dict[str, Any]] = {}
     if FILE.is_file():
@@ -123,9 +151,11 @@ def main() -> None:
         writer.writeheader()
         writer.writerows(rows.values())
     text = GUIDE.read_text(encoding="utf-8")
-    before, _, rest = text.partition(BEGIN)
-    _, _, after = rest.partition(END)
-    atomic.write_text(GUIDE, f"{before}{BEGIN}\n\n{table(list(rows.values()))}\n\n{END}{after}")
+    for mark, written in (("walkers", table(list(rows.values()))), ("search", curve())):
+        before, _, rest = text.partition(f"<!-- {mark} -->")
+        _, _, after = rest.partition(END)
+        text = f"{before}<!-- {mark} -->\n\n{written}\n\n{END}{after}"
+    atomic.write_text(GUIDE, text)
 
 
 if __name__ == "__main__":

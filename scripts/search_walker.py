@@ -1,12 +1,14 @@
 """Search parameters of the reflex walker in space, by CMA-ES from perturbed starts.
 
     python scripts/search_walker.py RUN --cpu-minutes 100
-    python scripts/search_walker.py RUN --cpu-minutes 200 --trust  # goes on where it ended
+    python scripts/search_walker.py RUN --cpu-minutes 200 --trust --choose  # goes on from there
 
-It needs `pip install -e ".[fast]" cma`. A generation's candidates walk from the same starts, drawn
-anew for each generation. A harness damps roll and sideways motion; it loosens as more of the walks
-reach the horizon, which grows once it is gone. RUN holds `search.csv` (a line per generation) and
-`search.pickle` (the state). Physics steps are 1 ms, or those of the id with `--fine`.
+It needs `pip install -e ".[fast]" cma`. A generation's candidates walk from the same starts, START
+and others drawn anew; the horizon grows as more of the walks reach it. RUN holds `search.csv` (a
+line per generation) and `search.pickle` (the state). Physics steps are 2 ms, or those of the id
+with `--fine`. `--choose` ends with the choice of `chosen.toml`: of the distribution's mean and 31
+of its points, those that walk for 10 s from START, and of these the one with the longest mean walk,
+up to 10 s, from 16 other starts.
 """
 
 import argparse
@@ -15,7 +17,7 @@ import functools
 import pickle
 import time
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import cma
 import numpy as np
@@ -23,26 +25,25 @@ import numpy as np
 from mjgym.envs.vector import VectorEnv
 from mjgym.registry import registration
 from mjgym.tasks.l2m.musculoskeletal import Musculoskeletal
-from mjgym.tasks.l2m.reflex import START, STEERING, Reflexes, parameters
+from mjgym.tasks.l2m.reflex import BALANCE, START, STEERING, Reflexes, parameters
 from mjgym.tasks.l2m.walk import OpenSimWalk
 from mjgym.util import atomic
 
-CANDIDATES, STARTS = 12, 8
-COARSE, FINE = 0.001, 0.0004  # s, physics steps
+CANDIDATES = 24
+SPREADS = 0.0, 1.0, 1.0, 1.0  # of a generation's starts, shares of the largest perturbation
+STARTS = len(SPREADS)
+COARSE = 0.002  # s, physics steps
 SPEED_RANGE, LEAN_RANGE = 0.1, np.deg2rad(3)  # m/s forward and sideways, rad, of starts
-DAMPING = {"pelvis_list": 300.0, "pelvis_tz": 600.0}  # N m s/rad, N s/m, of the whole harness
-LOOSENED, TIGHTENED = 0.9, 1.03  # of the harness in a generation
-ENOUGH, FEW = 0.35, 0.1  # share of walks that reach the horizon
-GONE = 0.004  # of the harness
-SPREAD, LEAST_SPREAD, SIDEWAYS_SPREAD = 0.02, 0.015, 0.06  # of parameters
-SPACE = 9  # parameters of the frontal plane
+ENOUGH, LONGER = 0.35, 1.15  # share of walks that reach the horizon, and its growth then
+SPREAD, LEAST_SPREAD, SIDEWAYS_SPREAD = 0.05, 0.04, 0.2  # of parameters
+SAGITTAL = 37  # parameters, before those of the frontal plane
+CHOSEN_FROM, CHOSEN_BY, CHOICE_SEED, LONG_ENOUGH = 32, 16, 1, 10.0  # s, of the choice
+FIRST = {"cd_f": 1.5, "HAB_6_DG": 0.5, "HAD_6_DG": 0.3}  # of one-at-a-time variations, the better
 
 
 @dataclasses.dataclass(frozen=True)
-class HarnessedWalk(OpenSimWalk):
-    """A walk with damping per episode, and its own physics step."""
-
-    varies: ClassVar[tuple[str, ...]] = ("dof_damping",)
+class CoarseWalk(OpenSimWalk):
+    """A walk with its own physics step."""
 
     longest_step: float = COARSE
 
@@ -56,16 +57,16 @@ class Walks:
     """Walks of many parameters, on batches that shrink as walkers fall.
 
     Args:
-        id: a registered walk with OpenSim's forces.
+        id: a registered walk.
         count: number of walks.
-        fine: whether to keep the id's physics steps.
+        fine: whether to keep the id's physics steps; OpenSim's forces can do without.
         heading: largest initial heading, rad.
     """
 
     def __init__(self, id: str, count: int, fine: bool = False, heading: float = 0.0) -> None:
         found = registration(id)
         given = {**found.fields, "init_pose": START, "time_limit": 1000.0}
-        task = HarnessedWalk(**given, longest_step=FINE if fine else COARSE)
+        task = (found.task_class if fine else CoarseWalk)(**given)
         sizes = [count]
         while sizes[-1] > CANDIDATES:
             sizes.append(sizes[-1] // 2)
@@ -79,25 +80,24 @@ class Walks:
         rng: np.random.Generator,
         repeats: int,
         seed: int,
-        harness: float = 0.0,
-        spread: float = 1.0,
+        spread: float | tuple[float, ...] = 1.0,
     ) -> np.ndarray:
-        """Begin `repeats` walks from each start, in a share of the harness.
+        """Begin `repeats` walks from each start.
 
         Args:
             rng: draws the starts.
             repeats: number of walks from each start.
             seed: of the first start's episode.
-            harness: share of the damping.
-            spread: share of the largest perturbation.
+            spread: share of the largest perturbation, of all starts or of each.
         """
         envs = self.batches[0]
         n = envs.num_envs // repeats
         envs.reset(seed=[seed + i for i in range(n)] * repeats)
         state = envs.get_state()
         at = self._dofs
-        speed = spread * rng.uniform(-SPEED_RANGE, SPEED_RANGE, size=(2, n))
-        lean = spread * rng.uniform(-LEAN_RANGE, LEAN_RANGE, size=n)
+        share = np.asarray(spread)
+        speed = share * rng.uniform(-SPEED_RANGE, SPEED_RANGE, size=(2, n))
+        lean = share * rng.uniform(-LEAN_RANGE, LEAN_RANGE, size=n)
         heading = rng.uniform(-self.heading, self.heading, size=n)
         x, z = START[0] + speed[0], START[1] + speed[1]
         cosine, sine = np.cos(heading), np.sin(heading)
@@ -109,8 +109,6 @@ class Walks:
             state[field][:, at[name]] = np.tile(row, repeats)
         state["qpos"][:, at["pelvis_tilt"]] -= np.tile(lean, repeats)
         state["qpos"][:, at["pelvis_rotation"]] = np.tile(heading, repeats)
-        for name, damping in DAMPING.items():
-            state["dof_damping"][:, at[name]] = harness * damping
         return envs.set_state(state)
 
     def walk(self, reflexes: Reflexes, observation: np.ndarray, steps: int) -> dict[str, Any]:
@@ -162,22 +160,41 @@ def reflexes_of(names: list[str], points: np.ndarray) -> Reflexes:
     )
 
 
-def begin(base: str, seed: int) -> dict[str, Any]:
+def begin(base: str, seed: int, steered: bool) -> dict[str, Any]:
     """Initial state of a search from named parameters."""
-    known = {**parameters(base), **dict.fromkeys(STEERING, 0.0)} | dict(parameters(base))
+    new = (*BALANCE, *STEERING) if steered else BALANCE
+    known = {**parameters("spatial"), **dict.fromkeys(new, 0.0), **FIRST, **parameters(base)}
     names = list(known)
     middle = np.array(list(known.values()))
     spread = np.maximum(SPREAD * np.abs(middle), LEAST_SPREAD)
-    spread[37:] = SIDEWAYS_SPREAD
+    spread[SAGITTAL:] = SIDEWAYS_SPREAD
     strategy = cma.CMAEvolutionStrategy(
         middle,
         1.0,
         {"CMA_stds": spread, "popsize": CANDIDATES, "seed": seed + 1, "verbose": -9},
     )
     return {
-        "names": names, "strategy": strategy, "harness": 0.05, "horizon": 5.0, "cpu": 0.0,
+        "names": names, "strategy": strategy, "horizon": 6.0, "cpu": 0.0,
         "generation": 0, "rng": np.random.default_rng(seed),
     }  # fmt: skip
+
+
+def choose(state: dict[str, Any], id: str) -> np.ndarray:
+    """Point of the distribution that walks longest from starts which the search has not had."""
+    strategy = pickle.loads(pickle.dumps(state["strategy"]))  # asking changes it
+    points = np.array([strategy.mean, *strategy.ask(CHOSEN_FROM - 1)]).round(6)
+    times = []
+    for count, spread in ((1, 0.0), (CHOSEN_BY, 1.0)):
+        walks = Walks(id, count * len(points), fine=True)
+        observation = walks.start(
+            np.random.default_rng(CHOICE_SEED), len(points), CHOICE_SEED, spread
+        )
+        reflexes = reflexes_of(state["names"], np.repeat(points, count, axis=0))
+        found = walks.walk(reflexes, observation, round(LONG_ENOUGH / walks.timestep))
+        times.append(found["time"].reshape(len(points), count).mean(axis=1))
+        print(times[-1].round(2).tolist(), flush=True)
+    best: np.ndarray = points[np.lexsort((times[1], times[0].round(1) >= LONG_ENOUGH))[-1]]
+    return best
 
 
 def main() -> None:
@@ -190,22 +207,28 @@ def main() -> None:
     parser.add_argument("--heading", type=float, default=0.0, help="degrees, of starts")
     parser.add_argument("--longest", type=float, default=25.0, help="s, of the horizon")
     parser.add_argument("--fine", action="store_true")
+    parser.add_argument("--steered", action="store_true", help="with the parameters of turns")
     parser.add_argument("--cpu-minutes", type=float, default=100.0)
+    parser.add_argument("--step", type=float, default=1.0, help="factor of the step size, now")
+    parser.add_argument("--choose", action="store_true", help="write a point of the distribution")
     parser.add_argument("--trust", action="store_true", help="go on from the run's state")
     options = parser.parse_args()
     options.run.mkdir(parents=True, exist_ok=True)
     file, log = options.run / "search.pickle", options.run / "search.csv"
     if file.exists() and not options.trust:
         parser.error(f"{file} is a pickle, which can run code: add --trust if it is your own")
-    state = pickle.loads(file.read_bytes()) if file.exists() else begin(options.base, options.seed)
+    state = (
+        pickle.loads(file.read_bytes())
+        if file.exists()
+        else begin(options.base, options.seed, options.steered)
+    )
     strategy = state["strategy"]
+    strategy.sigma *= options.step
     walks = Walks(options.id, CANDIDATES * STARTS, options.fine, np.deg2rad(options.heading))
     before, start = state["cpu"], time.process_time()
     while state["cpu"] < 60 * options.cpu_minutes:
         points = np.array(strategy.ask())
-        observation = walks.start(
-            state["rng"], CANDIDATES, 1000 * state["generation"], state["harness"]
-        )
+        observation = walks.start(state["rng"], CANDIDATES, 1000 * state["generation"], SPREADS)
         steps = round(state["horizon"] / walks.timestep)
         found = walks.walk(
             reflexes_of(state["names"], np.repeat(points, STARTS, axis=0)), observation, steps
@@ -218,7 +241,6 @@ def main() -> None:
         row = {
             "generation": state["generation"],
             "cpu_s": round(state["cpu"], 1),
-            "harness": round(state["harness"], 4),
             "horizon": round(state["horizon"], 2),
             "mean_time": round(float(found["time"].mean()), 3),
             "best_time": round(float(found["time"].reshape(CANDIDATES, STARTS).mean(1).max()), 3),
@@ -230,13 +252,12 @@ def main() -> None:
         kept = log.read_text() if log.exists() else f"{','.join(row)}\n"
         atomic.write_text(log, f"{kept}{','.join(map(str, row.values()))}\n")
         if share.mean() >= ENOUGH:
-            if state["harness"] == 0:
-                state["horizon"] = min(options.longest, 1.15 * state["horizon"])
-            loosened = LOOSENED * state["harness"]
-            state["harness"] = loosened if loosened > GONE else 0.0
-        elif share.mean() < FEW and state["harness"]:
-            state["harness"] = min(1.0, TIGHTENED * state["harness"])
+            state["horizon"] = min(options.longest, LONGER * state["horizon"])
         atomic.write_bytes(file, pickle.dumps(state))
+    if options.choose:
+        point = choose(state, options.id)
+        lines = [f"{name} = {x:.6f}" for name, x in zip(state["names"], point, strict=True)]
+        atomic.write_text(options.run / "chosen.toml", "\n".join(["[spatial-walk]", *lines, ""]))
 
 
 if __name__ == "__main__":

@@ -35,6 +35,7 @@ LEAST = 0.01  # stimulation
 HAD_PER_HAB = 3931.8 / 4460.290481  # of the planar walker's constant stimulations: equal forces
 HIP_ABDUCTION = 0.1  # stimulation of the planar walker
 ANKLE_ZERO = np.pi / 2  # rad, of the ankle at a right angle; hip and knee are straight at pi
+UPRIGHT = np.pi / 2  # rad, of a leg under the trunk
 
 # Slices of a leg's published observations: ground reaction forces, angles, rates, and force, length
 # and velocity of each muscle.
@@ -72,6 +73,8 @@ SCALES = {
     "turn_lean": (0.1, 0.0), "turn_foot": (0.1, 0.0), "turn_step": (0.1, 0.0),
     "turn_stance": (0.1, 0.0), "turn_rate": (0.1, 0.0), "pace_lean": (0.1, 0.0),
     "pace_foot": (0.1, 0.0),
+    "cd": (0.1, 0.0), "cd_f": (0.1, 0.0), "cv_lean": (0.1, 0.0), "HAB_6_DG": (0.1, 0.0),
+    "HAD_6_DG": (0.1, 0.0),
 }  # fmt: skip
 IN_DEGREES = (
     "theta_tgt", "c0", "cv", "alpha_delta", "knee_sw_tgt", "knee_tgt", "knee_off_st", "ankle_tgt",
@@ -83,6 +86,9 @@ IN_DEGREES = (
 STEERING = (
     "turn_lean", "turn_foot", "turn_step", "turn_stance", "turn_rate", "pace_lean", "pace_foot",
 )  # fmt: skip
+# Foot placement by the angle of the standing leg, forward and sideways, as Song and Geyer have it;
+# lean of the trunk by sideways speed (rad s/m); and damping of the sideways swing.
+BALANCE = ("cd", "cd_f", "cv_lean", "HAB_6_DG", "HAD_6_DG")
 SHARPEST = 0.5  # rad, largest turn that the walker aims at
 SLOW = 0.5  # m/s, slower targets turn it less
 
@@ -130,7 +136,7 @@ class Reflexes:
     Args:
         parameters: unscaled, by name, as returned by `parameters`; numbers, or arrays (k, 1) of k
             walkers. Without those of the frontal plane the walker is planar; those of `STEERING`,
-            which turn and pace it by the target field, are 0 by default.
+            which turn and pace it by the target field, and of `BALANCE` are 0 by default.
         abduction: reading of the hip's abduction that places the foot sideways: its angle, with
             the smallest stimulation added to abductors and adductors too, or its rate, as in
             osim-rl's example.
@@ -143,7 +149,7 @@ class Reflexes:
     ) -> None:
         self.planar = "theta_tgt_f" not in parameters
         self.abduction = abduction
-        self._p: dict[str, Any] = dict.fromkeys(STEERING, 0.0)
+        self._p: dict[str, Any] = dict.fromkeys((*STEERING, *BALANCE), 0.0)
         for name, value in parameters.items():
             scale, offset = SCALES.get(name, (1.0, 0.0))
             scaled = scale * value + offset
@@ -190,6 +196,8 @@ class Reflexes:
         late_by = state.target[..., 0:1] - state.velocity[..., 0:1]
         alpha_target = p["c0"] - p["cv"] * state.velocity[..., 0:1] - theta
         alpha_target = alpha_target + p["pace_foot"] * late_by + p["turn_step"] * turn
+        behind = contact * (alpha + theta - UPRIGHT)
+        alpha_target = alpha_target - p["cd"] * behind[..., ::-1]
         hip_target = alpha_target + 0.5 * p["knee_tgt"]
         # In double support the foot further behind begins its swing; the left one if equal.
         late = alpha - alpha_target
@@ -277,16 +285,21 @@ class Reflexes:
         sign = np.array([1.0, -1.0])
         lean, lean_rate = sign * state.roll[..., None], sign * state.velocity[..., 4:5]
         by_angle = self.abduction == "angle"
-        alpha = ANKLE_ZERO - (state.angles if by_angle else state.rates)[..., 0]
-        target = p["c0_f"] + sign * p["cv_f"] * state.velocity[..., 1:2] - lean
+        inward = sign * state.velocity[..., 1:2]
+        abduction, abduction_rate = state.angles[..., 0], state.rates[..., 0]
+        alpha = UPRIGHT - (abduction if by_angle else abduction_rate)
+        outside = (state.load > CONTACT) * (abduction - lean)
+        target = p["c0_f"] + p["cv_f"] * inward - p["cd_f"] * outside[..., ::-1] - lean
         off = alpha - target - p["turn_foot"] * turn
-        fallen = lean - p["theta_tgt_f"] - p["turn_lean"] * turn
+        fallen = lean - p["theta_tgt_f"] - p["cv_lean"] * inward - p["turn_lean"] * turn
         push = p["HAB_3_PG"] * fallen + p["HAB_3_DG"] * lean_rate - p["turn_stance"] * turn
         pull = p["HAD_3_PG"] * fallen + p["HAD_3_DG"] * lean_rate - p["turn_stance"] * turn
+        out = _positive(p["HAB_6_PG"] * off - p["HAB_6_DG"] * abduction_rate)
+        back = _positive(-p["HAD_6_PG"] * off + p["HAD_6_DG"] * abduction_rate)
         least = LEAST if by_angle else 0.0
         return {
-            "HAB": least + standing * _positive(-push) + swinging * _positive(p["HAB_6_PG"] * off),
-            "HAD": least + standing * _positive(pull) + swinging * _positive(-p["HAD_6_PG"] * off),
+            "HAB": least + standing * _positive(-push) + swinging * out,
+            "HAD": least + standing * _positive(pull) + swinging * back,
         }
 
     def _advance(
