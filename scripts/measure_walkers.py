@@ -93,7 +93,7 @@ def score(id: str, policy: str, count: int) -> tuple[np.ndarray, str]:
         ended += int((alive & truncated & ~terminated).sum())
         alive &= ~(terminated | truncated)
     envs.close()
-    return total, f"{ended} ends" + f", {sinks} sinks" * bool(sinks)
+    return total, f"{ended} to the end" + f", {sinks} sinks" * bool(sinks)
 
 
 def table(rows: list[dict[str, Any]]) -> str:

@@ -181,7 +181,7 @@ class TestBalance:
 
 def test_each_walker_has_its_parameters():
     rows = episodes()["reflex"]["obs"][:20]
-    sets = [parameters("spatial"), parameters("spatial-walk")]
+    sets = [dict.fromkeys(BALANCE, 0.0) | parameters("spatial"), parameters("spatial-walk")]
     both = Reflexes({name: np.array([[x[name]] for x in sets]) for name in sets[0]})
     each = [Reflexes(x) for x in sets]
     for row in rows:
