@@ -2,6 +2,7 @@
 
     python benchmarks/legged.py                                # velocity on level and rough ground
     python benchmarks/legged.py legged/go1-velocity-v0 --seconds 5 --num-envs 256
+    python benchmarks/legged.py --out benchmarks/records       # and for the table of the guide
 
 Subjects, timed in alternating order, each in a separate process: the batch (`batch`), `mj_step` on
 the same models in a loop of C++ on as many threads (`limit`, see `mjgym.checks.benchmark.engine`),
@@ -10,7 +11,9 @@ the growth of the process by a batch.
 """
 
 import importlib.util
+import json
 import sys
+from pathlib import Path
 from typing import Any
 
 from comparison import command, footprint, report, subjects
@@ -24,6 +27,7 @@ PEERS = {
     "legged/g1-velocity-v0": "Mjlab-Velocity-Flat-Unitree-G1",
 }
 NUM_ENVS = 256
+RECORD = Path(__file__).parent / "records" / "legged.json"
 
 
 def mjlab(settings: Settings) -> Subject:
@@ -75,6 +79,15 @@ def text(rows: list[report.Result], bytes_per_env: dict[str, float]) -> str:
             )
         )
     return report.table(header, lines)
+
+
+def packaged() -> str:
+    """Format the measurements in `benchmarks/records`."""
+    content = json.loads(RECORD.read_text(encoding="utf-8"))
+    about = content["machine"]
+    where = f"{about['cpu']}, {about['allowed_cores']} cores, MuJoCo {about['versions']['mujoco']}"
+    made = f"{where}, commit {about['commit'][:8]}, {about['date'][:10]}."
+    return f"{text(content['steps'], content['bytes_per_env'])}\n\n{made}"
 
 
 def main() -> int:

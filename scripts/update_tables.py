@@ -29,6 +29,8 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "benchmarks"))
 
 import cloning  # noqa: E402
+import commands  # noqa: E402
+import legged  # noqa: E402
 import planning  # noqa: E402
 import recipe  # noqa: E402
 from comparison import on_device  # noqa: E402
@@ -288,6 +290,7 @@ TABLES = {
     "gpu": {"measurements": device_table},
     "scores": scores.every(),
     "planning": {"planners": lambda: planning.text(planning.read())},
+    "legged": {"commands": commands.table, "speed": legged.packaged},
     "leaderboard": {
         "leaderboard": lambda: scores.leaderboard_table(leaderboard.read()),
     },

@@ -28,6 +28,7 @@ RATIOS = {
     "single / robosuite": ("single", "robosuite"),
     "batch / OpenSim": ("batch", "opensim"),
     "single / OpenSim": ("single", "opensim"),
+    "batch / mjlab": ("batch", "mjlab"),
     "planner / judo": ("planner", "judo"),
     "planner / rollouts": ("planner", "rollouts"),
 }

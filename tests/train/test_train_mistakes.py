@@ -128,8 +128,9 @@ def _config(algorithm):
 
 
 class TestPackagedSettings:
-    def test_a_bare_name(self, tmp_path):
-        train(tmp_path / "x", "--steps", 80, "--config", "fast")
+    @pytest.mark.parametrize("name", ["fast", "fast.yaml"])
+    def test_a_name_without_a_folder(self, tmp_path, name):
+        train(tmp_path / "x", "--steps", 80, "--config", name)
         kept = Run(tmp_path / "x").settings()
         assert (kept["n_step"], kept["average_rate"], kept["hidden"]) == (5, 0.005, [16])
 

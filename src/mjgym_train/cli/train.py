@@ -183,14 +183,15 @@ def train(
 
 
 def _settings_file(path: Path) -> Path:
-    """A file of settings; a bare name is that of a packaged one."""
-    if path.exists() or path.suffix or path.name != str(path):
+    """A file of settings; without a folder, one that is not there is a packaged one."""
+    if path.exists() or path.name != str(path):
         return path
     known = {file.stem: file for file in (assets() / "training").glob("*.yaml")}
-    if path.name not in known:
-        complaint = f"there is no file {path}, and no packaged one{or_else(path.name, known)}"
+    name = path.name.removesuffix(".yaml")
+    if name not in known:
+        complaint = f"there is no file {path}, and no packaged one{or_else(name, known)}"
         raise typer.BadParameter(complaint, param_hint="'--config'")
-    return known[path.name]
+    return known[name]
 
 
 def _words(run: "Run", files: list[Path], settings: list[str], given: dict[str, Any]) -> list[str]:

@@ -1,0 +1,168 @@
+"""Check that a policy follows velocity commands, for the table of the guide to legged robots.
+
+    python benchmarks/commands.py legged/go1-velocity-v0           # the bundled policy
+    python benchmarks/commands.py legged/go1-velocity-v0 zero runs/go1
+
+Each of 100 commands, drawn uniformly from the task's ranges, is held for an episode of 20 s from a
+reset. The error is the mean over the episode, without its first second, of the distance between
+the trunk's momentary and its commanded velocity in the plane. A command is followed if that is
+below 0.2 m/s and the robot does not fall. Rows go to assets/baselines/legged_commands.csv.
+"""
+
+import dataclasses
+import sys
+import time
+from collections.abc import Sequence
+from typing import Any
+
+import gymnasium
+import numpy as np
+from comparison import report
+from comparison.command import described
+
+from mjgym.policies import trained
+from mjgym.policies.network import begin
+from mjgym.tasks.legged.velocity import VELOCITY, Velocity
+from mjgym.util import atomic, tables
+from mjgym.util.packaged import assets
+from mjgym_train import metrics
+from mjgym_train.run import Run
+
+FILE = assets() / "baselines" / "legged_commands.csv"
+COMMANDS, SEED = 100, 2026
+SECONDS, SETTLING = 20.0, 1.0  # s, of an episode, and at its start without a count
+FOLLOWED = 0.2  # m/s
+ZERO, BUNDLED = "zero", "bundled"
+
+
+@dataclasses.dataclass(frozen=True)
+class Row:
+    """One policy over all commands."""
+
+    id: str
+    policy: str  # "zero", "bundled", or algorithm, seed and CPU minutes of a run
+    commands: int
+    followed: int
+    fell: int
+    median: float  # m/s, of the errors
+    worst: float  # m/s
+    cpu_s: float
+    command: str
+    commit: str
+    versions: str
+    machine: str
+
+
+def policy_of(name: str, id: str, shape: tuple[int, ...]) -> Any:
+    """The policy: zero actions, the bundled one, or the last of a run's folder.
+
+    Args:
+        name: "zero", "bundled", or a folder.
+        id: of the task.
+        shape: of an action.
+
+    Raises:
+        RunError: there is no run in the folder.
+        TrainedError: no policy is bundled for the id.
+    """
+    if name == ZERO:
+        return lambda observation: np.zeros(shape)
+    if name == BUNDLED:
+        return trained.bundled(id).policy
+    return Run(name).policy()
+
+
+def episode(policy: Any, id: str, command: np.ndarray, seconds: float) -> tuple[float, bool]:
+    """The error of an episode, m/s, and whether the robot fell."""
+    env: Any = gymnasium.make(id, command=tuple(command))
+    observation, _ = env.reset(seed=SEED)
+    begin(policy)
+    errors, fell = [], False
+    for _ in range(round(seconds / env.unwrapped.control_timestep)):
+        observation, _, fell, _, _ = env.step(policy(observation))
+        velocity = env.unwrapped.view.sensor(VELOCITY).data[:2]
+        errors.append(float(np.linalg.norm(velocity - command[:2])))
+        if fell:
+            break
+    settled = errors[round(SETTLING / env.unwrapped.control_timestep) :]
+    env.close()
+    return float(np.mean(settled or errors)), bool(fell)
+
+
+def measure(id: str, name: str, count: int = COMMANDS, seconds: float = SECONDS) -> Row:
+    """Hold each command for an episode.
+
+    Raises:
+        ValueError: the id has no velocity commands.
+    """
+    env: Any = gymnasium.make(id)
+    task = env.unwrapped.task
+    if not isinstance(task, Velocity):
+        raise ValueError(f"{id} has no velocity commands as legged/go1-velocity-v0 has")
+    ranges = np.array((task.lin_vel_x, task.lin_vel_y, task.ang_vel_z))
+    commands = np.random.default_rng(SEED).uniform(*ranges.T, (count, len(ranges)))
+    began, policy = time.process_time(), policy_of(name, id, env.action_space.shape)
+    found = [episode(policy, id, command, seconds) for command in commands]
+    errors, fell = (np.array(column) for column in zip(*found, strict=True))
+    about = report.machine(1)
+    named, plain = ("mjgym", "mujoco", "numpy"), name in (ZERO, BUNDLED)
+    return Row(
+        id=id,
+        policy=name if plain else _described(name),
+        commands=count,
+        followed=int(((errors < FOLLOWED) & ~fell).sum()),
+        fell=int(fell.sum()),
+        median=round(float(np.median(errors)), 3),
+        worst=round(float(errors.max()), 3),
+        cpu_s=round(time.process_time() - began, 1),
+        command=f"python benchmarks/commands.py {id} {name if plain else 'RUN'}",
+        commit=about["commit"][:8] + "+" * about["changed_since_commit"],
+        versions=", ".join(f"{package} {about['versions'][package]}" for package in named),
+        machine=f"{about['cpu']}, {about['cores']} cores",
+    )
+
+
+def _described(folder: str) -> str:
+    run = Run(folder)
+    settings = run.settings()
+    last = [line.value for line in run.metrics() if line.metric == metrics.CPU_SECONDS][-1]
+    return f"{settings['algorithm']}, seed {settings['seed']}, {last / 60:.1f} CPU min"
+
+
+def packaged() -> list[Row]:
+    """Rows that come with the package."""
+    return tables.read(FILE, Row) if FILE.exists() else []
+
+
+def table() -> str:
+    """Format a row for each policy."""
+    header = ("id", "policy", "followed", "falls", "median error, m/s", "worst, m/s", "command")
+    lines = [
+        (
+            *(f"`{row.id}`", row.policy, f"{row.followed} of {row.commands}", str(row.fell)),
+            *(f"{row.median:.2f}", f"{row.worst:.2f}", f"`{row.command}`"),
+        )
+        for row in packaged()
+    ]
+    return report.table(header, lines)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Measure, and add the rows to the package's."""
+    parser = described(__doc__ or "")
+    parser.add_argument("id")
+    parser.add_argument(
+        "policies", nargs="*", default=[BUNDLED], help="zero, bundled, or folders of runs"
+    )
+    given = parser.parse_args(arguments)
+    rows = {(row.id, row.policy): row for row in packaged()}
+    for name in given.policies:
+        row = measure(given.id, name)
+        print(f"{row.followed} of {row.commands}, {row.fell} falls, median {row.median} m/s")
+        rows[row.id, row.policy] = row
+        atomic.write_text(FILE, tables.text(rows.values(), Row))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
