@@ -161,7 +161,7 @@ class BoundingBox(NamedTuple):
 
 
 class Workspace(NamedTuple):
-    """Where an episode begins: boxes of tool, target and props, m, and the goal hint's pose."""
+    """Starts of episodes: boxes of tool, target and props, m, and the goal hint's pose."""
 
     tcp_bbox: BoundingBox
     target_bbox: BoundingBox | None = None

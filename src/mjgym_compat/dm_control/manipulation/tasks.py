@@ -131,7 +131,7 @@ class Reach(ArmTask):
             self._placer(physics, random_state)
 
     def get_reward(self, physics: Any) -> float:
-        """1 within 5 cm of the target, 0.1 at 10 cm."""
+        """1 within 5 cm of the target, and 0.1 at 10 cm."""
         between = self._tool(physics) - physics.bind(self._target).xpos
         return _is_within(np.linalg.norm(between), reach.RADIUS)
 
@@ -204,7 +204,7 @@ class Lift(ArmTask):
         physics.bind(self._line).pos[2] = self._wanted
 
     def get_reward(self, physics: Any) -> float:
-        """How much of the 30 cm the lowest corner has been lifted."""
+        """The rise of the lowest corner, as a fraction of 30 cm."""
         height, bounds = np.asarray(self._height(physics)), (self._wanted, inf)
         linear: dict[str, Any] = {"sigmoid": "linear", "value_at_margin": 0.0}
         return float(tolerance(height, bounds, margin=lift_prop.LIFT, **linear))
@@ -250,7 +250,7 @@ class Pedestal(composer.Entity):
 
 
 class PedestalObservables(composer.Observables):
-    """Where a prop should be."""
+    """Observables of a pedestal."""
 
     @composer.observable
     def position(self) -> MJCFFeature:
