@@ -1,5 +1,6 @@
 """Parts that manipulation tasks share: arena, robots, cameras, workspaces and what is observed."""
 
+import collections
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -50,17 +51,11 @@ class ObservableSpec(NamedTuple):
     corruptor: Any = None
 
 
-class CameraObservableSpec(NamedTuple):
-    """Options of a camera's observable."""
-
-    height: int
-    width: int
-    enabled: bool
-    update_interval: int = 1
-    buffer_size: int = 1
-    delay: int = 0
-    aggregator: Any = None
-    corruptor: Any = None
+CameraObservableSpec = collections.namedtuple(
+    "CameraObservableSpec",
+    "height width enabled update_interval buffer_size delay aggregator corruptor",
+    defaults=(True, 1, 1, 0, None, None),
+)
 
 
 class ObservationSettings(NamedTuple):

@@ -89,9 +89,7 @@ class ArmTask(composer.Task):
         return np.array(physics.bind(self.hand.tool_center_point).xpos)
 
 
-class Reach(ArmTask):
-    """Bring the hand to a prop, or without one to a place; for arguments see `ArmTask`."""
-
+class _PropTask(ArmTask):
     def __init__(
         self,
         arena: Any,
@@ -103,8 +101,27 @@ class Reach(ArmTask):
         control_timestep: float,
     ) -> None:
         super().__init__(arena, arm, hand, obs_settings, workspace, control_timestep)
+        self._prop = prop
+        self._furnish(arena, prop, obs_settings, workspace)
+
+    def _furnish(
+        self, arena: Any, prop: Any, settings: shared.ObservationSettings, workspace: Any
+    ) -> None:
+        raise NotImplementedError
+
+    def _placer(self, prop: Any, box: Any, turned: bool = True, **options: Any) -> Any:
+        if turned:
+            options |= {"quaternion": shared.uniform_z_rotation, "settle_physics": True}
+        return initializers.PropPlacer([prop], distributions.Uniform(*box), **options)
+
+
+class Reach(_PropTask):
+    """Bring the hand to `prop`, or with None to a place; for other arguments see `ArmTask`."""
+
+    def _furnish(
+        self, arena: Any, prop: Any, settings: shared.ObservationSettings, workspace: Any
+    ) -> None:
         self._place = distributions.Uniform(*workspace.target_bbox)
-        self._placer: Any = None
         marked = arena if prop is None else prop
         site = shared.add_target_site(
             marked.mjcf_model.worldbody,
@@ -115,20 +132,18 @@ class Reach(ArmTask):
         )
         if prop is None:
             self._target = site
-            self._observe("target_position", MJCFFeature("pos", site), obs_settings)
+            self._observe("target_position", MJCFFeature("pos", site), settings)
             return
         self._target = arena.add_free_entity(prop)
-        self._placer = initializers.PropPlacer(
-            [prop], self._place, shared.uniform_z_rotation, settle_physics=True
-        )
+        self._place_prop = self._placer(prop, workspace.target_bbox)
 
     def initialize_episode(self, physics: Any, random_state: np.random.RandomState) -> None:
         """Place hand and target."""
         self._draw_hand(physics, random_state)
-        if self._placer is None:
+        if self._prop is None:
             physics.bind(self._target).pos = self._place(random_state=random_state)
         else:
-            self._placer(physics, random_state)
+            self._place_prop(physics, random_state)
 
     def get_reward(self, physics: Any) -> float:
         """1 within 5 cm of the target, and 0.1 at 10 cm."""
@@ -164,29 +179,15 @@ class _DuploWithVertexSites(props.Duplo, _VertexSites):
         self._mark(self.mjcf_model.find("site", "bounding_box"))
 
 
-class Lift(ArmTask):
-    """Lift a prop, whose `vertices` are sites; for arguments see `ArmTask`."""
+class Lift(_PropTask):
+    """Lift `prop`, whose `vertices` are sites; for other arguments see `ArmTask`."""
 
-    def __init__(
-        self,
-        arena: Any,
-        arm: Any,
-        hand: Any,
-        prop: Any,
-        obs_settings: shared.ObservationSettings,
-        workspace: Any,
-        control_timestep: float,
+    def _furnish(
+        self, arena: Any, prop: Any, settings: shared.ObservationSettings, workspace: Any
     ) -> None:
-        super().__init__(arena, arm, hand, obs_settings, workspace, control_timestep)
-        self._prop, self._wanted = prop, inf
+        self._wanted = inf
         arena.add_free_entity(prop)
-        self._placer = initializers.PropPlacer(
-            [prop],
-            distributions.Uniform(*workspace.prop_bbox),
-            shared.uniform_z_rotation,
-            ignore_collisions=True,
-            settle_physics=True,
-        )
+        self._place_prop = self._placer(prop, workspace.prop_bbox, ignore_collisions=True)
         body = arena.mjcf_model.worldbody
         self._line = shared.add_bbox_site(
             body, (-1, -1, 0), (1, 1, 0), rgba=shared.RED, name=lift_prop.TARGET
@@ -198,7 +199,7 @@ class Lift(ArmTask):
     def initialize_episode(self, physics: Any, random_state: np.random.RandomState) -> None:
         """Place prop and hand."""
         self.hand.set_grasp(physics, close_factors=random_state.uniform())
-        self._placer(physics, random_state)
+        self._place_prop(physics, random_state)
         self._tcp_initializer(physics, random_state)
         self._wanted = self._height(physics) + lift_prop.LIFT
         physics.bind(self._line).pos[2] = self._wanted
@@ -258,42 +259,36 @@ class PedestalObservables(composer.Observables):
         return MJCFFeature("xpos", self._entity.target_site)
 
 
-class Place(ArmTask):
-    """Place a prop on a cradle on a pedestal, and let go; for arguments see `ArmTask`."""
+class Place(_PropTask):
+    """Place a prop on a cradle on a pedestal, and let go; for other arguments see `ArmTask`.
 
-    def __init__(
-        self,
-        arena: Any,
-        arm: Any,
-        hand: Any,
-        prop: Any,
-        obs_settings: shared.ObservationSettings,
-        workspace: Any,
-        control_timestep: float,
-        cradle: Any,
+    Args:
+        prop: the prop.
+        cradle: an entity that it is placed on.
+    """
+
+    def __init__(self, *args: Any, cradle: Any, **kwargs: Any) -> None:
+        self._cradle = cradle
+        super().__init__(*args, **kwargs)
+
+    def _furnish(
+        self, arena: Any, prop: Any, settings: shared.ObservationSettings, workspace: Any
     ) -> None:
-        super().__init__(arena, arm, hand, obs_settings, workspace, control_timestep)
-        self._prop, self._frame = prop, arena.add_free_entity(prop)
-        self._pedestal = Pedestal(cradle=cradle, target_radius=place.CLOSE)
+        self._frame = arena.add_free_entity(prop)
+        self._pedestal = Pedestal(cradle=self._cradle, target_radius=place.CLOSE)
         arena.attach(self._pedestal)
         for seen in self._pedestal.observables.as_dict().values():
-            seen.configure(**obs_settings.prop_pose._asdict())
-        self._prop_placer = initializers.PropPlacer(
-            [prop],
-            distributions.Uniform(*workspace.prop_bbox),
-            shared.uniform_z_rotation,
-            settle_physics=True,
-            max_attempts_per_prop=place.ATTEMPTS,
+            seen.configure(**settings.prop_pose._asdict())
+        self._place_prop = self._placer(
+            prop, workspace.prop_bbox, max_attempts_per_prop=place.ATTEMPTS
         )
-        self._pedestal_placer = initializers.PropPlacer(
-            [self._pedestal], distributions.Uniform(*workspace.target_bbox)
-        )
+        self._place_pedestal = self._placer(self._pedestal, workspace.target_bbox, turned=False)
 
     def initialize_episode(self, physics: Any, random_state: np.random.RandomState) -> None:
         """Place pedestal, hand and prop."""
-        self._pedestal_placer(physics, random_state, ignore_contacts_with_entities=[self._prop])
+        self._place_pedestal(physics, random_state, ignore_contacts_with_entities=[self._prop])
         self._draw_hand(physics, random_state)
-        self._prop_placer(physics, random_state)
+        self._place_prop(physics, random_state)
 
     def get_reward(self, physics: Any) -> float:
         """Grasping, then placing and letting go; see `mjgym.tasks.manipulation.place.Place`."""
