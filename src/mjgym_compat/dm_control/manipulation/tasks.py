@@ -10,7 +10,7 @@ import numpy as np
 from mjgym.rewards import tolerance
 from mjgym.tasks.manipulation import bricks, lift_prop, place, reach
 from mjgym_compat.dm_control import composer, mjcf
-from mjgym_compat.dm_control.composer import initializers
+from mjgym_compat.dm_control.composer import define, initializers
 from mjgym_compat.dm_control.composer.observation.observable import Generic, MJCFFeature
 from mjgym_compat.dm_control.composer.variation import distributions, evaluate
 from mjgym_compat.dm_control.entities import props
@@ -253,10 +253,7 @@ class Pedestal(composer.Entity):
 class PedestalObservables(composer.Observables):
     """Observables of a pedestal."""
 
-    @composer.observable
-    def position(self) -> MJCFFeature:
-        """Position of the target, m."""
-        return MJCFFeature("xpos", self._entity.target_site)
+    position = define.feature("xpos", "target_site")
 
 
 class Place(_PropTask):

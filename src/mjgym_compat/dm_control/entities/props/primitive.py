@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from mjgym_compat.dm_control import composer, mjcf
-from mjgym_compat.dm_control.composer.observation.observable import MJCFFeature
+from mjgym_compat.dm_control.composer import define
 
 SENSORS = {
     "position": "framepos",
@@ -44,20 +44,10 @@ class Primitive(composer.Entity):
         return self._mjcf_root
 
 
-def sensed(name: str) -> Any:
-    """An observable that reads the entity's sensor of that name."""
-
-    def read(self: composer.Observables) -> MJCFFeature:
-        return MJCFFeature("sensordata", getattr(self._entity, name))
-
-    read.__doc__ = f"Reading of the sensor `{name}`."
-    return composer.observable(read)
-
-
 class PrimitiveObservables(composer.Observables, composer.FreePropObservableMixin):
     """Motion of a prop."""
 
-    position = sensed("position")
-    orientation = sensed("orientation")
-    linear_velocity = sensed("linear_velocity")
-    angular_velocity = sensed("angular_velocity")
+    position = define.feature("sensordata", "position")
+    orientation = define.feature("sensordata", "orientation")
+    linear_velocity = define.feature("sensordata", "linear_velocity")
+    angular_velocity = define.feature("sensordata", "angular_velocity")

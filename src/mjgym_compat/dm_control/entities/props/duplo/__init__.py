@@ -7,7 +7,8 @@ import numpy as np
 
 from mjgym.util.packaged import assets
 from mjgym_compat.dm_control import composer, mjcf
-from mjgym_compat.dm_control.entities.props.primitive import SENSORS, PrimitiveObservables, sensed
+from mjgym_compat.dm_control.composer import define
+from mjgym_compat.dm_control.entities.props.primitive import SENSORS, PrimitiveObservables
 
 
 class _StudParams(NamedTuple):
@@ -92,4 +93,4 @@ class Duplo(composer.Entity):
 class DuploObservables(PrimitiveObservables):
     """Motion of a brick, and the force that holds it, N."""
 
-    force = sensed("force")
+    force = define.feature("sensordata", "force")
