@@ -183,18 +183,21 @@ def files(folder: Path, patterns: Iterable[str]) -> Iterator[Path]:
             yield file
 
 
-def table(counts: dict[str, dict[str, Any]]) -> str:
-    """The table of files, with the reasons of failures."""
-    lines = ["| file | passed | failed | skipped | why |", "|---|---|---|---|---|"]
+def table(counts: dict[str, dict[str, Any]], before: str = "") -> str:
+    """The table of files, with the reasons of failures; files that were not run keep their row."""
+    rows = {row.split("`")[1]: row for row in before.splitlines() if row.startswith("| `")}
     for name, count in counts.items():
         reasons = collections.Counter(_short(reason) for _, reason in count["reasons"])
         why = "; ".join(f"{reason} ({n})" if n > 1 else reason for reason, n in reasons.items())
         failed = "all" if count["failed"] is None else count["failed"]
-        lines.append(f"| `{name}` | {count['passed']} | {failed} | {count['skipped']} | {why} |")
-    passed = sum(c["passed"] for c in counts.values())
-    failed = sum(c["failed"] or 0 for c in counts.values())
-    lines.append(f"| all | {passed} | {failed} | {sum(c['skipped'] for c in counts.values())} | |")
-    return "\n".join(lines)
+        rows[name] = f"| `{name}` | {count['passed']} | {failed} | {count['skipped']} | {why} |"
+    cells = [row.split("|")[2:5] for row in rows.values()]
+    sums = [
+        sum(int(c) for c in column if c.strip() != "all") for column in zip(*cells, strict=True)
+    ]
+    head = ["| file | passed | failed | skipped | why |", "|---|---|---|---|---|"]
+    last = f"| all | {' | '.join(map(str, sums))} | |"
+    return "\n".join([*head, *(rows[name] for name in sorted(rows)), last])
 
 
 def _short(reason: str, width: int = 110) -> str:
@@ -238,10 +241,10 @@ def main() -> None:
         return
     text = arguments.table.read_text()
     head, _, rest = text.partition(BEGIN)
-    _, end, tail = rest.partition(END)
+    before, end, tail = rest.partition(END)
     if not end:
         raise SystemExit(f"{arguments.table}: no marker {BEGIN}")
-    atomic.write_text(arguments.table, f"{head}{BEGIN}\n{table(counts)}\n{END}{tail}")
+    atomic.write_text(arguments.table, f"{head}{BEGIN}\n{table(counts, before)}\n{END}{tail}")
 
 
 if __name__ == "__main__":
