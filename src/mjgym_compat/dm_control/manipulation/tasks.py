@@ -338,11 +338,11 @@ class _BrickTask(ArmTask):
             arena.attach(hint)
         self._hint_pose = workspace.goal_hint_pos, workspace.goal_hint_quat
         self._prop_bbox = distributions.Uniform(*workspace.prop_bbox)
-        self._desired_order = np.arange(num_bricks)
+        self._desired_order, self._settings = np.arange(num_bricks), obs_settings
 
-    def _observe_order(self, obs_settings: shared.ObservationSettings) -> None:
+    def _observe_order(self) -> None:
         seen = Generic(lambda physics: self._desired_order.astype(float))
-        self._observe("desired_order", seen, obs_settings)
+        self._observe("desired_order", seen, self._settings)
 
     def _fix(self, fixed: Sequence[int]) -> None:
         for i, frame in enumerate(self._frames):
@@ -394,29 +394,23 @@ class Stack(_BrickTask):
 
     def __init__(
         self,
-        arena: Any,
-        arm: Any,
-        hand: Any,
-        num_bricks: int,
+        *args: Any,
         target_height: int,
         moveable_base: bool,
         randomize_order: bool,
-        obs_settings: shared.ObservationSettings,
-        workspace: Any,
-        control_timestep: float,
+        **kwargs: Any,
     ) -> None:
-        if not 2 <= target_height <= num_bricks:
-            raise ValueError(
-                f"target_height: must be between 2 and {num_bricks}, got {target_height}"
-            )
-        super().__init__(arena, arm, hand, num_bricks, obs_settings, workspace, control_timestep)
+        super().__init__(*args, **kwargs)
+        count = len(self._bricks)
+        if not 2 <= target_height <= count:
+            raise ValueError(f"target_height: must be between 2 and {count}, got {target_height}")
         self._free, self._random, self._height = moveable_base, randomize_order, target_height
         self._desired_order = np.arange(target_height)
         self._placer = initializers.PropPlacer(
             self._bricks, self._prop_bbox, shared.uniform_z_rotation, settle_physics=True
         )
         if randomize_order:
-            self._observe_order(obs_settings)
+            self._observe_order()
 
     def initialize_episode_mjcf(self, random_state: np.random.RandomState) -> None:
         """Draw the order, and fix the lowest brick."""
@@ -446,21 +440,16 @@ class Reassemble(_BrickTask):
 
     def __init__(
         self,
-        arena: Any,
-        arm: Any,
-        hand: Any,
-        num_bricks: int,
+        *args: Any,
         randomize_initial_order: bool,
         randomize_desired_order: bool,
-        obs_settings: shared.ObservationSettings,
-        workspace: Any,
-        control_timestep: float,
+        **kwargs: Any,
     ) -> None:
-        super().__init__(arena, arm, hand, num_bricks, obs_settings, workspace, control_timestep)
+        super().__init__(*args, **kwargs)
         self._draws_start, self._draws_goal = randomize_initial_order, randomize_desired_order
-        self._initial_order = np.arange(num_bricks)
+        self._initial_order = np.arange(len(self._bricks))
         if randomize_desired_order:
-            self._observe_order(obs_settings)
+            self._observe_order()
 
     def initialize_episode_mjcf(self, random_state: np.random.RandomState) -> None:
         """Draw the orders, and fix the lowest brick."""
