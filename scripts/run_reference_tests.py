@@ -4,10 +4,12 @@
     pip install absl-py
     python scripts/run_reference_tests.py dm_control-*.whl "suite/*" mujoco/engine_test
     python scripts/run_reference_tests.py dm_control-*.whl --table assets/guides/coming_from.md
+    python scripts/run_reference_tests.py dm_control-*.whl none --notebook tutorial.ipynb
 
 Each file runs in a process of its own. Of the wheel nothing is imported but its tests, their
 helpers and their data. A pattern is matched against a file's path, without `dm_control/` and with
-or without `.py`.
+or without `.py`. A notebook's cells run in order, without those that install something; that needs
+IPython, matplotlib and ffmpeg.
 """
 
 import argparse
@@ -19,6 +21,7 @@ import io
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
 import tempfile
@@ -33,12 +36,13 @@ from typing import Any
 
 from mjgym.util import atomic
 
-LIMIT = 600  # s per file
+LIMIT = 1200  # s per file
+TEST_LIMIT = 120  # s per test
 PACKAGE = "dm_control"
 NAME = "reference-tests"
 BEGIN = f"<!-- {NAME}:begin (written by scripts/run_reference_tests.py) -->"
 END = f"<!-- {NAME}:end -->"
-HELPERS = re.compile(r"testing|test_utils|fake_physics|_test$|testdata|test_data")
+HELPERS = re.compile(r"testing|test_utils|fake_physics|_test$|testdata|test_data|duplo\.utils")
 MARK = "RESULT "
 
 
@@ -52,15 +56,35 @@ class Helpers(MetaPathFinder):
         """The spec of a helper."""
         name = name.removeprefix("mjgym_compat.")
         parts = name.split(".")
-        if parts[0] != PACKAGE or not any(HELPERS.search(part) for part in parts[1:]):
+        if parts[0] != PACKAGE or not HELPERS.search(".".join(parts[1:])):
             return None
         place = self._folder.joinpath(*parts)
         if (place / "__init__.py").is_file():
             return importlib.util.spec_from_file_location(
                 name, place / "__init__.py", submodule_search_locations=[str(place)]
             )
-        file = next(self._folder.rglob(f"{parts[-1]}.py"), None)
+        own = place.with_suffix(".py")
+        file = own if own.is_file() else next(self._folder.rglob(own.name), None)
         return importlib.util.spec_from_file_location(name, file) if file else None
+
+
+class Result(unittest.TextTestResult):
+    """Results of tests, of which one that does not end fails."""
+
+    def startTest(self, test: unittest.TestCase) -> None:
+        """Start the test's time."""
+        super().startTest(test)
+        signal.signal(signal.SIGALRM, _stop)
+        signal.alarm(TEST_LIMIT)
+
+    def stopTest(self, test: unittest.TestCase) -> None:
+        """End the test's time."""
+        signal.alarm(0)
+        super().stopTest(test)
+
+
+def _stop(number: int, frame: Any) -> None:
+    raise TimeoutError(f"over {TEST_LIMIT} s")
 
 
 def run_here(folder: Path, file: Path) -> dict[str, Any]:
@@ -83,7 +107,7 @@ def run_here(folder: Path, file: Path) -> dict[str, Any]:
         spec.loader.exec_module(module)
     except Exception as error:
         return {"passed": 0, "failed": None, "skipped": 0, "reasons": [["", _line(error)]]}
-    result = unittest.TextTestRunner(io.StringIO()).run(
+    result = unittest.TextTestRunner(io.StringIO(), resultclass=Result).run(
         unittest.defaultTestLoader.loadTestsFromModule(module)
     )
     bad = [*result.failures, *result.errors]
@@ -93,6 +117,31 @@ def run_here(folder: Path, file: Path) -> dict[str, Any]:
         "failed": len(names),
         "skipped": len(result.skipped),
         "reasons": [[test.id().partition(f"{name}.")[2], _last(text)] for test, text in bad],
+    }
+
+
+def run_cells(notebook: Path) -> dict[str, Any]:
+    """Counts of a notebook's cells, run in order in this process, and why cells fail."""
+    from IPython.terminal.interactiveshell import TerminalInteractiveShell
+
+    import mjgym_compat
+
+    mjgym_compat.install(PACKAGE)
+    shell = TerminalInteractiveShell.instance()
+    shell.run_line_magic("matplotlib", "inline")
+    cells = [c for c in json.loads(notebook.read_text())["cells"] if c["cell_type"] == "code"]
+    sources = ["".join(cell["source"]) for cell in cells]
+    wanted = {i: source for i, source in enumerate(sources, 1) if "pip install" not in source}
+    errors = {}
+    for i, source in wanted.items():
+        done = shell.run_cell(source)
+        if not done.success:
+            errors[i] = done.error_in_exec or done.error_before_exec
+    return {
+        "passed": len(wanted) - len(errors),
+        "failed": len(errors),
+        "skipped": len(sources) - len(wanted),
+        "reasons": [[f"cell {i}", _line(error)] for i, error in errors.items()],
     }
 
 
@@ -134,18 +183,21 @@ def files(folder: Path, patterns: Iterable[str]) -> Iterator[Path]:
             yield file
 
 
-def table(counts: dict[str, dict[str, Any]]) -> str:
-    """The table of files, with the reasons of failures."""
-    lines = ["| file | passed | failed | skipped | why |", "|---|---|---|---|---|"]
+def table(counts: dict[str, dict[str, Any]], before: str = "") -> str:
+    """The table of files, with the reasons of failures; files that were not run keep their row."""
+    rows = {row.split("`")[1]: row for row in before.splitlines() if row.startswith("| `")}
     for name, count in counts.items():
         reasons = collections.Counter(_short(reason) for _, reason in count["reasons"])
         why = "; ".join(f"{reason} ({n})" if n > 1 else reason for reason, n in reasons.items())
         failed = "all" if count["failed"] is None else count["failed"]
-        lines.append(f"| `{name}` | {count['passed']} | {failed} | {count['skipped']} | {why} |")
-    passed = sum(c["passed"] for c in counts.values())
-    failed = sum(c["failed"] or 0 for c in counts.values())
-    lines.append(f"| all | {passed} | {failed} | {sum(c['skipped'] for c in counts.values())} | |")
-    return "\n".join(lines)
+        rows[name] = f"| `{name}` | {count['passed']} | {failed} | {count['skipped']} | {why} |"
+    cells = [row.split("|")[2:5] for row in rows.values()]
+    sums = [
+        sum(int(c) for c in column if c.strip() != "all") for column in zip(*cells, strict=True)
+    ]
+    head = ["| file | passed | failed | skipped | why |", "|---|---|---|---|---|"]
+    last = f"| all | {' | '.join(map(str, sums))} | |"
+    return "\n".join([*head, *(rows[name] for name in sorted(rows)), last])
 
 
 def _short(reason: str, width: int = 110) -> str:
@@ -158,13 +210,15 @@ def main() -> None:
     if sys.argv[1:2] == ["--one"]:
         file, folder = map(Path, sys.argv[2:4])
         sys.argv = [str(file)]
-        print(MARK + json.dumps(run_here(folder, file)))
+        counted = run_cells(file) if file.suffix == ".ipynb" else run_here(folder, file)
+        print(MARK + json.dumps(counted))
         return
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("wheel", type=Path, help="a wheel of dm_control")
     parser.add_argument("pattern", nargs="*", help='files, "mjcf/*" for example')
+    parser.add_argument("--notebook", type=Path, action="append", default=[], metavar="FILE")
     parser.add_argument("--table", type=Path, metavar="FILE", help="write the table into a guide")
     parser.add_argument("--verbose", action="store_true", help="one test of each reason of failure")
     arguments = parser.parse_args()
@@ -172,8 +226,11 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as name, zipfile.ZipFile(arguments.wheel) as archive:
         folder = Path(name)
         archive.extractall(folder)
-        for file in files(folder, arguments.pattern):
-            short = file.relative_to(folder / PACKAGE).as_posix()
+        tests = {
+            f.relative_to(folder / PACKAGE).as_posix(): f for f in files(folder, arguments.pattern)
+        }
+        tests |= {notebook.name: notebook.resolve() for notebook in arguments.notebook}
+        for short, file in tests.items():
             counts[short] = count = run(folder, file)
             print(short, *(count[key] for key in ("passed", "failed", "skipped")), flush=True)
             if arguments.verbose:
@@ -184,10 +241,10 @@ def main() -> None:
         return
     text = arguments.table.read_text()
     head, _, rest = text.partition(BEGIN)
-    _, end, tail = rest.partition(END)
+    before, end, tail = rest.partition(END)
     if not end:
         raise SystemExit(f"{arguments.table}: no marker {BEGIN}")
-    atomic.write_text(arguments.table, f"{head}{BEGIN}\n{table(counts)}\n{END}{tail}")
+    atomic.write_text(arguments.table, f"{head}{BEGIN}\n{table(counts, before)}\n{END}{tail}")
 
 
 if __name__ == "__main__":

@@ -147,6 +147,11 @@ class DmEnv(control.Environment):
         """The wrapped environment."""
         return self._env
 
+    @property
+    def random_state(self) -> Any:
+        """The generator of `task`; episodes draw from the environment's own."""
+        return self._task.random
+
     def reset(self) -> dm_env.TimeStep:
         """Start an episode."""
         observation, _ = self._env.reset(seed=self._seed)

@@ -9,6 +9,7 @@ import numpy as np
 from dm_env import specs
 
 from mjgym.loop.episode import DivergenceError
+from mjgym_compat.dm_control.mujoco import Physics
 from mjgym_compat.dm_control.rl.simulation import PhysicsError
 
 
@@ -32,11 +33,31 @@ class SoccerEnv(dm_env.Environment):  # type: ignore[misc]
         self._ended = True
         self.task = players.task
         self._space: gymnasium.spaces.Dict = players.single_observation_space
+        self._physics: Physics | None = None
+        self._shown = False  # whether that has the present state
+
+    @property
+    def physics(self) -> Physics:
+        """A copy of the match's model and present state; the match does not read it."""
+        if self._physics is None:
+            self._physics = Physics.of_copy(self._players.matches.model, self.task.model)
+        if not self._shown:
+            self._shown = True
+            model, data = self._physics.model.ptr, self._physics.data.ptr
+            for name, (value,) in self._players.matches.get_state().items():
+                if name in self.task.varies:
+                    getattr(model, name)[: len(value)] = value  # volumes of bodies come first
+                elif name == "time":
+                    data.time = value
+                elif hasattr(data, name):
+                    getattr(data, name)[...] = value
+            self._physics.forward()
+        return self._physics
 
     def reset(self) -> dm_env.TimeStep:
         """Start a match."""
         observations, _ = self._players.reset(seed=self._seed)
-        self._seed, self._ended = None, False
+        self._seed, self._ended, self._shown = None, False, False
         return dm_env.TimeStep(dm_env.StepType.FIRST, None, None, self._lists(observations))
 
     def step(self, actions: Sequence[Any]) -> dm_env.TimeStep:
@@ -59,6 +80,7 @@ class SoccerEnv(dm_env.Environment):  # type: ignore[misc]
         for i, action in enumerate(controls):
             if action.shape != shape:
                 raise ValueError(f"action: player {i}: expected shape {shape}, got {action.shape}")
+        self._shown = False
         try:
             observations, rewards, terminated, truncated, _ = self._players.step(np.stack(controls))
         except DivergenceError as error:

@@ -200,3 +200,48 @@ class TestArm:
             hand, arm, place, [0, 1, 1, 0], ignore_collisions=True
         )
         assert placer(physics, np.random.RandomState(0))
+
+
+def _pulled(force, **options):
+    """Height that a brick pressed onto another has gained after 0.3 s of an upward force in N."""
+    lower, upper = (props.Duplo(**options) for _ in range(2))
+    for brick in (lower, upper):
+        brick.initialize_episode_mjcf(np.random.RandomState(0))
+    arena = composer.Arena()
+    arena.attach(lower)
+    frame = arena.add_free_entity(upper)
+    frame.pos = (0, 0, 0.0192)
+    physics = mjcf.Physics.from_mjcf_model(arena.mjcf_model)
+    with physics.model.disable("gravity"):
+        physics.bind(frame).xfrc_applied[2] = force
+        for _ in range(150):
+            physics.step()
+    return physics.bind(frame).xpos[2] - 0.0192
+
+
+@pytest.mark.parametrize("easy_align", [False, True])
+@pytest.mark.parametrize("flanges", [False, True])
+def test_bricks_hold_each_other_up_to_10_newton(easy_align, flanges):
+    options = {"easy_align": easy_align, "flanges": flanges}
+    assert abs(_pulled(8.0, **options)) < 1e-3
+    assert _pulled(12.0, **options) > 1e-3
+
+
+def test_studs_vary_and_colours_are_checked():
+    with pytest.raises(ValueError, match="between 0 and 1"):
+        props.Duplo(color=(0, 0, 2))
+    brick = props.Duplo(variation=1.0, color=(0, 0, 1))
+    geom = brick.mjcf_model.find("default", "stud").geom
+    radii = set()
+    for seed in range(5):
+        brick.initialize_episode_mjcf(np.random.RandomState(seed))
+        radii.add(float(geom.size[0]))
+    assert len(radii) == 5
+    assert 0.0046 < min(radii) < max(radii) < 0.0048
+    assert brick.studs.shape == brick.holes.shape == (2, 4)
+    physics = mjcf.Physics.from_mjcf_model(brick.mjcf_model)
+    np.testing.assert_allclose(
+        brick.observables.position(physics),
+        physics.bind(brick.mjcf_model.find("site", "bounding_box")).xpos,
+    )
+    assert brick.observables.force(physics).shape == (3,)

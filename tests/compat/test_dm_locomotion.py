@@ -433,6 +433,8 @@ def test_manipulation_tasks_are_loaded_by_name():
             name for name in manipulation.ALL if name.endswith(tag)
         }
     environment = manipulation.load("reach_site_features", seed=1)
+    drawn = environment.random_state.uniform(-1, 1, environment.action_spec().shape)
+    assert np.array_equal(drawn, np.random.RandomState(1).uniform(-1, 1, drawn.shape))
     again = manipulation.load("reach_site_features", seed=1)
     first = environment.reset().observation
     for name, value in again.reset().observation.items():

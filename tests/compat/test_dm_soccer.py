@@ -113,3 +113,18 @@ def test_a_pitch_is_drawn_for_each_match():
         assert model.geom_pos[model.name2id("wall_away", "geom"), 0] == pytest.approx(x)
         sizes.add(x)
     assert len(sizes) == 3
+
+
+def test_the_physics_of_a_loaded_match_is_a_copy_of_its_present_state():
+    env = soccer.load(1, random_state=0)
+    env.reset()
+    start = env.physics.data.qpos.copy()
+    size = env.physics.model.geom_size.copy()
+    env.physics.data.qpos[:] = 0.0
+    env.step([spec.generate_value() for spec in env.action_spec()])
+    assert env.physics.time() == pytest.approx(env.control_timestep())
+    np.testing.assert_allclose(env.physics.data.qpos, start, atol=0.1)
+    env.reset()
+    assert env.physics.time() == 0.0
+    assert env.physics.model.ncam > 1
+    assert not np.array_equal(env.physics.model.geom_size, size)  # another pitch

@@ -8,6 +8,7 @@ env = manipulation.load("stack_2_bricks_features", seed=42)
 from mjgym.util.suggestions import or_else
 from mjgym_compat import dm_env
 from mjgym_compat.dm_env import MANIPULATION as ALL
+from mjgym_compat.importing import submodules
 
 TAGS = ("features", "vision", "easy")
 
@@ -39,3 +40,5 @@ def load(environment_name: str, seed: dm_env.Seed = None) -> dm_env.DmEnv:
 
 
 __all__ = ["ALL", "TAGS", "get_environments_by_tag", "load"]
+
+__getattr__ = submodules(__name__)

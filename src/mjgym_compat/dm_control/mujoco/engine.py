@@ -2,6 +2,7 @@
 
 import collections
 import contextlib
+import copy
 import logging
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -85,6 +86,13 @@ class Physics(simulation.Physics):
         physics = cls.__new__(cls)
         physics._env, physics._scene = env, env.task.model
         physics._use(MjData(MjModel(env.model), env.data))
+        return physics
+
+    @classmethod
+    def of_copy(cls, model: mujoco.MjModel, scene: Callable[[], Spec]) -> Self:
+        """The physics of a copy of a model, which `scene` builds with its textures."""
+        physics = cls.from_model(MjModel(copy.copy(model)))
+        physics._scene = scene
         return physics
 
     @classmethod

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from mjgym_compat.dm_control import mjcf
 from mjgym_compat.dm_control.composer.entity import Entity, Initializer
 from mjgym_compat.dm_control.composer.environment import EpisodeInitializationError
 from mjgym_compat.dm_control.composer.initializers.utils import JointStaticIsolator, geom_ids
@@ -25,7 +26,7 @@ class PropPlacer(Initializer):
     """Places props one after another where they touch nothing.
 
     Args:
-        props: entities with free joints.
+        props: entities, with free joints or fixed.
         position: of each prop, m, or a variation.
         quaternion: of each prop, or a variation.
         ignore_collisions: whether props may touch something.
@@ -139,7 +140,8 @@ class PropPlacer(Initializer):
             )
         ]
         prop.set_pose(physics, *pose)
-        prop.set_velocity(physics, np.zeros(3), np.zeros(3))
+        if mjcf.get_frame_freejoint(prop.mjcf_model) is not None:
+            prop.set_velocity(physics, np.zeros(3), np.zeros(3))
 
     def _joints(self) -> list[Any]:
         frames = [prop.root_body for prop in self._props]

@@ -8,7 +8,7 @@ import numpy as np
 
 from mjgym.robots import inverse_kinematics
 from mjgym_compat.dm_control import composer, mjcf
-from mjgym_compat.dm_control.composer.observation.observable import MJCFFeature
+from mjgym_compat.dm_control.composer import define
 
 DOWN_QUATERNION = np.array([0.0, np.sqrt(0.5), np.sqrt(0.5), 0.0])  # of a tool that points down
 
@@ -79,15 +79,8 @@ class RobotArm(composer.Robot, abc.ABC):
 class JointsObservables(composer.Observables):
     """Positions and velocities of an arm's joints."""
 
-    @composer.observable
-    def joints_pos(self) -> MJCFFeature:
-        """Positions, rad."""
-        return MJCFFeature("qpos", self._entity.joints)
-
-    @composer.observable
-    def joints_vel(self) -> MJCFFeature:
-        """Velocities, rad/s."""
-        return MJCFFeature("qvel", self._entity.joints)
+    joints_pos = define.feature("qpos", "joints")
+    joints_vel = define.feature("qvel", "joints")
 
 
 class RobotHand(composer.Robot, abc.ABC):

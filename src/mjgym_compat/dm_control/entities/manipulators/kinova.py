@@ -7,7 +7,8 @@ import numpy as np
 from mjgym.robots import jaco
 from mjgym.util.packaged import assets
 from mjgym_compat.dm_control import composer, mjcf
-from mjgym_compat.dm_control.composer.observation.observable import Generic, MJCFFeature
+from mjgym_compat.dm_control.composer import define
+from mjgym_compat.dm_control.composer.observation.observable import Generic
 from mjgym_compat.dm_control.entities.manipulators import base
 from mjgym_compat.importing import submodules
 
@@ -129,15 +130,8 @@ class JacoHand(base.RobotHand):
 class JacoHandObservables(base.JointsObservables):
     """Joints of the fingers, and the pose between their tips."""
 
-    @composer.observable
-    def pinch_site_pos(self) -> MJCFFeature:
-        """Position between the finger tips, m."""
-        return MJCFFeature("xpos", self._entity.pinch_site)
-
-    @composer.observable
-    def pinch_site_rmat(self) -> MJCFFeature:
-        """Rotation matrix there, (9,)."""
-        return MJCFFeature("xmat", self._entity.pinch_site)
+    pinch_site_pos = define.feature("xpos", "pinch_site")
+    pinch_site_rmat = define.feature("xmat", "pinch_site")
 
 
 __path__: list[str] = []  # it answers for modules of others

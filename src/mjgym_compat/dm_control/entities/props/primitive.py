@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from mjgym_compat.dm_control import composer, mjcf
-from mjgym_compat.dm_control.composer.observation.observable import MJCFFeature
+from mjgym_compat.dm_control.composer import define
 
-_SENSORS = {
+SENSORS = {
     "position": "framepos",
     "orientation": "framequat",
     "linear_velocity": "framelinvel",
@@ -31,7 +31,7 @@ class Primitive(composer.Entity):
         self.geom = self._mjcf_root.worldbody.add(
             "geom", name="body_geom", type=geom_type, size=size, **kwargs
         )
-        for sensor, kind in _SENSORS.items():
+        for sensor, kind in SENSORS.items():
             made = self._mjcf_root.sensor.add(kind, name=sensor, objtype="geom", objname=self.geom)
             setattr(self, sensor, made)
 
@@ -44,18 +44,10 @@ class Primitive(composer.Entity):
         return self._mjcf_root
 
 
-def _sensed(name: str) -> Any:
-    def sensed(self: composer.Observables) -> MJCFFeature:
-        return MJCFFeature("sensordata", getattr(self._entity, name))
-
-    sensed.__doc__ = f"See `FreePropObservableMixin.{name}`."
-    return composer.observable(sensed)
-
-
 class PrimitiveObservables(composer.Observables, composer.FreePropObservableMixin):
     """Motion of a prop."""
 
-    position = _sensed("position")
-    orientation = _sensed("orientation")
-    linear_velocity = _sensed("linear_velocity")
-    angular_velocity = _sensed("angular_velocity")
+    position = define.feature("sensordata", "position")
+    orientation = define.feature("sensordata", "orientation")
+    linear_velocity = define.feature("sensordata", "linear_velocity")
+    angular_velocity = define.feature("sensordata", "angular_velocity")

@@ -4,6 +4,7 @@ import math
 from typing import Any, ClassVar
 
 from mjgym_compat.dm_control import composer, mjcf
+from mjgym_compat.dm_control.composer import define
 from mjgym_compat.dm_control.composer.observation import observable
 from mjgym_compat.dm_control.locomotion.soccer.team import INVALID_WALKER_ID, require_number
 from mjgym_compat.dm_control.locomotion.walkers import jumping_ball, known, legacy_base
@@ -87,12 +88,5 @@ class BoxHeadObservables(known.KnownObservables):
         height, width = self._entity._camera_resolution
         return observable.MJCFCamera(self._entity.egocentric_camera, height=height, width=width)
 
-    @composer.observable
-    def camera_joints_pos(self) -> Any:
-        """Positions of the camera's joints."""
-        return observable.MJCFFeature("qpos", self._entity.observable_camera_joints)
-
-    @composer.observable
-    def camera_joints_vel(self) -> Any:
-        """Velocities of the camera's joints."""
-        return observable.MJCFFeature("qvel", self._entity.observable_camera_joints)
+    camera_joints_pos = define.feature("qpos", "observable_camera_joints")
+    camera_joints_vel = define.feature("qvel", "observable_camera_joints")

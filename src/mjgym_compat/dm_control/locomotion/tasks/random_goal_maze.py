@@ -225,14 +225,8 @@ class ManyHeterogeneousGoalsMaze(NullGoalMaze):
         target_type_rewards: reward for a target of each kind.
         target_type_proportions: shares of the kinds.
         shuffle_target_builders: whether kinds swap their targets' looks in each episode.
-        randomize_spawn_position: see `NullGoalMaze`, as for the other ones.
-        randomize_spawn_rotation: likewise.
-        rotation_bias_factor: likewise.
-        aliveness_reward: likewise.
-        aliveness_threshold: likewise.
-        contact_termination: likewise.
-        physics_timestep: s.
-        control_timestep: s.
+        *args: of `NullGoalMaze`, from randomize_spawn_position on.
+        **kwargs: likewise.
     """
 
     def __init__(
@@ -243,20 +237,10 @@ class ManyHeterogeneousGoalsMaze(NullGoalMaze):
         target_type_rewards: Sequence[float],
         target_type_proportions: Sequence[float],
         shuffle_target_builders: bool = False,
-        randomize_spawn_position: bool = True,
-        randomize_spawn_rotation: bool = True,
-        rotation_bias_factor: float = 0,
-        aliveness_reward: float = 0.0,
-        aliveness_threshold: float = DEFAULT_ALIVE_THRESHOLD,
-        contact_termination: bool = True,
-        physics_timestep: float = DEFAULT_PHYSICS_TIMESTEP,
-        control_timestep: float = DEFAULT_CONTROL_TIMESTEP,
+        *args: Any,
+        **kwargs: Any,
     ) -> None:
-        super().__init__(
-            walker, maze_arena, randomize_spawn_position, randomize_spawn_rotation,
-            rotation_bias_factor, aliveness_reward, aliveness_threshold, contact_termination,
-            physics_timestep=physics_timestep, control_timestep=control_timestep,
-        )  # fmt: skip
+        super().__init__(walker, maze_arena, *args, **kwargs)
         self._builders = list(target_builders)
         self._values, self._shuffles = list(target_type_rewards), shuffle_target_builders
         self._shares = np.asarray(target_type_proportions) / np.sum(target_type_proportions)

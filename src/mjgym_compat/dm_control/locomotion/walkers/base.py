@@ -8,6 +8,7 @@ import numpy as np
 from dm_env import specs
 
 from mjgym_compat.dm_control import composer, mjcf
+from mjgym_compat.dm_control.composer import define
 from mjgym_compat.dm_control.composer.observation import observable
 
 
@@ -106,10 +107,7 @@ class WalkerObservables(composer.Observables):
         elements = getattr(self._entity.mjcf_model.sensor, tag)
         return observable.MJCFFeature("sensordata", elements, **options)
 
-    @composer.observable
-    def joints_pos(self) -> Any:
-        """Positions of the joints."""
-        return observable.MJCFFeature("qpos", self._entity.observable_joints)
+    joints_pos = define.feature("qpos", "observable_joints")
 
     @composer.observable
     def sensors_gyro(self) -> Any:

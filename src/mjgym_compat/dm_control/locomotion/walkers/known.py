@@ -5,6 +5,7 @@ from typing import Any, ClassVar
 
 from mjgym.tasks.locomotion.walkers import find_walker
 from mjgym_compat.dm_control import composer, mjcf
+from mjgym_compat.dm_control.composer import define
 from mjgym_compat.dm_control.composer.observation import observable
 from mjgym_compat.dm_control.locomotion.models import read
 from mjgym_compat.dm_control.locomotion.walkers import base, legacy_base
@@ -156,10 +157,7 @@ class HeadObservables(KnownObservables):
         ),
     }  # fmt: skip
 
-    @composer.observable
-    def head_height(self) -> Any:
-        """Height of the head."""
-        return observable.MJCFFeature("xpos", self._entity.head, index=2)
+    head_height = define.feature("xpos", "head", index=2)
 
     @composer.observable
     def actuator_activation(self) -> Any:

@@ -8,6 +8,7 @@ import mujoco
 import numpy as np
 
 from mjgym_compat.dm_control import composer, mjcf
+from mjgym_compat.dm_control.composer import define
 from mjgym_compat.dm_control.composer.observation import observable
 from mjgym_compat.dm_control.locomotion.walkers import base
 from mjgym_compat.dm_control.locomotion.walkers.initializers import UprightInitializer
@@ -154,6 +155,10 @@ class Walker(base.Walker):
         return local.ravel()
 
 
+def _part(name: str, i: int) -> Any:
+    return define.observable(lambda observables: getattr(observables, name)[i])
+
+
 class WalkerObservables(base.WalkerObservables):
     """Observables of the published walkers."""
 
@@ -165,15 +170,8 @@ class WalkerObservables(base.WalkerObservables):
         "dynamic_sensors": ("sensors_force", "sensors_torque", "sensors_touch"),
     }  # fmt: skip
 
-    @composer.observable
-    def joints_vel(self) -> Any:
-        """Velocities of the joints."""
-        return observable.MJCFFeature("qvel", self._entity.observable_joints)
-
-    @composer.observable
-    def body_height(self) -> Any:
-        """Height of the root body."""
-        return observable.MJCFFeature("xpos", self._entity.root_body, index=2)
+    joints_vel = define.feature("qvel", "observable_joints")
+    body_height = define.feature("xpos", "root_body", index=2)
 
     @composer.observable
     def end_effectors_pos(self) -> Any:
@@ -183,10 +181,8 @@ class WalkerObservables(base.WalkerObservables):
     def _places(self, bodies: Any) -> Any:
         return observable.Generic(lambda physics: self._entity.places(physics, bodies))
 
-    @composer.observable
-    def world_zaxis(self) -> Any:
-        """The world's vertical as the root body sees it."""
-        return observable.MJCFFeature("xmat", self._entity.root_body, index=slice(6, None))
+    # The world's vertical as the root body sees it.
+    world_zaxis = define.feature("xmat", "root_body", index=slice(6, None))
 
     @composer.observable
     def sensors_velocimeter(self) -> Any:
@@ -227,15 +223,8 @@ class WalkerObservables(base.WalkerObservables):
         """Image of the egocentric camera."""
         return observable.MJCFCamera(self._entity.egocentric_camera, width=EYE, height=EYE)
 
-    @composer.observable
-    def position(self) -> Any:
-        """Position of the root body."""
-        return observable.MJCFFeature("xpos", self._entity.root_body)
-
-    @composer.observable
-    def orientation(self) -> Any:
-        """Rotation matrix of the root body."""
-        return observable.MJCFFeature("xmat", self._entity.root_body)
+    position = define.feature("xpos", "root_body")
+    orientation = define.feature("xmat", "root_body")
 
     @composer.observable
     def prev_action(self) -> Any:
@@ -244,35 +233,10 @@ class WalkerObservables(base.WalkerObservables):
 
     # Parts of these, for combination with others.
 
-    @composer.observable
-    def veloc_forward(self) -> Any:
-        """Velocity forwards."""
-        return self.sensors_velocimeter[0]
-
-    @composer.observable
-    def veloc_strafe(self) -> Any:
-        """Velocity to the left."""
-        return self.sensors_velocimeter[1]
-
-    @composer.observable
-    def veloc_up(self) -> Any:
-        """Velocity upwards."""
-        return self.sensors_velocimeter[2]
-
-    @composer.observable
-    def gyro_backward_roll(self) -> Any:
-        """Angular velocity about the first axis."""
-        return self.sensors_gyro[0]
-
-    @composer.observable
-    def gyro_rightward_roll(self) -> Any:
-        """Angular velocity about the second axis."""
-        return self.sensors_gyro[1]
-
-    @composer.observable
-    def gyro_anticlockwise_spin(self) -> Any:
-        """Angular velocity about the third axis."""
-        return self.sensors_gyro[2]
+    veloc_forward, veloc_strafe, veloc_up = (_part("sensors_velocimeter", i) for i in range(3))
+    gyro_backward_roll, gyro_rightward_roll, gyro_anticlockwise_spin = (
+        _part("sensors_gyro", i) for i in range(3)
+    )
 
     @composer.observable
     def torso_xvel(self) -> Any:

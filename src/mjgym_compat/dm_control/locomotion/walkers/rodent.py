@@ -3,8 +3,8 @@
 import functools
 from typing import Any, ClassVar
 
-from mjgym_compat.dm_control import composer, mjcf
-from mjgym_compat.dm_control.composer.observation import observable
+from mjgym_compat.dm_control import mjcf
+from mjgym_compat.dm_control.composer import define
 from mjgym_compat.dm_control.locomotion.walkers import known
 
 NOT_TRACKED = ("vertebra", "toe", "hand")  # beginnings of names of bodies
@@ -108,12 +108,5 @@ class RodentObservables(known.HeadObservables):
         ),
     }  # fmt: skip
 
-    @composer.observable
-    def tendons_pos(self) -> Any:
-        """Lengths of the tendons."""
-        return observable.MJCFFeature("length", self._entity.observable_tendons)
-
-    @composer.observable
-    def tendons_vel(self) -> Any:
-        """Velocities of the tendons."""
-        return observable.MJCFFeature("velocity", self._entity.observable_tendons)
+    tendons_pos = define.feature("length", "observable_tendons")
+    tendons_vel = define.feature("velocity", "observable_tendons")

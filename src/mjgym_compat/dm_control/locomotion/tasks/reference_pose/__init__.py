@@ -1,0 +1,1 @@
+"""Following of recorded motion: its rewards."""
