@@ -56,6 +56,14 @@ FEWEST, MOST = 32, 4096  # candidates
 KNOTS, NOISE = 6, 0.8
 EVERY = (1, 2, 4, 8, 16)  # control steps between improvements
 INTERVAL = 0.04  # s between improvements, at least
+HARD = tuple(
+    f"dmc/{name}-v0"
+    for name in (
+        *("acrobot-swingup_sparse", "pendulum-swingup", "cartpole-three_poles"),
+        *("swimmer-swimmer15", "stacker-stack_2", "manipulator-bring_ball", "humanoid-stand"),
+    )
+)
+NEAR = 0.6  # of the best other score
 PATHS = "go_to_target|run_gaps|run_walls"  # in the names of locomotion's ids
 UNLIMITED = 1000  # control steps of an episode without limit
 TRIED = 16, 64  # candidates that are timed
@@ -211,11 +219,16 @@ def measure(job: Job) -> Row:
 
 @functools.cache
 def commit() -> str:
-    """This checkout's commit at the first row, with a plus if it has changes."""
-    return subprocess.run(
-        ["git", "describe", "--always", "--dirty=+", "--abbrev=12", "--exclude=*"],
-        cwd=commits.ROOT, capture_output=True, text=True, check=True,
-    ).stdout.strip()  # fmt: skip
+    """This checkout's commit at the first row, with a plus if what is measured has changes."""
+
+    def git(*words: str) -> str:
+        command = ["git", *words]
+        done = subprocess.run(command, cwd=commits.ROOT, capture_output=True, text=True, check=True)
+        return done.stdout.strip()
+
+    aside = (":!tests", ":!assets/guides", ":!assets/baselines")  # the rows are among these
+    changed = git("status", "--porcelain", "--", ".", *aside)
+    return git("rev-parse", "--short=12", "HEAD") + "+" * bool(changed)
 
 
 def read(file: Path = FILE) -> list[Row]:
@@ -241,7 +254,7 @@ def table(rows: Sequence[Row]) -> str:
     header = ["id", "planner", *spent, "learned", "best published"]
     learned, published = others()
     lines = [header, ["---"] * len(header)]
-    for id, planner in dict.fromkeys((row.id, row.planner) for row in rows):
+    for id, planner in sorted({(row.id, row.planner) for row in rows}):
         cells = []
         for budget in budgets:
             returns = [
@@ -273,7 +286,19 @@ def summary(rows: Sequence[Row], planner: str = "mppi") -> str:
             f" learning has {statistics.mean(learned[id] for id in of_ids):.0f}; on"
             f" {in_time} of them one core plans in real time."
         )
+        if any(id in of_ids for id in HARD):
+            sentences.append(_of_hard_ids(of_ids))
     return " ".join(sentences)
+
+
+def _of_hard_ids(of_ids: dict[str, list[Row]]) -> str:
+    """How many of `HARD` come near the best other score."""
+    learned, published = others()
+    near = []
+    for id in (id for id in HARD if id in of_ids):
+        best = max(learned[id], float(published.get(id, "0").split(",")[0]))
+        near.append(statistics.mean(row.total for row in of_ids[id]) >= NEAR * best)
+    return f"Of {len(near)} hard ids, {sum(near)} reach {NEAR:.0%} of the best other score."
 
 
 @functools.cache

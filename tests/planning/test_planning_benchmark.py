@@ -96,7 +96,7 @@ def test_the_table_counts_episodes(bench):
         "| `dmc/reacher-easy-v0` | mppi | 6.0 (2 episodes) | 5.0 (1 episode) |"
     )
     other = bench.table([*rows, row(bench, id="dmc/dog-run-v0")])
-    assert "| not measured |" in other.splitlines()[3]
+    assert "| not measured |" in other.splitlines()[2]
 
 
 def test_the_table_has_learned_and_published_scores(bench, monkeypatch):
@@ -110,6 +110,14 @@ def test_the_table_has_learned_and_published_scores(bench, monkeypatch):
         "At 1 s the mean over 1 ids of the suite is 5, where learning has 970; on 1 of them one"
         " core plans in real time.",
     ]
+
+
+def test_hard_ids_are_counted(bench, monkeypatch):
+    first, second = bench.HARD[:2]
+    known = {first: 100.0, second: 100.0}, {second: "500, SAC"}
+    monkeypatch.setattr(bench, "others", lambda: known)
+    rows = [row(bench, id=first, total=60.0), row(bench, id=second, total=299.0)]
+    assert bench.summary(rows).endswith("Of 2 hard ids, 1 reach 60% of the best other score.")
 
 
 def test_scores_of_others_are_those_of_the_package(bench):
