@@ -7,7 +7,7 @@ import pytest
 import mjgym
 from helpers.rollouts import equal, row
 from mjgym.registry import ids, one_agent
-from mjgym.variation import Normal, Uniform
+from mjgym.variation import Normal, Uniform, factor
 from mjgym.variation.noises import additive
 
 CANDIDATES, STEPS, BEFORE = 3, 4, 2
@@ -84,6 +84,19 @@ def assert_rolled_out(found, i, steps):
         assert not found.rewards[i, len(steps) :].any()
 
 
+def assert_batch_rolled_out(batch):
+    """Candidates from its states are its steps, with observations and without."""
+    state, actions = batch.get_state(), draw(batch, CANDIDATES, STEPS)
+    found = batch.rollout(state, actions, observations=True)
+    assert equal(batch.get_state(), state)
+    blind = batch.rollout(state, actions)
+    assert blind.observations is None
+    assert equal(blind.rewards, found.rewards)
+    _, steps = stepped(batch, state, actions.swapaxes(0, 1))
+    assert_rolled_out(found, ..., steps)
+    batch.close()
+
+
 @pytest.mark.parametrize("id", selected())
 def test_rollouts_are_steps(id):
     options = {"observation": "flat"} if "_vision" in id else {}
@@ -98,16 +111,21 @@ def test_rollouts_are_steps(id):
         reached = {name: value for name, value in env.get_state().items() if name != "id"}
         assert after.keys() == reached.keys()  # a batch has some flags as numbers
         assert all(np.array_equal(after[name], value) for name, value in reached.items())
-    batch = make_batch(id, CANDIDATES, **options)
-    state = batch.get_state()
-    found = batch.rollout(state, actions, observations=True)
-    assert equal(batch.get_state(), state)
-    _, steps = stepped(batch, state, actions.swapaxes(0, 1))
-    assert_rolled_out(found, ..., steps)
     env.close()
-    batch.close()
+    assert_batch_rolled_out(make_batch(id, CANDIDATES, **options))
 
 
+@pytest.mark.parametrize("id", selected())
+def test_rollouts_of_varied_models_are_steps(id):
+    """Each sub-environment has masses of its own, and so has its candidate."""
+    options = {"observation": "flat"} if "_vision" in id else {}
+    batch = make_batch(id, CANDIDATES, vary=MASSES, **options)
+    masses = batch.get_state()["body_mass"]
+    assert not np.array_equal(masses[0], masses[1])
+    assert_batch_rolled_out(batch)
+
+
+MASSES = {"body_mass": factor(Uniform(0.8, 1.2))}
 VARIED = {
     "mass": {"vary": {"body_mass[torso]": Uniform(2.0, 8.0)}},
     "noise": {"observables": {"height": mjgym.Observable(noise=additive(Normal(0, 1)), delay=2)}},
@@ -118,15 +136,7 @@ VARIED = {
 
 @pytest.mark.parametrize("kind", VARIED)
 def test_whatever_varies_is_in_the_state(kind):
-    id = "dmc/walker-walk-v0"
-    batch = make_batch(id, CANDIDATES, **VARIED[kind])
-    state, actions = batch.get_state(), draw(batch, CANDIDATES, STEPS)
-    found = batch.rollout(state, actions, observations=True)
-    _, steps = stepped(batch, state, actions.swapaxes(0, 1))
-    assert_rolled_out(found, ..., steps)
-    blind = batch.rollout(state, actions)
-    assert blind.observations is None
-    assert equal(blind.rewards, found.rewards)
+    assert_batch_rolled_out(make_batch("dmc/walker-walk-v0", CANDIDATES, **VARIED[kind]))
 
 
 def test_an_episode_goes_on_as_if_nothing_had_been_tried():

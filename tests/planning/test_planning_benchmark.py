@@ -25,29 +25,41 @@ def bench():
 
 def row(bench, **values):
     fields = {"id": "dmc/reacher-easy-v0", "planner": "mppi", "budget": 0.1, "seed": 10000}
-    measured = {"total": 5.0, "steps": 10, "spent": 0.1, "rollouts": 16, "every": 2}
+    measured = {"total": 5.0, "steps": 10, "spent": 0.1, "rollouts": 32, "horizon": 0.6, "every": 2}
     about = {"command": "python", "commit": "abc", "versions": "mjgym 1", "machine": "x86_64, here"}
     return bench.Row(**{**fields, **measured, **about, **values})
 
 
 @pytest.mark.parametrize("each", [1e-6, 1e-4, 1e-2])
 @pytest.mark.parametrize("budget", [0.1, 1.0, 10.0])
-def test_a_budget_is_used_up(bench, monkeypatch, budget, each):
-    """With known costs: of a step, of an improvement, and of each candidate in one."""
-    alone, always = 2e-5, 3e-4
+def test_a_budget_is_used_up(bench, budget, each):
+    """With known costs: of a step, and of a candidate's control steps."""
+    cost, timestep = bench.Cost(alone=2e-5, a=1e-4, b=each), 0.02
+    chosen = bench.settings(cost, timestep, budget)
+    horizon, count, every = chosen["horizon"], chosen["rollouts"], chosen["every"]
+    assert bench.SHORTEST <= horizon <= bench.LONGEST
+    assert bench.FEWEST <= count <= bench.MOST
+    assert every * timestep >= bench.INTERVAL
+    improvement = horizon / timestep * (cost.a + cost.b * count)
+    spent = (cost.alone + improvement / every) / timestep
+    fewest = (horizon, count, every) == (bench.SHORTEST, bench.FEWEST, bench.EVERY[-1])
+    assert spent <= 1.02 * budget or fewest
+    if count < bench.MOST and not fewest:
+        assert spent > 0.9 * budget
+    assert (count == bench.FEWEST) == (horizon == bench.SHORTEST)
+
+
+def test_a_cost_is_that_of_steps(bench, monkeypatch):
+    """The environment's own step and a candidate's are told apart."""
+    alone, a, b, steps = 2e-5, 1e-4, 1e-6, 30
 
     def seconds(env, policy):
         found = getattr(getattr(policy, "method", None), "rollouts", 0)
-        return alone + (always + each * found if found else 0.0)
+        return alone + (steps * (a + b * found) if found else 0.0)
 
     monkeypatch.setattr(bench, "_seconds", seconds)
-    chosen = bench.settings("dmc/reacher-easy-v0", "mppi", budget)
-    assert bench.FEWEST <= chosen["rollouts"] <= bench.MOST
-    spent = (alone + (always + each * chosen["rollouts"]) / chosen["every"]) / 0.02
-    most_saving = chosen == {"rollouts": bench.FEWEST, "every": bench.EVERY[-1]}
-    assert spent <= 1.001 * budget or most_saving
-    if chosen["rollouts"] < bench.MOST and not most_saving:
-        assert spent > 0.9 * budget
+    found = bench.cost("dmc/reacher-easy-v0", "mppi")
+    assert dataclasses.astuple(found) == pytest.approx((alone, a, b))
 
 
 def test_rows_are_read_as_they_were_written(bench, tmp_path):
@@ -84,7 +96,7 @@ def test_the_table_counts_episodes(bench):
         "| `dmc/reacher-easy-v0` | mppi | 6.0 (2 episodes) | 5.0 (1 episode) |"
     )
     other = bench.table([*rows, row(bench, id="dmc/dog-run-v0")])
-    assert "| not measured |" in other.splitlines()[3]
+    assert "| not measured |" in other.splitlines()[2]
 
 
 def test_the_table_has_learned_and_published_scores(bench, monkeypatch):
@@ -100,6 +112,14 @@ def test_the_table_has_learned_and_published_scores(bench, monkeypatch):
     ]
 
 
+def test_hard_ids_are_counted(bench, monkeypatch):
+    first, second = bench.HARD[:2]
+    known = {first: 100.0, second: 100.0}, {second: "500, SAC"}
+    monkeypatch.setattr(bench, "others", lambda: known)
+    rows = [row(bench, id=first, total=60.0), row(bench, id=second, total=299.0)]
+    assert bench.summary(rows).endswith("Of 2 hard ids, 1 reach 60% of the best other score.")
+
+
 def test_scores_of_others_are_those_of_the_package(bench):
     learned, published = bench.others()
     assert learned["dmc/walker-walk-v0"] > 900
@@ -107,7 +127,8 @@ def test_scores_of_others_are_those_of_the_package(bench):
 
 
 def test_an_episode_is_measured(bench, monkeypatch):
-    monkeypatch.setattr(bench, "settings", lambda *_: {"rollouts": 2, "every": 8})
+    monkeypatch.setattr(bench, "settings", lambda *_: {"horizon": 0.1, "rollouts": 2, "every": 8})
+    monkeypatch.setattr(bench, "cost_of", lambda *_: None)
     found = bench.measure(bench.Job("dmc/lqr-lqr_2_1-v0", "random_shooting", 0.1, 10000))
     assert found.steps == bench.UNLIMITED
     assert np.isfinite(found.total)
@@ -126,6 +147,7 @@ def test_the_published_rows_are_of_the_protocol(bench):
         assert each.commit
         assert not each.commit.endswith("+")
         assert bench.FEWEST <= each.rollouts <= bench.MOST
+        assert bench.SHORTEST <= each.horizon <= bench.LONGEST
 
 
 def test_the_ids_are_registered(bench):
