@@ -40,7 +40,7 @@ _MERGED = {
         *("primitive", "primitive.box", "primitive.ball"),
         *("primitive.capsule", "primitive.cylinder"),
     ),
-    "models.grippers": ("models.grippers", "gripper_factory", "gripper_model"),
+    "models.grippers": ("models.grippers", "gripper_factory", "gripper_model", "gripper_tester"),
     "models.tasks": ("models.tasks", "task", "manipulation_task"),
 }
 MODULES = {
