@@ -1,12 +1,28 @@
 """Parts of robosuite that its own tests and pages use: buffers, modders, testers, robots."""
 
+import gymnasium
+import mujoco
 import numpy as np
 import pytest
 
 import mjgym_compat.robosuite as suite
 from mjgym_compat.robosuite.controllers import load_composite_controller_config
 from mjgym_compat.robosuite.environments.manipulation.tasks import DEFAULT_WIPE_CONFIG
+from mjgym_compat.robosuite.environments.manipulation.two_arm_env import TwoArmEnv
+from mjgym_compat.robosuite.models import MujocoWorldBase
+from mjgym_compat.robosuite.models.arenas import MultiTableArena
 from mjgym_compat.robosuite.models.grippers import GripperTester, gripper_factory
+from mjgym_compat.robosuite.models.objects import (
+    BoxObject,
+    ConeObject,
+    HammerObject,
+    HollowCylinderObject,
+    HookFrame,
+    RatchetingWrenchObject,
+    StandWithMount,
+    TransportGroup,
+)
+from mjgym_compat.robosuite.models.tasks import ManipulationTask
 from mjgym_compat.robosuite.robots import (
     ROBOT_CLASS_MAPPING,
     FixedBaseRobot,
@@ -155,4 +171,124 @@ def test_keys_of_another_controller_are_ignored_and_unknown_ones_are_not():
 def test_the_published_configuration_of_wipe_is_the_default():
     env = suite.make("Wipe", "Panda", use_camera_obs=False, task_config=DEFAULT_WIPE_CONFIG)
     assert env.env.task.num_markers == DEFAULT_WIPE_CONFIG["num_markers"]
+    env.close()
+
+
+FRAME = HookFrame(
+    "frame",
+    frame_length=0.095,
+    frame_height=0.18,
+    frame_thickness=0.0075,
+    hook_height=0.012,
+    grip_location=0.05625,
+    grip_size=(0.0127, 0.03175),
+    tip_size=(0.0127, 0.001, 0.00325, 0.01905),
+    density=500.0,
+)
+TOOL = RatchetingWrenchObject(
+    "tool",
+    handle_size=(0.0825, 0.00875, 0.0016),
+    outer_radius_1=0.0175,
+    inner_radius_1=0.0105,
+    height_1=0.0035,
+    outer_radius_2=0.015,
+    inner_radius_2=0.01,
+    height_2=0.0035,
+    grip_size=(0.015, 0.04),
+    density=2000.0,
+    friction=(0.95, 0.3, 0.1),
+)
+
+
+def compiled(each):
+    world = MujocoWorldBase()
+    world.merge_assets(each)
+    world.worldbody.append(each.get_obj())
+    return world.get_model()
+
+
+@pytest.mark.parametrize("each", [FRAME, TOOL], ids=lambda each: each.name)
+def test_composed_objects_of_the_published_sizes_are_those_of_the_task(each):
+    env = gymnasium.make("robosuite/ToolHang-v0")
+    task, own = env.unwrapped.model, compiled(each)
+    for body in each.bodies:
+        here, there = own.body(body), task.body(body)
+        np.testing.assert_allclose(here.mass, there.mass, rtol=1e-6, err_msg=body)
+        np.testing.assert_allclose(here.inertia, there.inertia, rtol=1e-4, err_msg=body)
+        np.testing.assert_allclose(here.pos, there.pos, atol=1e-8, err_msg=body)
+    data, there = mujoco.MjData(own), mujoco.MjData(task)
+    mujoco.mj_kinematics(own, data)
+    start = task.jnt_qposadr[task.body(each.root_body).jntadr[0]]
+    there.qpos[start : start + 7] = [0, 0, 0, 1, 0, 0, 0]
+    mujoco.mj_kinematics(task, there)
+    for site in [s for s in each.sites if "default" not in s and "grip" not in s]:
+        np.testing.assert_allclose(data.site(site).xpos, there.site(site).xpos, atol=1e-7)
+    env.close()
+
+
+def test_cones_and_rings_fill_their_bounds():
+    ring, cone = HollowCylinderObject("ring", 0.04, 0.03, 0.05), ConeObject("cone", 0.04, 0.01, 0.1)
+    half = HollowCylinderObject("half", 0.04, 0.03, 0.05, make_half=True)
+    assert len(ring.contact_geoms) == 8
+    assert len(half.contact_geoms) == 5
+    model = compiled(cone)
+    sizes, places = model.geom("cone_c_0").size, model.geom("cone_c_0").pos
+    assert sizes[0] == pytest.approx(0.04)
+    assert places[2] - sizes[1] == pytest.approx(-0.05)
+    assert model.geom("cone_c_8").size[0] == pytest.approx(0.01)
+
+
+def test_objects_of_one_size_say_so():
+    assert StandWithMount("stand", mount_width=0.012).mount_width == 0.012
+    with pytest.raises(ValueError, match=r"mount_width is 0\.012"):
+        StandWithMount("stand", mount_width=0.02)
+    with pytest.raises(TypeError, match="mount_width"):
+        StandWithMount("stand", mount_widht=0.012)
+
+
+class Carry(TwoArmEnv):
+    """A payload to carry from bin to bin, in the form of robosuite's tasks."""
+
+    def _load_model(self):
+        super()._load_model()
+        arena = MultiTableArena(table_offsets=[(0, -0.6, 0.8), (0, 0.6, 0.8)])
+        trash = BoxObject("trash", size=[0.02] * 3)
+        self.group = TransportGroup("carry", HammerObject("payload"), trash)
+        places = {"target_bin": -0.6, "trash_bin": -0.2, "start_bin": 0.6}
+        self.model = ManipulationTask(
+            mujoco_arena=arena,
+            mujoco_robots=[robot.robot_model for robot in self.robots],
+            mujoco_objects=list(self.group.objects.values()),
+        )
+        self.places = places
+
+    def _reset_internal(self):
+        super()._reset_internal()
+        self.group.update_sim(self.sim)
+        for name, y in self.places.items():
+            joint = self.group.objects[name].joints[0]
+            self.sim.data.set_joint_qpos(joint, [0, y, 0.9, 1, 0, 0, 0])
+        for name, place in (("payload", (0, 0, 3)), ("lid", (0, 0.6, 2)), ("trash", (0, -0.6, 1))):
+            joint = self.group.objects[name].joints[0]
+            self.sim.data.set_joint_qpos(joint, [*place, 1, 0, 0, 0])
+
+    def reward(self, action=None):
+        return 0.0
+
+
+def test_a_group_knows_where_its_objects_are():
+    env = Carry(robots=["Panda", "Panda"], use_camera_obs=False, has_offscreen_renderer=False)
+    env.reset()
+    states = env.group.get_states()
+    np.testing.assert_allclose(states["trash_pose"][0], (0, -0.6, 1))
+    np.testing.assert_allclose(states["payload_pose"][1], (0, 0, 0, 1), atol=1e-12)
+    assert states["lid_handle_pose"][0][2] > 2
+    assert states["target_bin_pos"][1] == pytest.approx(-0.6)
+    assert not states["trash_in_trash_bin"]
+    joint = env.group.trash.joints[0]
+    floor = states["trash_bin_pos"] + (0, 0, 0.024)  # half the base's thickness and half the box
+    env.sim.data.set_joint_qpos(joint, [*floor, 1, 0, 0, 0])
+    env.sim.forward()
+    assert env.group.trash_in_trash_bin
+    assert not env.group.payload_in_target_bin
     env.close()
