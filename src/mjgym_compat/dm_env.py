@@ -130,10 +130,16 @@ class DmEnv(control.Environment):
         plain: Any = env.unwrapped
         self._physics = kind.of_env(plain)
         self._task = PublishedTask(plain.task, seed)
-        flat = not isinstance(env.observation_space, gymnasium.spaces.Dict)
+        space: Any = env.observation_space
+        flat = not isinstance(space, gymnasium.spaces.Dict)
         stacked = plain.frame_stack is not None
         self._shapes = {} if flat or stacked else plain.entry_shapes
-        self._alone = FLAT if len(env.observation_space.shape or ()) < 2 + stacked else PICTURE
+        self._alone = FLAT if len(space.shape or ()) < 2 + stacked else PICTURE
+        self._reshaped = [
+            (name, shape)
+            for name, box in ([] if flat else dict(space).items())
+            if (shape := self._shape(name, box)) != box.shape
+        ]
         self._low, self._high = bounds(plain.task.actions(plain.model))
 
     @property
@@ -155,7 +161,7 @@ class DmEnv(control.Environment):
         if self._ended:
             return self.reset()
         action = np.asarray(action, dtype=np.float64)
-        if action.size == 1:
+        if action.size == 1 and action.shape != self._low.shape:
             action = np.broadcast_to(action.ravel(), self._low.shape)
         try:
             observation, reward, terminated, truncated, _ = self._env.step(action)
@@ -198,10 +204,10 @@ class DmEnv(control.Environment):
     def _entries(self, observation: Any) -> dict[str, np.ndarray]:
         if not isinstance(observation, dict):
             return OrderedDict([(self._alone, observation)])
-        return OrderedDict(
-            (name, np.reshape(value, self._shape(name, value)))
-            for name, value in self._ordered(observation).items()
-        )
+        entries = OrderedDict(self._ordered(observation))
+        for name, shape in self._reshaped:
+            entries[name] = entries[name].reshape(shape)
+        return entries
 
     def _shape(self, name: str, space_or_value: Any) -> tuple[int, ...]:
         """The published shape of an entry: scalars have no axis there."""

@@ -10,6 +10,7 @@ import numpy as np
 
 from mjgym.util.suggestions import or_else
 from mjgym_compat.dm_control import mjcf
+from mjgym_compat.dm_control.composer.entity import Callbacks
 from mjgym_compat.dm_control.composer.observation.updater import Updater
 from mjgym_compat.dm_control.composer.task import Task
 from mjgym_compat.dm_control.rl.simulation import PhysicsError
@@ -125,8 +126,8 @@ class Environment(dm_env.Environment):  # type: ignore[misc]
         """Callbacks of the task, of entities, and extra ones."""
         with_action = (*arguments, action) if name in _WITH_ACTION else arguments
         getattr(self._task, name)(*with_action, self._random_state)
-        for entity in self._task.iter_entities():
-            getattr(entity, name)(*arguments, self._random_state)
+        for callback in self._callbacks[name]:
+            callback(*arguments, self._random_state)
         for hook in self._extra[name]:
             hook(*with_action, self._random_state)
 
@@ -139,6 +140,15 @@ class Environment(dm_env.Environment):  # type: ignore[misc]
             self._strip,
             self._pad,
         )
+        # Looked up once a model: most entities leave most callbacks as they are.
+        self._callbacks = {
+            name: [
+                getattr(entity, name)
+                for entity in self._task.iter_entities()
+                if getattr(getattr(entity, name), "__func__", None) is not getattr(Callbacks, name)
+            ]
+            for name in HOOK_NAMES
+        }
 
     def reset(self) -> dm_env.TimeStep:
         """Begin an episode.

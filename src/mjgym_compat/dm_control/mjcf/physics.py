@@ -1,7 +1,7 @@
 """A compiled model, indexed by the elements that it was made of."""
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, NoReturn, Self
+from typing import Any, NamedTuple, NoReturn, Self
 
 import numpy as np
 
@@ -49,6 +49,14 @@ class BoundArray(np.ndarray):
         raise NotImplementedError(_PICKLING_NOT_SUPPORTED.format(type=type(self)))
 
 
+class _Field(NamedTuple):
+    data: Any  # the MjData that the values belong to
+    name: str
+    values: np.ndarray
+    rows: Any
+    computed: bool  # by `forward`
+
+
 class Binding:
     """Numbers of some elements of one kind in the simulation, as attributes.
 
@@ -75,48 +83,44 @@ class Binding:
             ),
         )  # fmt: skip
 
-    def _field(self, name: str) -> tuple[str, Any]:
-        """The engine's field, and the rows of the elements."""
-        known: tuple[str, Any] | None = self._fields.get(name)
-        if known is None:
-            attributes = fields.attributes(self._kind)
-            if name not in attributes:
-                raise AttributeError(
-                    f"bound {self._kind} does not have attribute {name!r}"
-                    f"{or_else(name, sorted(attributes))}"
-                )
-            field, size = attributes[name]
-            model = self._physics.model.ptr
-            rows: Any = self._ids
-            if size in fields.UNEVEN:
-                if size == "nmocap":
-                    rows = np.asarray(model.body_mocapid)[self._ids]
-                    if (rows < 0).any():
-                        raise AttributeError(
-                            f"bound {self._kind} does not have attribute {name!r}:"
-                            " it is no mocap body"
-                        )
-                else:
-                    rows = fields.rows(model, size, self._ids)
-            single = self._single and size not in _ROWS and np.size(rows) == 1
-            known = self._fields[name] = (field, int(rows[0]) if single else rows)
+    def _field(self, name: str) -> _Field:
+        data = self._physics.data.ptr
+        known: _Field | None = self._fields.get(name)
+        if known is None or known.data is not data:  # loaded anew
+            known = self._fields[name] = self._find(name, data)
         return known
 
-    def _values(self, field: str) -> np.ndarray:
-        data = self._physics.data.ptr
-        source = data if hasattr(data, field) else self._physics.model.ptr
-        values: np.ndarray = getattr(source, field)
-        return values
+    def _find(self, name: str, data: Any) -> _Field:
+        attributes = fields.attributes(self._kind)
+        if name not in attributes:
+            raise AttributeError(
+                f"bound {self._kind} does not have attribute {name!r}"
+                f"{or_else(name, sorted(attributes))}"
+            )
+        field, size = attributes[name]
+        model = self._physics.model.ptr
+        rows: Any = self._ids
+        if size in fields.UNEVEN:
+            if size == "nmocap":
+                rows = np.asarray(model.body_mocapid)[self._ids]
+                if (rows < 0).any():
+                    raise AttributeError(
+                        f"bound {self._kind} does not have attribute {name!r}: it is no mocap body"
+                    )
+            else:
+                rows = fields.rows(model, size, self._ids)
+        single = self._single and size not in _ROWS and np.size(rows) == 1
+        computed = field not in _INPUTS and hasattr(data, field)
+        values = getattr(data if hasattr(data, field) else model, field)
+        return _Field(data, field, values, int(rows[0]) if single else rows, computed)
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)
-        field, rows = self._field(name)
-        physics = self._physics
-        if physics.is_dirty and field not in _INPUTS and hasattr(physics.data.ptr, field):
-            physics.forward()
-        values = np.array(self._values(field)[rows])
-        bound = values.view(BoundArray)
+        field = self._field(name)
+        if field.computed and self._physics.is_dirty:
+            self._physics.forward()
+        bound = np.array(field.values[field.rows]).view(BoundArray)
         bound._binding, bound._name = self, name
         return bound
 
@@ -125,24 +129,23 @@ class Binding:
 
     def write(self, name: str, value: Any) -> None:
         """Write an attribute; what depends on it is recomputed when next read."""
-        field, rows = self._field(name)
+        field = self._field(name)
         physics = self._physics
-        is_input = field in _INPUTS or not hasattr(physics.data.ptr, field)
-        if physics.is_dirty and not is_input:
+        if field.computed and physics.is_dirty:
             physics.forward()
-        self._values(field)[rows] = value
+        field.values[field.rows] = value
         short = name.removeprefix(f"{self._kind}_")
         model = physics.model.ptr
         if short in _MOVED | _INERTIAL and hasattr(model, f"{self._kind}_sameframe"):
             getattr(model, f"{self._kind}_sameframe")[self._ids] = 0
             if short in _INERTIAL:
                 model.body_simple[self._ids] = 0
-        if is_input:
+        if not field.computed:
             physics.mark_as_dirty()
 
     def _index(self, key: Any) -> tuple[str, Any]:
         name, column = key if isinstance(key, tuple) else (key, slice(None))
-        field, _ = self._field(name)
+        field = self._field(name).name
         words = next(c for end, c in COLUMNS.items() if field.endswith(end))
         if isinstance(column, str):
             return name, words.index(column)

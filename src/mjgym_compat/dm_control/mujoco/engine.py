@@ -294,12 +294,12 @@ class Physics(simulation.Physics):
         Raises:
             PhysicsError: MuJoCo warned; the message names the warnings.
         """
-        before = self.data.warning.number.copy()
+        before = self.data.ptr.warning.number.copy()
         yield
-        new = np.flatnonzero(self.data.warning.number > before)
-        if new.size:
+        new = self.data.ptr.warning.number > before
+        if new.any():
             message = _INVALID_PHYSICS_STATE.format(
-                warning_names=", ".join(_WARNINGS[int(i)] for i in new)
+                warning_names=", ".join(_WARNINGS[int(i)] for i in np.flatnonzero(new))
             )
             if self._raises:
                 raise simulation.PhysicsError(message)

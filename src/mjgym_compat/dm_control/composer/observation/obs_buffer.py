@@ -1,6 +1,7 @@
 """Buffers of values by their time of arrival."""
 
 import collections
+import operator
 from typing import Any
 
 import numpy as np
@@ -43,13 +44,12 @@ class Buffer:
 
     def read(self, current_time: int) -> np.ndarray:
         """The last values at a time, the oldest first."""
-        arrived = sorted(
-            (item for item in self._coming if item[0] <= current_time), key=lambda item: item[:2]
-        )
+        arrived = [item for item in self._coming if item[0] <= current_time]
         self._coming = [item for item in self._coming if item[0] > current_time]
-        self._arrived.extend(value for *_, value in arrived)
+        arrived.sort(key=operator.itemgetter(0, 1))
+        self._arrived.extend([value for *_, value in arrived])
         self._read = current_time
-        return self._arrived[0] if self._strips else np.stack(self._arrived)
+        return self._arrived[0] if self._strips else np.array(self._arrived)
 
     def drop_unobserved_upcoming_items(
         self, observation_schedule: list[tuple[int, int]], read_interval: int

@@ -1,6 +1,7 @@
 """Observations of a control step: values by their time of arrival."""
 
-from collections.abc import Iterator, Mapping
+import collections
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -39,6 +40,8 @@ class _Readings:
         self._value = observable.observation_callable(physics, random_state)
         value = np.array(self._value())
         size = observable.buffer_size or DEFAULT_BUFFER_SIZE
+        self._size, self._aggregator = size, observable.aggregator
+        self._every_step = not observable.delay and observable.update_interval in (None, 1)
         self._buffer = Buffer(size, value.shape, value.dtype, first, strip)
         self.spec = self._make_spec(name, value, size, strip and size == 1)
         self._schedule: list[tuple[int, int]] = []  # times and delays
@@ -57,22 +60,24 @@ class _Readings:
         interval = self._draw(self._observable.update_interval, DEFAULT_UPDATE_INTERVAL)
         self._due += max(1, interval)
 
-    def plan(self, end: int, steps: int) -> None:
-        """Plan the readings up to the end of a control step."""
+    def plan(self, end: int, steps: int) -> Iterable[int]:
+        """Times of the readings in a control step, without those that would stay unseen."""
+        if self._every_step:
+            return range(end + 1 - min(self._size, steps), end + 1)
         while self._due <= end:
             self._plan_one()
         self._buffer.drop_unobserved_upcoming_items(self._schedule, steps)
+        return [time for time, _ in self._schedule]
 
     def read(self, time: int) -> None:
-        """Take the reading that is planned for now, if any."""
-        if self._schedule and self._schedule[0][0] == time:
-            self._buffer.insert(*self._schedule.pop(0), self._value())
+        """Take the reading that is planned for now."""
+        delay = 0 if self._every_step else self._schedule.pop(0)[1]
+        self._buffer.insert(time, delay, self._value())
 
     def observation(self, time: int) -> Any:
         """The observation at the end of a control step."""
         values = self._buffer.read(time)
-        aggregator = self._observable.aggregator
-        return values if aggregator is None else aggregator(values)
+        return values if self._aggregator is None else self._aggregator(values)
 
     def _make_spec(self, name: str, value: np.ndarray, size: int, strip: bool) -> Any:
         observable = self._observable
@@ -108,6 +113,7 @@ class Updater:
         self._steps = physics_steps_per_control_step
         self._strip, self._first = strip_singleton_buffer_dim, pad_with_initial_value
         self._readings: list[dict[str, _Readings]] = []
+        self._due: dict[int, list[_Readings]] = {}  # by physics step of the episode
         self._time = 0
 
     @property
@@ -117,7 +123,7 @@ class Updater:
 
     def reset(self, physics: Any, random_state: Any) -> None:
         """Begin an episode."""
-        self._time = 0
+        self._time, self._due = 0, {}
         self._readings = [
             {
                 name: _Readings(name, observable, physics, random_state, self._first, self._strip)
@@ -127,19 +133,18 @@ class Updater:
             for part in self._parts
         ]
 
-    def _all(self) -> Iterator[_Readings]:
-        for part in self._readings:
-            yield from part.values()
-
     def prepare_for_next_control_step(self) -> None:
         """Plan the coming control step, without readings that would stay unseen."""
-        for readings in self._all():
-            readings.plan(self._time + self._steps, self._steps)
+        self._due = collections.defaultdict(list)
+        for part in self._readings:
+            for readings in part.values():
+                for time in readings.plan(self._time + self._steps, self._steps):
+                    self._due[time].append(readings)
 
     def update(self) -> None:
         """Take the readings due after a physics step."""
         self._time += 1
-        for readings in self._all():
+        for readings in self._due.get(self._time, ()):
             readings.read(self._time)
 
     def observation_spec(self) -> Any:
