@@ -1,7 +1,7 @@
 """Run others' own tests with their imports answered by `mjgym_compat`, and count them.
 
     pip download --no-deps dm_control  # its tests are in the wheel
-    pip install absl-py
+    pip install absl-py h5py pytest
     python scripts/run_reference_tests.py dm_control-*.whl "suite/*" mujoco/engine_test
     python scripts/run_reference_tests.py dm_control-*.whl --table assets/guides/coming_from.md
     git clone --branch v1.5.2 https://github.com/ARISE-Initiative/robosuite  # tests and pages

@@ -1,6 +1,6 @@
 """Objects composed of primitives by their sizes: rings, cones, a frame with a hook, a wrench."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from math import cos, pi, sin, sqrt
 from typing import Any
 
@@ -8,8 +8,6 @@ import numpy as np
 
 from mjgym.rotations import about_z
 from mjgym_compat.robosuite.models.objects import (
-    SOLIMP,
-    SOLREF,
     Bin,
     BoxObject,
     CompositeBodyObject,
@@ -24,6 +22,7 @@ from mjgym_compat.robosuite.utils.mjcf_utils import BLUE, GREEN, RED
 BRASS, STEEL, RUBBER = (0.71, 0.6, 0.29, 1), (0.56, 0.57, 0.58, 1), (0.13, 0.13, 0.13, 1)
 GRIP_FRICTION = (1.0, 0.005, 0.0001)
 JOINT_DAMPING = 0.0005
+DENSITY = 1000.0  # kg/m^3
 CONDIM = 4
 CONE_PARTS = 51
 LYING = (0.5, 0.5, -0.5, -0.5)  # x, y, z, w: turned by 90 degrees about two axes
@@ -47,7 +46,29 @@ class _Parts(list[dict[str, Any]]):
         return {f"geom_{key}": [each.get(key) for each in self] for key in keys}
 
 
-class HollowCylinderObject(CompositeObject):
+class _Composed(CompositeObject):
+    """A composite object of such parts, whose locations are those of their centres."""
+
+    def __init__(
+        self, name: str, half: Any, parts: _Parts, sites: Any, of_all: Mapping[str, Any]
+    ) -> None:
+        of_all = {"density": DENSITY, **of_all}
+        super().__init__(
+            name,
+            half,
+            **parts.arguments,
+            locations_relative_to_center=True,
+            sites=sites,
+            **of_all,
+        )
+
+
+def _look(rgba: Any, material: Any, friction: Any) -> dict[str, Any]:
+    name = None if material is None else material.name
+    return {"rgbas": rgba, "materials": name, "frictions": friction, "condims": CONDIM}
+
+
+class HollowCylinderObject(_Composed):
     """A ring of bars.
 
     Args:
@@ -58,11 +79,9 @@ class HollowCylinderObject(CompositeObject):
         ngeoms: number of bars of the whole ring.
         rgba: colour.
         material: a `CustomMaterial`.
-        density: kg/m^3.
-        solref: of all bars.
-        solimp: of all bars.
         friction: of all bars.
         make_half: whether it is half a ring.
+        **of_all: density (kg/m^3), solref and solimp of all bars.
     """
 
     def __init__(
@@ -74,11 +93,9 @@ class HollowCylinderObject(CompositeObject):
         ngeoms: int = 8,
         rgba: Any = None,
         material: Any = None,
-        density: float = 1000.0,
-        solref: Any = SOLREF,
-        solimp: Any = SOLIMP,
         friction: Any = None,
         make_half: bool = False,
+        **of_all: Any,
     ) -> None:
         step = pi / ngeoms
         self.unit_box_height = (outer_radius - inner_radius) * cos(step) / 2
@@ -89,19 +106,10 @@ class HollowCylinderObject(CompositeObject):
         for i in range(ngeoms // 2 + 1 if make_half else ngeoms):
             angle = pi - i * 2 * step
             place = (self.int_r * cos(angle), self.int_r * sin(angle), 0.0)
-            look = {"rgbas": rgba, "frictions": friction, "condims": CONDIM}
-            look["materials"] = None if material is None else material.name
+            look = _look(rgba, material, friction)
             parts.put(f"hc_{i}", "box", size, place, quats=about_z(angle), **look)
-        super().__init__(
-            name,
-            (outer_radius, outer_radius, height),
-            **parts.arguments,
-            density=density,
-            solref=solref,
-            solimp=solimp,
-            locations_relative_to_center=True,
-            sites=[_site("center", (0, 0, 0), RED)],
-        )
+        sites = [_site("center", (0, 0, 0), RED)]
+        super().__init__(name, (outer_radius, outer_radius, height), parts, sites, of_all)
         if material is not None:
             self.append_material(material)
 
@@ -112,7 +120,7 @@ def _cone(low: float, high: float, height: float, count: int) -> list[tuple[floa
     return list(zip(np.linspace(-half, half, count), np.linspace(low, high, count), strict=True))
 
 
-class ConeObject(CompositeObject):
+class ConeObject(_Composed):
     """A cone of cylinders, or a pyramid of boxes, with its base down.
 
     Args:
@@ -124,10 +132,8 @@ class ConeObject(CompositeObject):
         use_box: whether they are boxes.
         rgba: colour.
         material: a `CustomMaterial`.
-        density: kg/m^3.
-        solref: of all slices.
-        solimp: of all slices.
         friction: of all slices.
+        **of_all: density (kg/m^3), solref and solimp of all slices.
     """
 
     def __init__(
@@ -140,33 +146,22 @@ class ConeObject(CompositeObject):
         use_box: bool = False,
         rgba: Any = None,
         material: Any = None,
-        density: float = 1000.0,
-        solref: Any = SOLREF,
-        solimp: Any = SOLIMP,
         friction: Any = None,
+        **of_all: Any,
     ) -> None:
         count = ngeoms + 1 - ngeoms % 2
         parts, half = _Parts(), height / count / 2
-        look = {"rgbas": rgba, "frictions": friction, "condims": CONDIM}
-        look["materials"] = None if material is None else material.name
+        look = _look(rgba, material, friction)
         for i, (z, r) in enumerate(_cone(outer_radius, inner_radius, height, count)):
             size = (r, r, half) if use_box else (r, half)
             parts.put(f"c_{i}", "box" if use_box else "cylinder", size, (0, 0, z), **look)
-        super().__init__(
-            name,
-            (outer_radius, outer_radius, height / 2),
-            **parts.arguments,
-            density=density,
-            solref=solref,
-            solimp=solimp,
-            locations_relative_to_center=True,
-            sites=[_site("center", (0, 0, 0), RED)],
-        )
+        sites = [_site("center", (0, 0, 0), RED)]
+        super().__init__(name, (outer_radius, outer_radius, height / 2), parts, sites, of_all)
         if material is not None:
             self.append_material(material)
 
 
-class HookFrame(CompositeObject):
+class HookFrame(_Composed):
     """A post that carries a rod with a hook, as in ToolHang.
 
     Args:
@@ -180,11 +175,9 @@ class HookFrame(CompositeObject):
         tip_size: half height of the tip's cylinder, radii of the cone below at its point and its
             base, and its height, m; None for none.
         friction: of all but the grip.
-        density: kg/m^3.
-        solref: of all geoms.
-        solimp: of all geoms.
         use_texture: whether it has the colours of brass, rubber and steel, not `rgba`.
         rgba: colour.
+        **of_all: density (kg/m^3), solref and solimp of all geoms.
     """
 
     def __init__(
@@ -198,11 +191,9 @@ class HookFrame(CompositeObject):
         grip_size: Sequence[float] | None = None,
         tip_size: Sequence[float] | None = None,
         friction: Any = None,
-        density: float = 1000.0,
-        solref: Any = SOLREF,
-        solimp: Any = SOLIMP,
         use_texture: bool = True,
         rgba: Any = (0.2, 0.1, 0.0, 1.0),
+        **of_all: Any,
     ) -> None:
         self.frame_length, self.frame_height = frame_length, frame_height
         self.frame_thickness, self.hook_height = frame_thickness, hook_height
@@ -239,16 +230,7 @@ class HookFrame(CompositeObject):
             sites.append(_site("tip_site", (post, 0, foot - cone), RED))
             whole += 2 * (cylinder + 2 * cone)
         self.size = np.array((frame_length, frame_thickness, whole))
-        super().__init__(
-            name,
-            self.size / 2,
-            **parts.arguments,
-            density=density,
-            solref=solref,
-            solimp=solimp,
-            locations_relative_to_center=True,
-            sites=sites,
-        )
+        super().__init__(name, self.size / 2, parts, sites, of_all)
 
     @property
     def init_quat(self) -> np.ndarray:
@@ -270,10 +252,8 @@ class RatchetingWrenchObject(CompositeBodyObject):
         height_2: half of it, m.
         ngeoms: number of bars of a ring.
         grip_size: half width and half length of a grip, m; None for none.
-        density: kg/m^3.
-        solref: of all geoms.
-        solimp: of all geoms.
         friction: of all but the grip.
+        **of_all: density (kg/m^3), solref and solimp of all geoms.
     """
 
     def __init__(
@@ -288,16 +268,14 @@ class RatchetingWrenchObject(CompositeBodyObject):
         height_2: float = 0.05,
         ngeoms: int = 8,
         grip_size: Sequence[float] | None = None,
-        density: float = 1000.0,
-        solref: Any = SOLREF,
-        solimp: Any = SOLIMP,
         friction: Any = None,
+        **of_all: Any,
     ) -> None:
         self.handle_size, self.grip_size = tuple(handle_size), grip_size
         self.outer_radii = outer_radius_1, outer_radius_2
         self.inner_radii, self.heights = (inner_radius_1, inner_radius_2), (height_1, height_2)
         self.ngeoms = ngeoms
-        of_all: dict[str, Any] = {"density": density, "solref": solref, "solimp": solimp}
+        of_all = {"density": DENSITY, **of_all}
         parts: list[MujocoObject] = []
         places: list[Any] = []
         for i, side in enumerate((-1, 1)):
