@@ -12,7 +12,7 @@ Protocol, fixed before the runs:
 - **Planner**: MPPI with one iteration, 6 knots and noise 0.8. Horizon (0.6 to 4 s), candidates (32
   or more) and steps between improvements (40 ms or more) follow from the budget and the measured
   cost of a candidate's control step, by `settings`, for all ids alike. The numbers were chosen on
-  beginnings of episodes of eight ids with seeds 9000 and 9001, which the table does not have.
+  beginnings of episodes of five ids with seeds 9000 and 9001, which the table does not have.
 - **Score**: the return of a whole episode, from the first seeds of `mjgym evaluate` (10000, ...);
   1000 control steps where a task has no limit.
 

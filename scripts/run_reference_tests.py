@@ -1,15 +1,25 @@
-"""Run dm_control's own tests with its imports answered by `mjgym_compat`, and count them.
+"""Run others' own tests with their imports answered by `mjgym_compat`, and count them.
 
     pip download --no-deps dm_control  # its tests are in the wheel
-    pip install absl-py
+    pip install absl-py h5py pytest
     python scripts/run_reference_tests.py dm_control-*.whl "suite/*" mujoco/engine_test
     python scripts/run_reference_tests.py dm_control-*.whl --table assets/guides/coming_from.md
+<<<<<<< HEAD
     python scripts/run_reference_tests.py dm_control-*.whl none --notebook tutorial.ipynb
 
 Each file runs in a process of its own. Of the wheel nothing is imported but its tests, their
 helpers and their data. A pattern is matched against a file's path, without `dm_control/` and with
 or without `.py`. A notebook's cells run in order, without those that install something; that needs
 IPython, matplotlib and ffmpeg.
+=======
+    git clone --branch v1.5.2 https://github.com/ARISE-Initiative/robosuite  # tests and pages
+    python scripts/run_reference_tests.py robosuite --table assets/guides/coming_from.md
+
+Each file runs in a process of its own. Of the wheel or checkout nothing is imported but its tests,
+their helpers and their data; the Python blocks of a page of robosuite run in their order, those
+that open a window are skipped. A pattern is matched against a file's path, with or without its
+suffix; of dm_control's without `dm_control/`.
+>>>>>>> tr
 """
 
 import argparse
@@ -25,6 +35,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import textwrap
 import unittest
 import unittest.mock
 import zipfile
@@ -36,6 +47,7 @@ from typing import Any
 
 from mjgym.util import atomic
 
+<<<<<<< HEAD
 LIMIT = 1200  # s per file
 TEST_LIMIT = 120  # s per test
 PACKAGE = "dm_control"
@@ -43,6 +55,16 @@ NAME = "reference-tests"
 BEGIN = f"<!-- {NAME}:begin (written by scripts/run_reference_tests.py) -->"
 END = f"<!-- {NAME}:end -->"
 HELPERS = re.compile(r"testing|test_utils|fake_physics|_test$|testdata|test_data|duplo\.utils")
+=======
+LIMIT = 1800  # s per file
+PACKAGE = "dm_control"
+PAGES = (".md", ".rst")
+BLOCK = re.compile(  # a fence of Markdown, or a directive of reStructuredText
+    r"^```python\n(.*?)^```|^\.\. code-block:: python\n+((?:(?: [^\n]*)?\n)+)", re.M | re.S
+)
+WINDOW = re.compile(r"has_renderer=True, *|^ *env\.render\(\).*", re.M)
+HELPERS = re.compile(r"testing|test_utils|fake_physics|_test$|testdata|test_data")
+>>>>>>> tr
 MARK = "RESULT "
 
 
@@ -68,6 +90,7 @@ class Helpers(MetaPathFinder):
         return importlib.util.spec_from_file_location(name, file) if file else None
 
 
+<<<<<<< HEAD
 class Result(unittest.TextTestResult):
     """Results of tests, of which one that does not end fails."""
 
@@ -85,6 +108,66 @@ class Result(unittest.TextTestResult):
 
 def _stop(number: int, frame: Any) -> None:
     raise TimeoutError(f"over {TEST_LIMIT} s")
+=======
+class Counter:
+    """Plugin of pytest that counts a file's tests."""
+
+    def __init__(self) -> None:
+        self.counts: dict[str, Any] = empty()
+
+    def pytest_collectreport(self, report: Any) -> None:
+        """Note an error of import."""
+        if report.failed:
+            self.counts["failed"] = None
+            self._note("", report)
+
+    def pytest_runtest_logreport(self, report: Any) -> None:
+        """Count one test."""
+        if report.when == "call" or report.outcome != "passed":
+            self.counts[report.outcome] += 1
+            if report.failed:
+                self._note(report.nodeid, report)
+
+    def _note(self, test: str, report: Any) -> None:
+        crash = getattr(report.longrepr, "reprcrash", None)
+        text = crash.message.splitlines()[0] if crash else _last(str(report.longrepr))
+        self.counts["reasons"].append([test, text])
+
+
+def run_robosuite(file: Path) -> dict[str, Any]:
+    """Counts of a file of tests, or of a page's blocks, of robosuite."""
+    import mjgym_compat
+
+    mjgym_compat.install("robosuite")
+    if file.suffix in PAGES:
+        return run_blocks(file.read_text())
+    import pytest
+
+    counter = Counter()
+    options = ("-q", "-p", "no:cacheprovider", "--rootdir", str(file.parent))
+    pytest.main([str(file), *options], plugins=[counter])
+    return counter.counts
+
+
+def run_blocks(page: str) -> dict[str, Any]:
+    """Counts of a page's blocks, which share their names; those with a window run without it."""
+    counts, names = empty(), {"__name__": "page"}
+    for number, found in enumerate(BLOCK.finditer(page), 1):
+        block = textwrap.dedent(found[1] or found[2])
+        outcome = "skipped" if WINDOW.search(block) else "passed"
+        try:
+            exec(compile(WINDOW.sub("", block), f"block {number}", "exec"), names)
+        except Exception as error:
+            outcome = "failed"
+            counts["reasons"].append([f"block {number}", _line(error)])
+        counts[outcome] += 1
+    return counts
+
+
+def empty() -> dict[str, Any]:
+    """Counts of no test."""
+    return {"passed": 0, "failed": 0, "skipped": 0, "reasons": []}
+>>>>>>> tr
 
 
 def run_here(folder: Path, file: Path) -> dict[str, Any]:
@@ -171,15 +254,15 @@ def run(folder: Path, file: Path) -> dict[str, Any]:
     return {"passed": 0, "failed": None, "skipped": 0, "reasons": [["", f"ended early: {end}"]]}
 
 
-def files(folder: Path, patterns: Iterable[str]) -> Iterator[Path]:
-    """The test files that match a pattern; all without patterns."""
-    root = folder / PACKAGE
+def files(root: Path, patterns: Iterable[str]) -> Iterator[Path]:
+    """The test files, and pages with Python blocks, that match a pattern; all without patterns."""
     wanted = list(patterns)
-    for file in sorted(root.rglob("*_test.py")):
+    tests = [*root.rglob("*_test.py"), *root.glob("tests/**/test_*.py")]
+    pages = [each for end in PAGES for each in root.glob(f"docs/**/*{end}")]
+    for file in sorted(tests) + sorted(f for f in pages if BLOCK.search(f.read_text())):
         name = file.relative_to(root).as_posix()
-        if not wanted or any(
-            fnmatch.fnmatch(n, p) for p in wanted for n in (name, name.removesuffix(".py"))
-        ):
+        plain = name.removesuffix(file.suffix)
+        if not wanted or any(fnmatch.fnmatch(n, p) for p in wanted for n in (name, plain)):
             yield file
 
 
@@ -205,23 +288,42 @@ def _short(reason: str, width: int = 110) -> str:
     return plain if len(plain) <= width else plain[: width - 3] + "..."
 
 
+def count(root: Path, folder: Path, arguments: argparse.Namespace) -> dict[str, dict[str, Any]]:
+    """Counts by file, printed as they come."""
+    counts = {}
+    for file in files(root, arguments.pattern):
+        short = file.relative_to(root).as_posix()
+        counts[short] = found = run(folder, file)
+        print(short, *(found[key] for key in ("passed", "failed", "skipped")), flush=True)
+        if arguments.verbose:
+            grouped = {_short(why): test for test, why in reversed(found["reasons"])}
+            print(*(f"    {test}: {why}\n" for why, test in grouped.items()), sep="", end="")
+    return counts
+
+
 def main() -> None:
     """Run the tests and print, or write, the table."""
     if sys.argv[1:2] == ["--one"]:
         file, folder = map(Path, sys.argv[2:4])
         sys.argv = [str(file)]
+<<<<<<< HEAD
         counted = run_cells(file) if file.suffix == ".ipynb" else run_here(folder, file)
         print(MARK + json.dumps(counted))
+=======
+        wheel = (folder / PACKAGE).is_dir()
+        print(MARK + json.dumps(run_here(folder, file) if wheel else run_robosuite(file)))
+>>>>>>> tr
         return
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("wheel", type=Path, help="a wheel of dm_control")
+    parser.add_argument("source", type=Path, help="wheel of dm_control, or checkout of robosuite")
     parser.add_argument("pattern", nargs="*", help='files, "mjcf/*" for example')
     parser.add_argument("--notebook", type=Path, action="append", default=[], metavar="FILE")
     parser.add_argument("--table", type=Path, metavar="FILE", help="write the table into a guide")
     parser.add_argument("--verbose", action="store_true", help="one test of each reason of failure")
     arguments = parser.parse_args()
+<<<<<<< HEAD
     counts = {}
     with tempfile.TemporaryDirectory() as name, zipfile.ZipFile(arguments.wheel) as archive:
         folder = Path(name)
@@ -236,15 +338,34 @@ def main() -> None:
             if arguments.verbose:
                 grouped = {_short(why): test for test, why in reversed(count["reasons"])}
                 print(*(f"    {test}: {why}\n" for why, test in grouped.items()), sep="", end="")
+=======
+    source = arguments.source.resolve()
+    if source.is_dir():
+        name, counts = "robosuite-tests", count(source, source, arguments)
+    else:
+        with tempfile.TemporaryDirectory() as place, zipfile.ZipFile(source) as archive:
+            archive.extractall(place)
+            folder = Path(place)
+            name, counts = "reference-tests", count(folder / PACKAGE, folder, arguments)
+>>>>>>> tr
     if arguments.table is None:
         print(table(counts))
         return
     text = arguments.table.read_text()
+<<<<<<< HEAD
     head, _, rest = text.partition(BEGIN)
     before, end, tail = rest.partition(END)
     if not end:
         raise SystemExit(f"{arguments.table}: no marker {BEGIN}")
     atomic.write_text(arguments.table, f"{head}{BEGIN}\n{table(counts, before)}\n{END}{tail}")
+=======
+    begin = f"<!-- {name}:begin (written by scripts/run_reference_tests.py) -->"
+    head, _, rest = text.partition(begin)
+    _, end, tail = rest.partition(f"<!-- {name}:end -->")
+    if not end:
+        raise SystemExit(f"{arguments.table}: no marker {begin}")
+    atomic.write_text(arguments.table, f"{head}{begin}\n{table(counts)}\n{end}{tail}")
+>>>>>>> tr
 
 
 if __name__ == "__main__":

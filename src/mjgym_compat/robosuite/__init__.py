@@ -37,10 +37,14 @@ _MERGED = {
     ),
     "models.objects": (
         *("models.objects", "objects", "generated_objects", "xml_objects", "composite"),
+        *("composite.bin", "composite.cone", "composite.hammer", "composite.hollow_cylinder"),
+        *("composite.hook_frame", "composite.lid", "composite.pot_with_handles"),
+        *("composite.stand_with_mount", "composite_body", "composite_body.ratcheting_wrench"),
+        *("group", "group.transport", "object_groups"),
         *("primitive", "primitive.box", "primitive.ball"),
         *("primitive.capsule", "primitive.cylinder"),
     ),
-    "models.grippers": ("models.grippers", "gripper_factory", "gripper_model"),
+    "models.grippers": ("models.grippers", "gripper_factory", "gripper_model", "gripper_tester"),
     "models.tasks": ("models.tasks", "task", "manipulation_task"),
 }
 MODULES = {

@@ -323,6 +323,8 @@ def _arm(config: Mapping[str, Any]) -> Config:
     gripper = law.pop("gripper", _GRIPPER)
     if gripper.get("type") != _GRIPPER["type"] or not gripper.get("use_action_scaling", True):
         raise ValueError(f"controller_configs: no gripper {gripper!r}, only {_GRIPPER}")
+    for key in _ignored(law.get("type")) & law.keys():
+        del law[key]
     if law.pop("orientation_limits", None) is not None:
         raise ValueError("controller_configs: orientation_limits have no effect; leave them out")
     if "control_delta" in law:
@@ -338,6 +340,15 @@ def _arm(config: Mapping[str, Any]) -> Config:
     if law.get("interpolation") == "null":
         law["interpolation"] = None
     return law
+
+
+def _ignored(kind: Any) -> set[str]:
+    """Keys that robosuite's controller of an arm takes and does not read: those of the others."""
+    if kind not in ALL_PART_CONTROLLERS:
+        return set()
+    others = {key for name in ALL_PART_CONTROLLERS for key in _parameters(controllers.find(name))}
+    read = {*_parameters(controllers.find(kind)), "input_type"}
+    return (others | {"damping_limits"}) - read
 
 
 def _parameters(controller: Controller) -> Config:

@@ -276,6 +276,18 @@ class MujocoEnv:
         """Set the controls; `policy_step` marks the first physics step of a control step."""
         self.sim.data.ctrl[:] = action
 
+    def _drive(self, task: Any, action: Any, policy_step: bool, driven: Any = slice(None)) -> None:
+        """Set the controls of a task's robots, whose actuators are `driven`."""
+        view, action = self.env.view, np.asarray(action, float)
+        self._keep(task.before_step(view, action) if policy_step else task.substep(view))
+        self.sim.data.ctrl[driven] = task.control(view, action)
+
+    def _keep(self, memory: Mapping[str, Any]) -> None:
+        """Remember the controllers' goals."""
+        if memory:
+            view = self.env.view
+            view.memory = {**view.memory, **view.owned(memory)}
+
     def _post_action(self, action: Any) -> tuple[float, bool, dict[str, Any]]:
         """Reward, whether the episode is over, and info, after a control step."""
         reward = self.reward(action)

@@ -11,10 +11,7 @@ from mjgym import registry
 from mjgym.actions import bounds
 from mjgym_compat.robosuite.arguments import bases_of, composed, noises, robot_fields
 from mjgym_compat.robosuite.environments.base import MujocoEnv
-from mjgym_compat.robosuite.models.bases import robot_base_factory
-from mjgym_compat.robosuite.models.grippers import gripper_factory
-from mjgym_compat.robosuite.models.robots import create_robot
-from mjgym_compat.robosuite.robots import Robot
+from mjgym_compat.robosuite.robots import ROBOT_CLASS_MAPPING, FixedBaseRobot, Robot
 from mjgym_compat.robosuite.utils.observables import Observable, sensor
 
 DRIVERS = ("robosuite/Lift-v0", "robosuite/TwoArmLift-v0")
@@ -94,15 +91,11 @@ class RobotEnv(MujocoEnv):
         self.robots = []
         parts = zip(self.robot_names, self._driver.robots, self._bases, strict=True)
         for name, part, base in parts:
-            model: Any = create_robot(name, idn=part.number)
-            title = model.default_base if base == "default" else base
-            model.add_base(robot_base_factory(title, part.number))
-            for each in part.manipulators:
-                hand = self._hands[part.number]
-                hand = model.default_gripper[each.side] if hand == "default" else hand
-                gripper = gripper_factory(hand, idn=f"{part.number}_{each.side}")
-                model.add_gripper(gripper, each.link)
-            self.robots.append(Robot(name, part, model, self.control_freq))
+            kind = ROBOT_CLASS_MAPPING.get(name, FixedBaseRobot)
+            robot = kind(name, part.number, base, self._hands[part.number], self.control_freq)
+            robot.load_model()
+            robot.use(part)
+            self.robots.append(robot)
 
     def _setup_references(self) -> None:
         super()._setup_references()
@@ -111,7 +104,7 @@ class RobotEnv(MujocoEnv):
         driven += [name for each in self._driver.manipulators for name in each.finger_actuators]
         self._driven = sorted(self.sim.model.actuator_name2id(name) for name in driven)
         for robot in self.robots:
-            robot.reset_sim(self.sim, self.env, self.actions)
+            robot.reset_sim(self.sim, self.env, self.actions, self._driver)
 
     def _setup_observables(self) -> "OrderedDict[str, Observable]":
         entries: OrderedDict[str, Observable] = OrderedDict()
@@ -140,22 +133,11 @@ class RobotEnv(MujocoEnv):
         """
         if policy_step and np.shape(action) != (self.action_dim,):
             raise ValueError(f"action: expected {self.action_dim} numbers, got {np.shape(action)}")
-        view, driver = self.env.view, self._driver
-        action = np.asarray(action, float)
         if policy_step:
             start = 0
             for robot in self.robots:
                 robot.remember(action[start : (start := start + robot.action_dim)])
-            self._keep(driver.before_step(view, action))
-        else:
-            self._keep(driver.substep(view))
-        self.sim.data.ctrl[self._driven] = driver.control(view, action)
-
-    def _keep(self, memory: Mapping[str, Any]) -> None:
-        """Remember the controllers' goals."""
-        if memory:
-            view = self.env.view
-            view.memory = {**view.memory, **view.owned(memory)}
+        self._drive(self._driver, action, policy_step, self._driven)
 
     @property
     def action_spec(self) -> tuple[np.ndarray, np.ndarray]:

@@ -19,7 +19,7 @@ from mjgym_compat.robosuite.environments.base import MujocoEnv, make
 from mjgym_compat.robosuite.episodes import Episodes
 from mjgym_compat.robosuite.macros import SIMULATION_TIMESTEP
 from mjgym_compat.robosuite.models.scene_model import Scene
-from mjgym_compat.robosuite.robots import Robot
+from mjgym_compat.robosuite.robots import ROBOT_CLASS_MAPPING, FixedBaseRobot, Robot
 from mjgym_compat.robosuite.utils.observables import Observable, sensor
 
 OURS = ("vary", "observables")  # keyword arguments of `mjgym.make` that pass through
@@ -79,12 +79,14 @@ class RobosuiteEnv(MujocoEnv):
         self.model_timestep = SIMULATION_TIMESTEP
         self.model = Scene(env)
         titles = [task.robot] if isinstance(task.robot, str) else list(task.robot)
-        self.robots = [
-            Robot(name, part, model, self.control_freq)
-            for name, part, model in zip(titles, task.robots, self.model.mujoco_robots, strict=True)
-        ]
-        for robot in self.robots:
+        self.robots = []
+        for name, part, model in zip(titles, task.robots, self.model.mujoco_robots, strict=True):
+            kind = ROBOT_CLASS_MAPPING.get(name, FixedBaseRobot)
+            robot = kind(name, part.number, control_freq=self.control_freq)
+            robot.robot_model = model
+            robot.use(part)
             robot.reset_sim(self.sim, env, self.actions)
+            self.robots.append(robot)
         self.robot_names = titles
         self.num_robots = len(self.robots)
         self._entries: dict[str, Any] = {}
@@ -210,6 +212,10 @@ class RobosuiteEnv(MujocoEnv):
     def table_offset(self) -> np.ndarray:
         """Centre of the table top, m."""
         return np.array(self.env.task.table_top)  # type: ignore[attr-defined]  # of `OneTable`
+
+    def _pre_action(self, action: Any, policy_step: bool = False) -> None:
+        """Set the controls, for loops of one's own; `step` has another."""
+        self._drive(self.env.task, action, policy_step)
 
     def reward(self, action: Any = None) -> float:
         """The reward of the current state; actions do not matter."""

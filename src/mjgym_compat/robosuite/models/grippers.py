@@ -10,6 +10,16 @@ from mjgym.controllers.gripper import GripperLaw
 from mjgym.robots import Hand, hands
 from mjgym.util.suggestions import or_else
 from mjgym_compat.robosuite.models.base import MujocoXMLModel
+from mjgym_compat.robosuite.models.gripper_tester import GripperTester
+
+__all__ = [
+    "ALL_GRIPPERS",
+    "GRIPPER_MAPPING",
+    "GripperModel",
+    "GripperTester",
+    "gripper_factory",
+    "register_gripper",
+]
 
 NONE = "none"  # name of the bare flange
 PARTS = ("finger", "fingerpad")

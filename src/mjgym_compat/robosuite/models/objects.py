@@ -4,13 +4,14 @@ import copy
 import xml.etree.ElementTree as ET
 from collections.abc import Mapping, Sequence
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import mujoco
 import numpy as np
 
 from mjgym.mjcf import asset_path
 from mjgym.placements import Extent
+from mjgym.util.suggestions import or_else
 from mjgym_compat.robosuite.models.base import MujocoModel, MujocoXML, Parsed, merge_assets
 from mjgym_compat.robosuite.utils.errors import XMLError
 from mjgym_compat.robosuite.utils.mjcf_utils import (
@@ -713,12 +714,27 @@ class TaskObject(MujocoObject, MujocoXML):
     Args:
         name: of the object.
         joints: see `PrimitiveObject`; "default" are the joints of the task.
+        **sizes: its published dimensions, see `fixed`.
+
+    Attributes:
+        fixed: dimensions with their only values here, those of the tasks.
+
+    Raises:
+        TypeError: it has no such dimension; the message names the nearest.
+        ValueError: the dimension is another here.
     """
 
     file_name = ""
+    fixed: ClassVar[Mapping[str, Any]] = {}
     ghost = False  # whether it marks a destination: seen, and touching nothing
 
-    def __init__(self, name: str, joints: Joints = "default") -> None:
+    def __init__(self, name: str, joints: Joints = "default", **sizes: Any) -> None:
+        for key, value in sizes.items():
+            if key not in self.fixed:
+                raise TypeError(f"{type(self).__name__}: no {key!r}{or_else(key, self.fixed)}")
+            own = self.fixed[key]
+            if np.shape(value) != np.shape(own) or not np.allclose(value, own):
+                raise ValueError(f"{type(self).__name__}: {key} is {own!r} here, not {value!r}")
         MujocoObject.__init__(self, "visual" if self.ghost else "all")
         MujocoXML.__init__(self, asset_path(f"robosuite/{self.file_name}.xml"))
         self._name = name
@@ -780,7 +796,10 @@ class TaskObject(MujocoObject, MujocoXML):
         return super().important_sites | dict(self.correct_naming(sites))
 
     def __getattr__(self, name: str) -> Any:
-        """`<part>_geoms`: its collision geoms whose names begin with the part's."""
+        """Its dimensions, and `<part>_geoms`: collision geoms whose names begin with the part's."""
+        if name in self.fixed:
+            own = self.fixed[name]
+            return np.array(own) if isinstance(own, tuple) else own
         if name.endswith("_geoms") and not name.startswith("_"):
             start = self.naming_prefix + name.removesuffix("_geoms")
             geoms = super().__getattr__("contact_geoms")
@@ -806,8 +825,22 @@ RoundNutObject = _task_object("RoundNutObject", "round_nut")
 PlateWithHoleObject = _task_object("PlateWithHoleObject", "hole")
 PotWithHandlesObject = _task_object("PotWithHandlesObject", "pot")
 Bin = _task_object("Bin", "bin")
+Bin.fixed = {"bin_size": (0.3, 0.3, 0.15), "wall_thickness": 0.01, "density": 10000.0}
 Lid = _task_object("Lid", "lid")
+Lid.fixed = {"lid_size": (0.3, 0.3, 0.01), "handle_size": (0.02, 0.08, 0.03), "density": 250.0}
 StandWithMount = _task_object("StandWithMount", "stand")
+StandWithMount.fixed = {
+    "size": (0.12, 0.14, 0.16),
+    "mount_location": (0.0, 0.045),
+    "mount_width": 0.012,
+    "wall_thickness": 0.001,
+    "base_thickness": 0.01,
+    "initialize_on_side": False,
+    "add_hole_vis": True,
+    "density": 50000.0,
+    "solref": (0.02, 1.0),
+    "solimp": (0.998, 0.998, 0.001),
+}
 
 
 DRAWN_HEAD = 0.015  # m, half the height of the head in the hammer's file
@@ -941,3 +974,11 @@ class ObjectGroup:
 
     def _generate_objects(self) -> None:
         raise NotImplementedError(f"{type(self).__name__} must define _generate_objects()")
+
+
+def __getattr__(name: str) -> Any:
+    from mjgym_compat.robosuite.models import composite_objects
+
+    if name.startswith("_") or not hasattr(composite_objects, name):
+        raise AttributeError(f"module {__name__} has no {name!r}", name=name)
+    return getattr(composite_objects, name)

@@ -132,6 +132,10 @@ class CompiledRobot(CompiledModel):
     models: tuple[CompiledModel, ...] = ()
 
     @property
+    def dof(self) -> int:
+        return len(self.joints)
+
+    @property
     def arm_type(self) -> str:
         """ "single" or "bimanual", by its number of arms."""
         return "bimanual" if len(self.eef_name) > 1 else "single"

@@ -1,47 +1,41 @@
 """Robots: the available names, and the robots of an environment."""
 
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import mujoco
 import numpy as np
 
 from mjgym.actions import Action, bounds
+from mjgym.controllers import Controller
 from mjgym.envs.env import Env
-from mjgym.robots import arms
+from mjgym.robots import arms, bases
 from mjgym.util.suggestions import or_else
+from mjgym_compat.robosuite.models.bases import robot_base_factory
+from mjgym_compat.robosuite.models.grippers import gripper_factory
+from mjgym_compat.robosuite.models.robots import create_robot
 from mjgym_compat.robosuite.sim_facade import Simulation
 from mjgym_compat.robosuite.utils import transform_utils
+from mjgym_compat.robosuite.utils.buffers import DeltaBuffer
 
 SMOOTHED = 10  # control steps, of accelerations
 LIMIT_MARGIN = 0.1  # rad, from a joint limit
-
-
-class Buffer:
-    """A value now and before, as `current` and `last`."""
-
-    def __init__(self, size: int) -> None:
-        self.current, self.last = np.zeros(size), np.zeros(size)
-
-    def push(self, value: Any) -> None:
-        self.last, self.current = self.current, np.array(value, float)
-
-    @property
-    def delta(self) -> np.ndarray:
-        return self.current - self.last
 
 
 class Robot:
     """A robot of an environment; properties of its arms are dicts by "right" and "left".
 
     Args:
-        name: e.g. "Panda".
-        part: its arms, hands and base, of the tabletop tasks.
-        robot_model: its model.
+        robot_type: its name, e.g. "Panda".
+        idn: its number.
+        base_type: name of its base, "default" for its own, None for none.
+        gripper_type: name of its grippers, "default" for its own, None for none.
         control_freq: control frequency, Hz.
 
     Attributes:
+        robot_model: its model, of `load_model`.
         arms: its arms, "right" and "left".
         prefix: of the names of its entries and elements.
         robot_joints: the joints of its arms.
@@ -57,7 +51,7 @@ class Robot:
         action_dim: numbers of an action for this robot.
         action_limits: their lower and upper bounds.
         action_split_indexes: start and end of each part within its part of an action.
-        recent_qpos: joint positions at the last two actions, see `Buffer`.
+        recent_qpos: joint positions at the last two actions, see `DeltaBuffer`.
         recent_actions: the last two actions.
         recent_torques: torques of the arms' motors at the last two actions, N m.
         recent_ee_forcetorques: force and torque at each hand, at the last two actions.
@@ -66,10 +60,31 @@ class Robot:
         recent_ee_acc: means of their changes (per s) over ten control steps, likewise.
     """
 
-    def __init__(self, name: str, part: Any, robot_model: Any, control_freq: float) -> None:
-        self.name, self.idn, self.robot_model = name, part.number, robot_model
-        self.prefix = f"robot{self.idn}_"
-        self.control_freq = control_freq
+    def __init__(
+        self,
+        robot_type: str,
+        idn: int = 0,
+        base_type: str | None = "default",
+        gripper_type: str | None = "default",
+        control_freq: float = 20,
+    ) -> None:
+        self.name, self.idn, self.control_freq = robot_type, idn, control_freq
+        self.prefix = f"robot{idn}_"
+        self._base_type, self._gripper_type = base_type, gripper_type
+        self.robot_model: Any = None
+
+    def load_model(self) -> None:
+        """Build its model, with its base and grippers."""
+        self.robot_model = model = create_robot(self.name, idn=self.idn)
+        base = model.default_base if self._base_type == "default" else self._base_type
+        model.add_base(robot_base_factory(base, self.idn))
+        for side, link in model.eef_name.items():
+            name = self._gripper_type
+            name = model.default_gripper[side] if name == "default" else name
+            model.add_gripper(gripper_factory(name, idn=f"{self.idn}_{side}"), link)
+
+    def use(self, part: Any) -> None:
+        """Be driven as a robot of a tabletop task, with its arms, hands and base."""
         self.part = part
         self.robot_joints: tuple[str, ...] = part.joints
         self.robot_arm_joints = self.robot_joints
@@ -78,21 +93,25 @@ class Robot:
         sides = {each.side: each for each in part.manipulators}
         self._sides = sides  # arms of the task
         self.arms = tuple(sides)
-        self.part_controllers = {side: each.controller for side, each in sides.items()}
-        grippers: list[Any] = list(robot_model.models[1:])
+        self.part_controllers = {n: PartController(each, self) for n, each in sides.items()}
+        grippers: list[Any] = list(self.robot_model.models[1:])
         self.gripper: dict[str, Any] = dict(zip(sides, grippers, strict=True))
         self.has_gripper = {side: bool(each.hand.joints) for side, each in sides.items()}
         self.gripper_joints = {side: each.finger_joints for side, each in sides.items()}
 
-    def reset_sim(self, sim: Simulation, env: Env, actions: Sequence[Action]) -> None:
+    def reset_sim(
+        self, sim: Simulation, env: Env, actions: Sequence[Action], task: Any = None
+    ) -> None:
         """Use a simulation.
 
         Args:
             sim: the simulation.
             env: the environment of this package that runs it.
             actions: of the environment.
+            task: that drives it; by default that of the environment.
         """
         self.sim, self._env, self._actions = sim, env, actions
+        self._task = task or env.task
         model = env.model
         self.eef_site_id = {side: int(model.site(m.tool).id) for side, m in self._sides.items()}
         self._index_joints(model)
@@ -115,12 +134,12 @@ class Robot:
 
     def forget(self) -> None:
         """Clear its buffers of the last actions."""
-        self.recent_qpos, self.recent_torques = Buffer(self.dof), Buffer(self.dof)
-        self.recent_actions = Buffer(self.action_dim)
-        self.recent_ee_forcetorques = {side: Buffer(6) for side in self.arms}
-        self.recent_ee_pose = {side: Buffer(7) for side in self.arms}
-        self.recent_ee_vel = {side: Buffer(6) for side in self.arms}
-        self.recent_ee_acc = {side: Buffer(6) for side in self.arms}
+        self.recent_qpos, self.recent_torques = DeltaBuffer(self.dof), DeltaBuffer(self.dof)
+        self.recent_actions = DeltaBuffer(self.action_dim)
+        self.recent_ee_forcetorques = {side: DeltaBuffer(6) for side in self.arms}
+        self.recent_ee_pose = {side: DeltaBuffer(7) for side in self.arms}
+        self.recent_ee_vel = {side: DeltaBuffer(6) for side in self.arms}
+        self.recent_ee_acc = {side: DeltaBuffer(6) for side in self.arms}
         self._changes = {side: deque([np.zeros(6)] * SMOOTHED, SMOOTHED) for side in self.arms}
 
     def remember(self, action: np.ndarray) -> None:
@@ -135,6 +154,22 @@ class Robot:
             self.recent_ee_vel[side].push([*self._hand_vel[side], *self._hand_ang_vel[side]])
             self._changes[side].append(self.recent_ee_vel[side].delta * self.control_freq)
             self.recent_ee_acc[side].push(np.mean(self._changes[side], axis=0))
+
+    def restart(self, part: Any, joints: Any = None) -> None:
+        """Let the controller of an arm start from the present pose.
+
+        Args:
+            part: the arm.
+            joints: positions of its joints that it prefers, rad; by default the present ones.
+        """
+        view = self._env.view
+        start = f"{part.name}/start"
+        memory = self._task.memory(view)
+        memory |= (
+            {start: np.asarray(joints, float)} if joints is not None and start in memory else {}
+        )
+        own = {name: x for name, x in memory.items() if name.startswith(f"{part.name}/")}
+        view.memory = {**view.memory, **view.owned(own)}
 
     @property
     def torques(self) -> np.ndarray:
@@ -345,6 +380,55 @@ class Robot:
         return {side: self.get_sensor_measurement(name) for side, name in names.items()}
 
 
+class FixedBaseRobot(Robot):
+    """A robot that stands."""
+
+
+class MobileRobot(Robot):
+    """A robot whose base moves."""
+
+
+class WheeledRobot(MobileRobot):
+    """A robot that drives."""
+
+
+CLASSES = {each.__name__: each for each in (FixedBaseRobot, MobileRobot, WheeledRobot)}
+
+
+@dataclass(frozen=True)
+class PartController:
+    """The controller of an arm: its parameters by name, and its state.
+
+    Args:
+        part: the arm, of a tabletop task.
+        robot: that it belongs to.
+    """
+
+    part: Any = field(compare=False)
+    robot: Robot = field(compare=False, repr=False)
+    law: Controller = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "law", self.part.controller)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.part.controller, name)
+
+    def reset_goal(self) -> None:
+        """Hold the present pose."""
+        self.robot.restart(self.part)
+
+    def update_initial_joints(self, initial_joints: Any) -> None:
+        """Hold the present pose, and prefer positions of the joints, rad."""
+        self.robot.restart(self.part, initial_joints)
+
+    @property
+    def torques(self) -> np.ndarray:
+        """Controls of the arm's motors, N m."""
+        data = self.robot.sim.data
+        return np.array([data._data.actuator(name).ctrl[0] for name in self.part.motors])
+
+
 class CompositeController:
     """The controllers of a robot, as parts of its action.
 
@@ -395,4 +479,23 @@ class CompositeController:
 
 
 ALL_ROBOTS = tuple(name for name in arms.names() if arms.find(name).base)
-ROBOT_CLASS_MAPPING = dict.fromkeys(ALL_ROBOTS, Robot)
+ROBOT_CLASS_MAPPING: dict[str, type[Robot]] = {
+    name: WheeledRobot if bases.find(arms.find(name).base).groups else FixedBaseRobot
+    for name in ALL_ROBOTS
+}
+
+
+def register_robot_class(target_type: str) -> Callable[[type], type]:
+    """A decorator of robot models that makes their robots of a class here, by its name.
+
+    Raises:
+        ValueError: there is no such class.
+    """
+    if target_type not in CLASSES:
+        raise ValueError(f"target_type: no {target_type!r}{or_else(target_type, CLASSES)}")
+
+    def decorate(target_class: type) -> type:
+        ROBOT_CLASS_MAPPING[target_class.__name__] = CLASSES[target_type]
+        return target_class
+
+    return decorate

@@ -178,9 +178,19 @@ class DomainRandomizationWrapper(Wrapper):
         self.vary: dict[str, Any] = {}
         for wanted, asked, usual, varied in (
             (randomize_color, color_randomization_args, DEFAULT_COLOR_ARGS, _colours),
-            (randomize_camera, camera_randomization_args, DEFAULT_CAMERA_ARGS, _elements),
-            (randomize_lighting, lighting_randomization_args, DEFAULT_LIGHTING_ARGS, _elements),
-            (randomize_dynamics, dynamics_randomization_args, DEFAULT_DYNAMICS_ARGS, _elements),
+            (randomize_camera, camera_randomization_args, DEFAULT_CAMERA_ARGS, perturbed),
+            (
+                randomize_lighting,
+                lighting_randomization_args,
+                DEFAULT_LIGHTING_ARGS,
+                perturbed,
+            ),
+            (
+                randomize_dynamics,
+                dynamics_randomization_args,
+                DEFAULT_DYNAMICS_ARGS,
+                perturbed,
+            ),
         ):
             for key in asked or {}:
                 if key not in usual:
@@ -237,7 +247,8 @@ def _colours(args: Mapping[str, Any], model: Any) -> dict[str, Any]:
     return vary
 
 
-def _elements(args: Mapping[str, Any], model: Any) -> dict[str, Any]:
+def perturbed(args: Mapping[str, Any], model: Any) -> dict[str, Any]:
+    """A `vary` of elements' quantities with the magnitudes of such arguments."""
     vary = {
         f"opt.{name}": _factor(args[f"{name}_perturbation_ratio"])
         for name in ("density", "viscosity")

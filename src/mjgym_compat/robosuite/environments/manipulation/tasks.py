@@ -2,9 +2,16 @@
 
 from typing import Any
 
+from mjgym import registry
 from mjgym.util.suggestions import or_else
+from mjgym_compat.robosuite.arguments import FIXED_WIPING, WIPING
 from mjgym_compat.robosuite.environments.base import REGISTERED_ENVS
 from mjgym_compat.robosuite.environments.task_env import IDS
+
+_WIPE = registry.registration(IDS["Wipe"]).task_class
+DEFAULT_WIPE_CONFIG: dict[str, Any] = FIXED_WIPING | {
+    theirs: getattr(_WIPE, ours) for theirs, ours in WIPING.items()
+}
 
 
 def __getattr__(name: str) -> Any:
