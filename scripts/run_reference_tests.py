@@ -4,22 +4,15 @@
     pip install absl-py h5py pytest
     python scripts/run_reference_tests.py dm_control-*.whl "suite/*" mujoco/engine_test
     python scripts/run_reference_tests.py dm_control-*.whl --table assets/guides/coming_from.md
-<<<<<<< HEAD
     python scripts/run_reference_tests.py dm_control-*.whl none --notebook tutorial.ipynb
-
-Each file runs in a process of its own. Of the wheel nothing is imported but its tests, their
-helpers and their data. A pattern is matched against a file's path, without `dm_control/` and with
-or without `.py`. A notebook's cells run in order, without those that install something; that needs
-IPython, matplotlib and ffmpeg.
-=======
     git clone --branch v1.5.2 https://github.com/ARISE-Initiative/robosuite  # tests and pages
     python scripts/run_reference_tests.py robosuite --table assets/guides/coming_from.md
 
 Each file runs in a process of its own. Of the wheel or checkout nothing is imported but its tests,
 their helpers and their data; the Python blocks of a page of robosuite run in their order, those
 that open a window are skipped. A pattern is matched against a file's path, with or without its
-suffix; of dm_control's without `dm_control/`.
->>>>>>> tr
+suffix; of dm_control's without `dm_control/`. A notebook's cells run in order, without those that
+install something; that needs IPython, matplotlib and ffmpeg.
 """
 
 import argparse
@@ -47,24 +40,15 @@ from typing import Any
 
 from mjgym.util import atomic
 
-<<<<<<< HEAD
-LIMIT = 1200  # s per file
-TEST_LIMIT = 120  # s per test
-PACKAGE = "dm_control"
-NAME = "reference-tests"
-BEGIN = f"<!-- {NAME}:begin (written by scripts/run_reference_tests.py) -->"
-END = f"<!-- {NAME}:end -->"
-HELPERS = re.compile(r"testing|test_utils|fake_physics|_test$|testdata|test_data|duplo\.utils")
-=======
 LIMIT = 1800  # s per file
+TEST_LIMIT = 120  # s per test
 PACKAGE = "dm_control"
 PAGES = (".md", ".rst")
 BLOCK = re.compile(  # a fence of Markdown, or a directive of reStructuredText
     r"^```python\n(.*?)^```|^\.\. code-block:: python\n+((?:(?: [^\n]*)?\n)+)", re.M | re.S
 )
 WINDOW = re.compile(r"has_renderer=True, *|^ *env\.render\(\).*", re.M)
-HELPERS = re.compile(r"testing|test_utils|fake_physics|_test$|testdata|test_data")
->>>>>>> tr
+HELPERS = re.compile(r"testing|test_utils|fake_physics|_test$|testdata|test_data|duplo\.utils")
 MARK = "RESULT "
 
 
@@ -90,7 +74,6 @@ class Helpers(MetaPathFinder):
         return importlib.util.spec_from_file_location(name, file) if file else None
 
 
-<<<<<<< HEAD
 class Result(unittest.TextTestResult):
     """Results of tests, of which one that does not end fails."""
 
@@ -108,7 +91,8 @@ class Result(unittest.TextTestResult):
 
 def _stop(number: int, frame: Any) -> None:
     raise TimeoutError(f"over {TEST_LIMIT} s")
-=======
+
+
 class Counter:
     """Plugin of pytest that counts a file's tests."""
 
@@ -167,7 +151,6 @@ def run_blocks(page: str) -> dict[str, Any]:
 def empty() -> dict[str, Any]:
     """Counts of no test."""
     return {"passed": 0, "failed": 0, "skipped": 0, "reasons": []}
->>>>>>> tr
 
 
 def run_here(folder: Path, file: Path) -> dict[str, Any]:
@@ -291,8 +274,9 @@ def _short(reason: str, width: int = 110) -> str:
 def count(root: Path, folder: Path, arguments: argparse.Namespace) -> dict[str, dict[str, Any]]:
     """Counts by file, printed as they come."""
     counts = {}
-    for file in files(root, arguments.pattern):
-        short = file.relative_to(root).as_posix()
+    tests = {f.relative_to(root).as_posix(): f for f in files(root, arguments.pattern)}
+    tests |= {notebook.name: notebook.resolve() for notebook in arguments.notebook}
+    for short, file in tests.items():
         counts[short] = found = run(folder, file)
         print(short, *(found[key] for key in ("passed", "failed", "skipped")), flush=True)
         if arguments.verbose:
@@ -301,18 +285,18 @@ def count(root: Path, folder: Path, arguments: argparse.Namespace) -> dict[str, 
     return counts
 
 
+def _counts(folder: Path, file: Path) -> dict[str, Any]:
+    if file.suffix == ".ipynb":
+        return run_cells(file)
+    return run_here(folder, file) if (folder / PACKAGE).is_dir() else run_robosuite(file)
+
+
 def main() -> None:
     """Run the tests and print, or write, the table."""
     if sys.argv[1:2] == ["--one"]:
         file, folder = map(Path, sys.argv[2:4])
         sys.argv = [str(file)]
-<<<<<<< HEAD
-        counted = run_cells(file) if file.suffix == ".ipynb" else run_here(folder, file)
-        print(MARK + json.dumps(counted))
-=======
-        wheel = (folder / PACKAGE).is_dir()
-        print(MARK + json.dumps(run_here(folder, file) if wheel else run_robosuite(file)))
->>>>>>> tr
+        print(MARK + json.dumps(_counts(folder, file)))
         return
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -323,22 +307,6 @@ def main() -> None:
     parser.add_argument("--table", type=Path, metavar="FILE", help="write the table into a guide")
     parser.add_argument("--verbose", action="store_true", help="one test of each reason of failure")
     arguments = parser.parse_args()
-<<<<<<< HEAD
-    counts = {}
-    with tempfile.TemporaryDirectory() as name, zipfile.ZipFile(arguments.wheel) as archive:
-        folder = Path(name)
-        archive.extractall(folder)
-        tests = {
-            f.relative_to(folder / PACKAGE).as_posix(): f for f in files(folder, arguments.pattern)
-        }
-        tests |= {notebook.name: notebook.resolve() for notebook in arguments.notebook}
-        for short, file in tests.items():
-            counts[short] = count = run(folder, file)
-            print(short, *(count[key] for key in ("passed", "failed", "skipped")), flush=True)
-            if arguments.verbose:
-                grouped = {_short(why): test for test, why in reversed(count["reasons"])}
-                print(*(f"    {test}: {why}\n" for why, test in grouped.items()), sep="", end="")
-=======
     source = arguments.source.resolve()
     if source.is_dir():
         name, counts = "robosuite-tests", count(source, source, arguments)
@@ -347,25 +315,16 @@ def main() -> None:
             archive.extractall(place)
             folder = Path(place)
             name, counts = "reference-tests", count(folder / PACKAGE, folder, arguments)
->>>>>>> tr
     if arguments.table is None:
         print(table(counts))
         return
     text = arguments.table.read_text()
-<<<<<<< HEAD
-    head, _, rest = text.partition(BEGIN)
-    before, end, tail = rest.partition(END)
-    if not end:
-        raise SystemExit(f"{arguments.table}: no marker {BEGIN}")
-    atomic.write_text(arguments.table, f"{head}{BEGIN}\n{table(counts, before)}\n{END}{tail}")
-=======
     begin = f"<!-- {name}:begin (written by scripts/run_reference_tests.py) -->"
     head, _, rest = text.partition(begin)
-    _, end, tail = rest.partition(f"<!-- {name}:end -->")
+    before, end, tail = rest.partition(f"<!-- {name}:end -->")
     if not end:
         raise SystemExit(f"{arguments.table}: no marker {begin}")
-    atomic.write_text(arguments.table, f"{head}{begin}\n{table(counts)}\n{end}{tail}")
->>>>>>> tr
+    atomic.write_text(arguments.table, f"{head}{begin}\n{table(counts, before)}\n{end}{tail}")
 
 
 if __name__ == "__main__":
