@@ -10,6 +10,7 @@ below 0.2 m/s and the robot does not fall. Rows go to assets/baselines/legged_co
 """
 
 import dataclasses
+import json
 import sys
 import time
 from collections.abc import Sequence
@@ -47,6 +48,7 @@ class Row:
     median: float  # m/s, of the errors
     worst: float  # m/s
     cpu_s: float
+    training: str  # command of the run
     command: str
     commit: str
     versions: str
@@ -106,15 +108,17 @@ def measure(id: str, name: str, count: int = COMMANDS, seconds: float = SECONDS)
     errors, fell = (np.array(column) for column in zip(*found, strict=True))
     about = report.machine(1)
     named, plain = ("mjgym", "mujoco", "numpy"), name in (ZERO, BUNDLED)
+    policy_name, training = (name, "") if plain else _described(name)
     return Row(
         id=id,
-        policy=name if plain else _described(name),
+        policy=policy_name,
         commands=count,
         followed=int(((errors < FOLLOWED) & ~fell).sum()),
         fell=int(fell.sum()),
         median=round(float(np.median(errors)), 3),
         worst=round(float(errors.max()), 3),
         cpu_s=round(time.process_time() - began, 1),
+        training=training,
         command=f"python benchmarks/commands.py {id} {name if plain else 'RUN'}",
         commit=about["commit"][:8] + "+" * about["changed_since_commit"],
         versions=", ".join(f"{package} {about['versions'][package]}" for package in named),
@@ -122,11 +126,13 @@ def measure(id: str, name: str, count: int = COMMANDS, seconds: float = SECONDS)
     )
 
 
-def _described(folder: str) -> str:
+def _described(folder: str) -> tuple[str, str]:
     run = Run(folder)
     settings = run.settings()
     last = [line.value for line in run.metrics() if line.metric == metrics.CPU_SECONDS][-1]
-    return f"{settings['algorithm']}, seed {settings['seed']}, {last / 60:.1f} CPU min"
+    name = f"{settings['algorithm']}, seed {settings['seed']}, {last / 60:.1f} CPU min"
+    command = json.loads(run.fingerprint_file.read_text())["learner"]["command"]
+    return name, f"mjgym {command.partition(' ')[2]}".replace(folder, "RUN")
 
 
 def packaged() -> list[Row]:
@@ -136,11 +142,11 @@ def packaged() -> list[Row]:
 
 def table() -> str:
     """Format a row for each policy."""
-    header = ("id", "policy", "followed", "falls", "median error, m/s", "worst, m/s", "command")
+    header = ("id", "policy", "followed", "falls", "median error, m/s", "worst, m/s", "trained by")
     lines = [
         (
             *(f"`{row.id}`", row.policy, f"{row.followed} of {row.commands}", str(row.fell)),
-            *(f"{row.median:.2f}", f"{row.worst:.2f}", f"`{row.command}`"),
+            *(f"{row.median:.2f}", f"{row.worst:.2f}", row.training and f"`{row.training}`"),
         )
         for row in packaged()
     ]
