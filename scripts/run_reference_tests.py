@@ -274,7 +274,8 @@ def _short(reason: str, width: int = 110) -> str:
 def count(root: Path, folder: Path, arguments: argparse.Namespace) -> dict[str, dict[str, Any]]:
     """Counts by file, printed as they come."""
     counts = {}
-    tests = {f.relative_to(root).as_posix(): f for f in files(root, arguments.pattern)}
+    place = "robosuite/" if root == folder else ""
+    tests = {place + f.relative_to(root).as_posix(): f for f in files(root, arguments.pattern)}
     tests |= {notebook.name: notebook.resolve() for notebook in arguments.notebook}
     for short, file in tests.items():
         counts[short] = found = run(folder, file)

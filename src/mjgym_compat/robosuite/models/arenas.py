@@ -8,7 +8,7 @@ import numpy as np
 
 from mjgym.mjcf import asset_path
 from mjgym_compat.robosuite.models.base import MujocoXML
-from mjgym_compat.robosuite.models.objects import CylinderObject, visual_copy
+from mjgym_compat.robosuite.models.object_models import CylinderObject, visual_copy
 from mjgym_compat.robosuite.utils.mjcf_utils import (
     CustomMaterial,
     add_prefix,

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from mjgym.rotations import about_z
-from mjgym_compat.robosuite.models.objects import (
+from mjgym_compat.robosuite.models.object_models import (
     Bin,
     BoxObject,
     CompositeBodyObject,

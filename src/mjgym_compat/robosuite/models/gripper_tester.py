@@ -7,7 +7,7 @@ import mujoco
 import numpy as np
 
 from mjgym_compat.robosuite.models.arenas import TableArena
-from mjgym_compat.robosuite.models.objects import BoxObject
+from mjgym_compat.robosuite.models.object_models import BoxObject
 from mjgym_compat.robosuite.models.world import MujocoWorldBase
 from mjgym_compat.robosuite.utils.mjcf_utils import array_to_string, new_actuator, new_joint
 

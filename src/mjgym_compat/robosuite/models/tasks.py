@@ -7,7 +7,7 @@ import numpy as np
 
 from mjgym_compat.robosuite.models.arenas import Arena
 from mjgym_compat.robosuite.models.base import MujocoModel
-from mjgym_compat.robosuite.models.objects import MujocoObject
+from mjgym_compat.robosuite.models.object_models import MujocoObject
 from mjgym_compat.robosuite.models.robots import RobotModel
 from mjgym_compat.robosuite.models.scene_model import Instances
 from mjgym_compat.robosuite.models.world import MujocoWorldBase
