@@ -292,7 +292,7 @@ def summary(rows: Sequence[Row], planner: str = "mppi") -> str:
 
 
 def _of_hard_ids(of_ids: dict[str, list[Row]]) -> str:
-    """How many of `HARD` come near the best other score."""
+    """Count the ids of `HARD` near the best other score."""
     learned, published = others()
     near = []
     for id in (id for id in HARD if id in of_ids):
