@@ -15,6 +15,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import guide_marks
 import gymnasium
 import mujoco
 import numpy as np
@@ -98,11 +99,9 @@ def main(ids: list[str]) -> None:
             writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
             writer.writeheader()
             writer.writerows(rows[name] for name in sorted(rows))
-    text = GUIDE.read_text(encoding="utf-8")
-    before, _, rest = text.partition(BEGIN)
-    _, _, after = rest.partition(END)
+    before, _, after = guide_marks.parts(GUIDE.read_text(encoding="utf-8"), BEGIN, END)
     made = table([rows[name] for name in sorted(rows)])
-    atomic.write_text(GUIDE, f"{before}{BEGIN}\n\n{made}\n\n{END}{after}")
+    atomic.write_text(GUIDE, f"{before}\n\n{made}\n\n{after}")
 
 
 if __name__ == "__main__":

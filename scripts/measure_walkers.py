@@ -19,6 +19,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+import guide_marks
 import gymnasium
 import numpy as np
 from measure_scripted_policies import commit
@@ -152,9 +153,8 @@ def main() -> None:
         writer.writerows(rows.values())
     text = GUIDE.read_text(encoding="utf-8")
     for mark, written in (("walkers", table(list(rows.values()))), ("search", curve())):
-        before, _, rest = text.partition(f"<!-- {mark} -->")
-        _, _, after = rest.partition(END)
-        text = f"{before}<!-- {mark} -->\n\n{written}\n\n{END}{after}"
+        before, _, after = guide_marks.parts(text, f"<!-- {mark} -->", END)
+        text = f"{before}\n\n{written}\n\n{after}"
     atomic.write_text(GUIDE, text)
 
 

@@ -22,6 +22,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import guide_marks
 import numpy as np
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -318,11 +319,10 @@ def main() -> None:
     ours = {}
     for case in cases:
         ours[title(case)] = outcome("mjgym_compat.robosuite", case, theirs[title(case)])
-    before, _, rest = GUIDE.read_text().partition(BEGIN)
-    _, _, after = rest.partition(END)
+    before, _, after = guide_marks.parts(GUIDE.read_text(), BEGIN, END)
     from mjgym.util import atomic  # not where robosuite is
 
-    atomic.write_text(GUIDE, f"{before}{BEGIN}\n{table(cases, theirs, ours)}\n{END}{after}")
+    atomic.write_text(GUIDE, f"{before}\n{table(cases, theirs, ours)}\n{after}")
 
 
 if __name__ == "__main__":

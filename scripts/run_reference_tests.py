@@ -10,9 +10,9 @@
 
 Each file runs in a process of its own. Of the wheel or checkout nothing is imported but its tests,
 their helpers and their data; the Python blocks of a page of robosuite run in their order, those
-that open a window are skipped. A pattern is matched against a file's path, with or without its
-suffix; of dm_control's without `dm_control/`. A notebook's cells run in order, without those that
-install something; that needs IPython, matplotlib and ffmpeg.
+that open a window without it, and these count as skipped. A pattern is matched against a file's
+path, with or without its suffix; of dm_control's without `dm_control/`. A notebook's cells run in
+order, without those that install something; that needs IPython, matplotlib and ffmpeg.
 """
 
 import argparse
@@ -37,6 +37,8 @@ from importlib.abc import MetaPathFinder
 from importlib.machinery import ModuleSpec
 from pathlib import Path
 from typing import Any
+
+import guide_marks
 
 from mjgym.util import atomic
 
@@ -153,6 +155,11 @@ def empty() -> dict[str, Any]:
     return {"passed": 0, "failed": 0, "skipped": 0, "reasons": []}
 
 
+def broken(reason: str) -> dict[str, Any]:
+    """Counts of a file that does not run."""
+    return empty() | {"failed": None, "reasons": [["", reason]]}
+
+
 def run_here(folder: Path, file: Path) -> dict[str, Any]:
     """Counts of one file's tests, run in this process, and why tests fail."""
     sys.modules.setdefault("mock", unittest.mock)
@@ -172,7 +179,7 @@ def run_here(folder: Path, file: Path) -> dict[str, Any]:
     try:
         spec.loader.exec_module(module)
     except Exception as error:
-        return {"passed": 0, "failed": None, "skipped": 0, "reasons": [["", _line(error)]]}
+        return broken(_line(error))
     result = unittest.TextTestRunner(io.StringIO(), resultclass=Result).run(
         unittest.defaultTestLoader.loadTestsFromModule(module)
     )
@@ -228,13 +235,13 @@ def run(folder: Path, file: Path) -> dict[str, Any]:
             command, capture_output=True, text=True, timeout=LIMIT, cwd=folder, check=False
         )
     except subprocess.TimeoutExpired:
-        return {"passed": 0, "failed": None, "skipped": 0, "reasons": [["", f"over {LIMIT} s"]]}
+        return broken(f"over {LIMIT} s")
     for line in done.stdout.splitlines():
         if line.startswith(MARK):
             counts: dict[str, Any] = json.loads(line.removeprefix(MARK))
             return counts
     end = (done.stderr.strip().splitlines() or ["no output"])[-1]
-    return {"passed": 0, "failed": None, "skipped": 0, "reasons": [["", f"ended early: {end}"]]}
+    return broken(f"ended early: {end}")
 
 
 def files(root: Path, patterns: Iterable[str]) -> Iterator[Path]:
@@ -321,11 +328,8 @@ def main() -> None:
         return
     text = arguments.table.read_text()
     begin = f"<!-- {name}:begin (written by scripts/run_reference_tests.py) -->"
-    head, _, rest = text.partition(begin)
-    before, end, tail = rest.partition(f"<!-- {name}:end -->")
-    if not end:
-        raise SystemExit(f"{arguments.table}: no marker {begin}")
-    atomic.write_text(arguments.table, f"{head}{begin}\n{table(counts, before)}\n{end}{tail}")
+    head, before, tail = guide_marks.parts(text, begin, f"<!-- {name}:end -->")
+    atomic.write_text(arguments.table, f"{head}\n{table(counts, before)}\n{tail}")
 
 
 if __name__ == "__main__":

@@ -13,6 +13,7 @@ from itertools import chain, groupby
 from pathlib import Path
 
 import compare_engines
+import guide_marks
 import gymnasium
 from make_gallery import ROBOTS, dimensions
 from papers_dimensions import PRINTED, REASONS
@@ -315,9 +316,8 @@ def updated(name: str, text: str) -> str:
     """
     for place, table in TABLES[name].items():
         begin, end = BEGIN.format(place), END.format(place)
-        head, _, rest = text.partition(begin)
-        _, _, tail = rest.partition(end)
-        text = f"{head}{begin}\n{table()}\n{end}{tail}"
+        head, _, tail = guide_marks.parts(text, begin, end)
+        text = f"{head}\n{table()}\n{tail}"
     return text
 
 
