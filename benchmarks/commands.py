@@ -21,7 +21,8 @@ import numpy as np
 from comparison import report
 from comparison.command import described
 
-from mjgym.policies import trained
+from mjgym.cli.policies import NAMES, TRAINED, load_policy
+from mjgym.describe.fingerprint import versions
 from mjgym.policies.network import begin
 from mjgym.tasks.legged.velocity import VELOCITY, Velocity
 from mjgym.util import atomic, tables
@@ -33,7 +34,6 @@ FILE = assets() / "baselines" / "legged_commands.csv"
 COMMANDS, SEED = 100, 2026
 SECONDS, SETTLING = 20.0, 1.0  # s, of an episode, and at its start without a count
 FOLLOWED = 0.2  # m/s
-ZERO, BUNDLED = "zero", "bundled"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -41,7 +41,7 @@ class Row:
     """One policy over all commands."""
 
     id: str
-    policy: str  # "zero", "bundled", or algorithm, seed and CPU minutes of a run
+    policy: str  # "zero", "trained", or algorithm, seed and CPU minutes of a run
     commands: int
     followed: int
     fell: int
@@ -53,25 +53,6 @@ class Row:
     commit: str
     versions: str
     machine: str
-
-
-def policy_of(name: str, id: str, shape: tuple[int, ...]) -> Any:
-    """The policy: zero actions, the bundled one, or the last of a run's folder.
-
-    Args:
-        name: "zero", "bundled", or a folder.
-        id: of the task.
-        shape: of an action.
-
-    Raises:
-        RunError: there is no run in the folder.
-        TrainedError: no policy is bundled for the id.
-    """
-    if name == ZERO:
-        return lambda observation: np.zeros(shape)
-    if name == BUNDLED:
-        return trained.bundled(id).policy
-    return Run(name).policy()
 
 
 def episode(policy: Any, id: str, command: np.ndarray, seconds: float) -> tuple[float, bool]:
@@ -103,11 +84,11 @@ def measure(id: str, name: str, count: int = COMMANDS, seconds: float = SECONDS)
         raise ValueError(f"{id} has no velocity commands as legged/go1-velocity-v0 has")
     ranges = np.array((task.lin_vel_x, task.lin_vel_y, task.ang_vel_z))
     commands = np.random.default_rng(SEED).uniform(*ranges.T, (count, len(ranges)))
-    began, policy = time.process_time(), policy_of(name, id, env.action_space.shape)
+    began, policy = time.process_time(), load_policy(name, env)
     found = [episode(policy, id, command, seconds) for command in commands]
     errors, fell = (np.array(column) for column in zip(*found, strict=True))
-    about = report.machine(1)
-    named, plain = ("mjgym", "mujoco", "numpy"), name in (ZERO, BUNDLED)
+    env.close()
+    about, plain = report.machine(1), name in NAMES
     policy_name, training = (name, "") if plain else _described(name)
     return Row(
         id=id,
@@ -120,8 +101,8 @@ def measure(id: str, name: str, count: int = COMMANDS, seconds: float = SECONDS)
         cpu_s=round(time.process_time() - began, 1),
         training=training,
         command=f"python benchmarks/commands.py {id} {name if plain else 'RUN'}",
-        commit=about["commit"][:8] + "+" * about["changed_since_commit"],
-        versions=", ".join(f"{package} {about['versions'][package]}" for package in named),
+        commit=report.commit() or "",
+        versions=", ".join(f"{package} {version}" for package, version in versions().items()),
         machine=f"{about['cpu']}, {about['cores']} cores",
     )
 
@@ -158,7 +139,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = described(__doc__ or "")
     parser.add_argument("id")
     parser.add_argument(
-        "policies", nargs="*", default=[BUNDLED], help="zero, bundled, or folders of runs"
+        "policies", nargs="*", default=[TRAINED], help="zero, trained (the bundled one), or folders"
     )
     given = parser.parse_args(arguments)
     rows = {(row.id, row.policy): row for row in packaged()}

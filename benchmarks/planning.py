@@ -28,7 +28,6 @@ import platform
 import re
 import shlex
 import statistics
-import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -36,9 +35,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import commits
 import gymnasium
 import numpy as np
+from comparison import report
 from comparison.command import described
 from training import scores
 
@@ -211,24 +210,10 @@ def measure(job: Job) -> Row:
         **chosen,
         command=shlex.join(["python", "benchmarks/planning.py", job.id, "--budgets",
                             f"{job.budget:g}", "--planner", job.planner]),
-        commit=commit(),
+        commit=report.commit(),
         versions=", ".join(f"{name} {version}" for name, version in versions().items()),
         machine=f"{platform.machine()}, {os.cpu_count()} cores, shared with other work",
     )  # fmt: skip
-
-
-@functools.cache
-def commit() -> str:
-    """This checkout's commit at the first row, with a plus if what is measured has changes."""
-
-    def git(*words: str) -> str:
-        command = ["git", *words]
-        done = subprocess.run(command, cwd=commits.ROOT, capture_output=True, text=True, check=True)
-        return done.stdout.strip()
-
-    aside = (":!tests", ":!assets/guides", ":!assets/baselines")  # the rows are among these
-    changed = git("status", "--porcelain", "--", ".", *aside)
-    return git("rev-parse", "--short=12", "HEAD") + "+" * bool(changed)
 
 
 def read(file: Path = FILE) -> list[Row]:

@@ -2,6 +2,7 @@
 
 import argparse
 import datetime
+import functools
 import importlib.metadata
 import json
 import os
@@ -246,6 +247,15 @@ def machine(threads: int) -> dict[str, Any]:
         "commit": _git("rev-parse", "HEAD"),
         "changed_since_commit": bool(_git("status", "--porcelain", "--", "src", "assets")),
     }
+
+
+@functools.cache
+def commit() -> str | None:
+    """This checkout's commit at the first call, with a plus if what is measured has changes."""
+    aside = (":!tests", ":!assets/guides", ":!assets/baselines")  # rows are among these
+    changed = _git("status", "--porcelain", "--", ".", *aside)
+    head = _git("rev-parse", "--short=12", "HEAD")
+    return head and head + "+" * bool(changed)
 
 
 def _processor() -> str:
