@@ -50,7 +50,13 @@ class _Composed(CompositeObject):
     """A composite object of such parts, whose locations are those of their centres."""
 
     def __init__(
-        self, name: str, half: Any, parts: _Parts, sites: Any, of_all: Mapping[str, Any]
+        self,
+        name: str,
+        half: Any,
+        parts: _Parts,
+        sites: Any,
+        of_all: Mapping[str, Any],
+        material: Any = None,
     ) -> None:
         of_all = {"density": DENSITY, **of_all}
         super().__init__(
@@ -61,6 +67,8 @@ class _Composed(CompositeObject):
             sites=sites,
             **of_all,
         )
+        if material is not None:
+            self.append_material(material)
 
 
 def _look(rgba: Any, material: Any, friction: Any) -> dict[str, Any]:
@@ -102,16 +110,14 @@ class HollowCylinderObject(_Composed):
         self.unit_box_width = outer_radius * sin(step)
         self.int_r = inner_radius * cos(step) + self.unit_box_height
         size = (self.unit_box_height, self.unit_box_width, height)
-        parts = _Parts()
+        parts, look = _Parts(), _look(rgba, material, friction)
         for i in range(ngeoms // 2 + 1 if make_half else ngeoms):
             angle = pi - i * 2 * step
             place = (self.int_r * cos(angle), self.int_r * sin(angle), 0.0)
-            look = _look(rgba, material, friction)
             parts.put(f"hc_{i}", "box", size, place, quats=about_z(angle), **look)
         sites = [_site("center", (0, 0, 0), RED)]
-        super().__init__(name, (outer_radius, outer_radius, height), parts, sites, of_all)
-        if material is not None:
-            self.append_material(material)
+        half = (outer_radius, outer_radius, height)
+        super().__init__(name, half, parts, sites, of_all, material)
 
 
 def _cone(low: float, high: float, height: float, count: int) -> list[tuple[float, float]]:
@@ -156,9 +162,8 @@ class ConeObject(_Composed):
             size = (r, r, half) if use_box else (r, half)
             parts.put(f"c_{i}", "box" if use_box else "cylinder", size, (0, 0, z), **look)
         sites = [_site("center", (0, 0, 0), RED)]
-        super().__init__(name, (outer_radius, outer_radius, height / 2), parts, sites, of_all)
-        if material is not None:
-            self.append_material(material)
+        whole = (outer_radius, outer_radius, height / 2)
+        super().__init__(name, whole, parts, sites, of_all, material)
 
 
 class HookFrame(_Composed):

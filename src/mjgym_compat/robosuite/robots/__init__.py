@@ -165,9 +165,8 @@ class Robot:
         view = self._env.view
         start = f"{part.name}/start"
         memory = self._task.memory(view)
-        memory |= (
-            {start: np.asarray(joints, float)} if joints is not None and start in memory else {}
-        )
+        if joints is not None and start in memory:
+            memory[start] = np.asarray(joints, float)
         own = {name: x for name, x in memory.items() if name.startswith(f"{part.name}/")}
         view.memory = {**view.memory, **view.owned(own)}
 

@@ -41,7 +41,8 @@ class _Readings:
         value = np.array(self._value())
         size = observable.buffer_size or DEFAULT_BUFFER_SIZE
         self._size, self._aggregator = size, observable.aggregator
-        self._every_step = not observable.delay and observable.update_interval in (None, 1)
+        interval = observable.update_interval or DEFAULT_UPDATE_INTERVAL
+        self._every_step = not observable.delay and interval == DEFAULT_UPDATE_INTERVAL
         self._buffer = Buffer(size, value.shape, value.dtype, first, strip)
         self.spec = self._make_spec(name, value, size, strip and size == 1)
         self._schedule: list[tuple[int, int]] = []  # times and delays
