@@ -1,5 +1,6 @@
 """`mjgym mocap`: inspect motion-capture files and convert them to trajectories."""
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -25,7 +26,8 @@ def mocap(
         str,
         typer.Argument(
             help="An AMC file of the CMU database, a folder of them, or the name of a clip that"
-            " comes with the package; all of those without it.",
+            " comes with the package (all of those without it); or dm_control's HDF5 file of fitted"
+            ' motions, of which "cmu_2020.h5#CMU_016_*" selects some.',
             autocompletion=_names,
         ),
     ] = "",
@@ -48,31 +50,24 @@ def mocap(
 
     To watch a clip: mjgym view cmu_humanoid-tracking --set play=true --set clips=CLIP
     """
-    from mjgym.mocap import SCALE_V2020, find_clips, read_amc, to_trajectory
+    from mjgym.mocap import clip_names, find_clips, is_fitted
 
-    several = not clip or Path(clip).expanduser().is_dir()
-    clips = []
+    selected, _, names = clip.partition("#")
+    several = not clip or Path(selected).expanduser().is_dir()
+    clips: list[tuple[dict[str, Any], Trajectory, Path | None]] = []
     with refusing(ValueError, OSError):
-        paths = [path for path in find_clips(clip) if not several or path.suffix.lower() == AMC]
+        paths = [path for path in find_clips(selected) if not several or path.suffix.lower() == AMC]
         if not paths:
-            raise ValueError(f"clips: no {AMC} file in the folder {clip!r}")
-        outs = [None if out is None else _out(path, out, several) for path in paths]
-        for path, target in zip(paths, outs, strict=True):
-            read = read_amc(path, rate)
-            scale = SCALE_V2020 if body == "2020" else 1.0
-            trajectory = to_trajectory(read, timestep, scale)
-            data: dict[str, Any] = {
-                "clip": str(path),
-                "frames": len(read.times),
-                "rate": read.rate,
-                "duration": float(read.times[-1]),
-                "bones": list(read.bones),
-                "body": body,
-                "states": len(trajectory),
-                "timestep": trajectory.timestep,
-                "written": None,
-            }
-            clips.append((data, trajectory, target))
+            raise ValueError(f"clips: no {AMC} file in the folder {selected!r}")
+        if is_fitted(paths[0]):
+            chosen = clip_names(paths[0], names)
+            several = len(chosen) > 1
+            outs = [None if out is None else _out(name, out, several) for name in chosen]
+            read = _fitted(paths[0], chosen)
+        else:
+            outs = [None if out is None else _out(path.stem, out, several) for path in paths]
+            read = (_recorded(path, rate, body, timestep) for path in paths)
+        clips += [(data, states, to) for (data, states), to in zip(read, outs, strict=True)]
     if out is not None:
         _write(clips)
     if json:
@@ -80,6 +75,41 @@ def mocap(
         return
     for k, (data, *_) in enumerate(clips):
         console().print(*([""] if k else []), facts(_shown(data)), sep="\n")
+
+
+def _recorded(
+    path: Path, rate: float, body: str, timestep: float
+) -> tuple[dict[str, Any], "Trajectory"]:
+    from mjgym.mocap import SCALE_V2020, read_amc, to_trajectory
+
+    read = read_amc(path, rate)
+    states = to_trajectory(read, timestep, SCALE_V2020 if body == "2020" else 1.0)
+    about = {
+        "clip": str(path),
+        "frames": len(read.times),
+        "rate": read.rate,
+        "duration": float(read.times[-1]),
+        "bones": list(read.bones),
+        "body": body,
+    }
+    return about | _size(states), states
+
+
+def _fitted(path: Path, names: tuple[str, ...]) -> Iterator[tuple[dict[str, Any], "Trajectory"]]:
+    from mjgym.mocap import read_fitted
+
+    for clip in read_fitted(path, names):
+        states = clip.trajectory
+        about = {
+            "clip": f"{path}#{clip.name}",
+            "duration": (len(states) - 1) * states.timestep,
+            "body": clip.humanoid,
+        }
+        yield about | _size(states), states
+
+
+def _size(states: "Trajectory") -> dict[str, Any]:
+    return {"states": len(states), "timestep": states.timestep, "written": None}
 
 
 def _write(clips: "list[tuple[dict[str, Any], Trajectory, Path | None]]") -> None:
@@ -94,23 +124,23 @@ def _write(clips: "list[tuple[dict[str, Any], Trajectory, Path | None]]") -> Non
         data["written"] = str(target)
 
 
-def _out(clip: Path, out: Path, several: bool) -> Path:
+def _out(clip: str, out: Path, several: bool) -> Path:
     if several:
         if not out.is_dir():
             raise typer.BadParameter(f"there is no folder {str(out)!r}.", param_hint="'--out'")
-        return out / f"{clip.stem}.npz"
+        return out / f"{clip}.npz"
     if out.suffix.lower() != ".npz":
         raise typer.BadParameter(f"{str(out)!r} does not end in .npz.", param_hint="'--out'")
     return out
 
 
 def _shown(data: dict[str, Any]) -> dict[str, str]:
-    bones = data["bones"]
-    rows = {
-        "clip": data["clip"],
-        "frames": f"{data['frames']}, {data['rate']:g} a second",
-        "duration": f"{data['duration']:g} s",
-        "bones": f"{len(bones)}: {', '.join(bones)}",
-        "states": f"{data['states']} of the {data['body']} humanoid, every {data['timestep']:g} s",
-    }
+    rows = {"clip": data["clip"]}
+    if "frames" in data:
+        rows["frames"] = f"{data['frames']}, {data['rate']:g} a second"
+    rows["duration"] = f"{data['duration']:g} s"
+    if "bones" in data:
+        rows["bones"] = f"{len(data['bones'])}: {', '.join(data['bones'])}"
+    humanoid = f"{data['body']} humanoid".lstrip()
+    rows["states"] = f"{data['states']} of the {humanoid}, every {data['timestep']:g} s"
     return {**rows, "written": data["written"]} if data["written"] else rows

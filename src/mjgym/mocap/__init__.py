@@ -1,4 +1,4 @@
-"""Motion capture: recordings in AMC files as trajectories of the CMU humanoids.
+"""Motion capture: recordings in AMC and HDF5 files as trajectories of the CMU humanoids.
 
 clip = read_amc("walk.amc")  # or find_clips("walk")[0], which comes with the package
 trajectory = to_trajectory(clip, timestep=0.03, scale=SCALE_V2020)
@@ -8,6 +8,7 @@ trajectory.save("walk.npz")
 from mjgym.mocap.amc import CHANNELS, Clip, read_amc
 from mjgym.mocap.clips import SUFFIXES, find_clips
 from mjgym.mocap.conversion import JOINTS, METRES_PER_UNIT, SCALE_V2020, to_qpos, to_trajectory
+from mjgym.mocap.fitted import FittedClip, clip_names, is_fitted, read_fitted
 from mjgym.mocap.spline import cubic_spline
 from mjgym.mocap.trajectory import MOST_STATES, Trajectory, resample, velocities
 
@@ -19,10 +20,14 @@ __all__ = [
     "SCALE_V2020",
     "SUFFIXES",
     "Clip",
+    "FittedClip",
     "Trajectory",
+    "clip_names",
     "cubic_spline",
     "find_clips",
+    "is_fitted",
     "read_amc",
+    "read_fitted",
     "resample",
     "to_qpos",
     "to_trajectory",

@@ -2,10 +2,13 @@
 
 from pathlib import Path
 
+from mjgym.mocap import fitted
 from mjgym.util.packaged import assets
 from mjgym.util.suggestions import did_you_mean
 
-SUFFIXES = (".amc", ".npz")  # recordings of the CMU database, and `Trajectory.save`
+# Recordings of the CMU database, `Trajectory.save`, and dm_control's fitted motions.
+SUFFIXES = (".amc", ".npz", *fitted.SUFFIXES)
+KINDS = f"{', '.join(SUFFIXES[:-1])} or {SUFFIXES[-1]}"
 
 
 def find_clips(clips: str) -> tuple[Path, ...]:
@@ -26,11 +29,11 @@ def find_clips(clips: str) -> tuple[Path, ...]:
     if path.is_dir():
         paths = _inside(path)
         if not paths:
-            raise ValueError(f"clips: no {' or '.join(SUFFIXES)} file in the folder {clips!r}")
+            raise ValueError(f"clips: no {KINDS} file in the folder {clips!r}")
         return paths
     if path.is_file():
         if not _is_clip(path):
-            raise ValueError(f"clips: {clips!r} is no {' or '.join(SUFFIXES)} file")
+            raise ValueError(f"clips: {clips!r} is no {KINDS} file")
         return (path,)
     named = {clip.stem: clip for clip in bundled}
     if clips in named:

@@ -703,9 +703,10 @@ def test_the_shortest_clip_that_will_do(tmp_path):
 def test_folders_and_files_that_hold_no_clip(tmp_path):
     (tmp_path / "notes.txt").write_text("none")
     (tmp_path / "empty").mkdir()
-    with pytest.raises(ValueError, match=r"clips: no .amc or .npz file in the folder '.*empty'"):
+    words = r"clips: no .amc, .npz, .h5 or .hdf5 file in the folder '.*empty'"
+    with pytest.raises(ValueError, match=words):
         make(clips=str(tmp_path / "empty"))
-    with pytest.raises(ValueError, match=r"notes.txt' is no .amc or .npz file"):
+    with pytest.raises(ValueError, match=r"notes.txt' is no .amc, .npz, .h5 or"):
         make(clips=str(tmp_path / "notes.txt"))
     shutil.copy(CLIPS / "walk.amc", tmp_path / "walk.amc")
     with pytest.raises(ValueError, match=r"no file or folder '.*wlk.amc'; did you mean walk.amc"):

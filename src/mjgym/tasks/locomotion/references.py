@@ -2,7 +2,7 @@
 
 import dataclasses
 import functools
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -15,8 +15,11 @@ from mjgym.mocap import (
     JOINTS,
     SCALE_V2020,
     Trajectory,
+    clip_names,
     find_clips,
+    is_fitted,
     read_amc,
+    read_fitted,
     resample,
     to_trajectory,
     velocities,
@@ -63,7 +66,7 @@ class References:
     All arrays are read-only. R is the number of all frames, C that of the clips.
 
     Args:
-        clips: names of the clips' files.
+        clips: names of the clips' files, or of the clips in an HDF5 file.
         joints: names of the walker's joints in the scene, its free joint first.
         bodies: names in the scene of all its bodies but the root.
         shapes: visible geoms.
@@ -122,8 +125,9 @@ def references(clips: str, walker: str, timestep: float) -> References:
 
     Args:
         clips: a file, a folder of files, or the name of a bundled clip; empty for all bundled ones:
-            recordings of the CMU database (.amc, 120 frames per second) or trajectories (.npz, see
-            `mjgym.mocap.Trajectory`).
+            recordings of the CMU database (.amc, 120 frames per second), trajectories (.npz, see
+            `mjgym.mocap.Trajectory`), or dm_control's fitted motions (.h5), of which
+            "cmu_2020.h5#CMU_016_22,CMU_069_*" selects some.
         walker: its name, see `find_walker`.
         timestep: s between frames; clips are resampled to it.
 
@@ -132,11 +136,14 @@ def references(clips: str, walker: str, timestep: float) -> References:
             shorter than a timestep, or its joints are not the walker's. The message names the file
             and the nearest ones.
     """
+    selected, _, names = clips.partition("#")
     stamps = []
-    for path in find_clips(clips):
+    for path in find_clips(selected):
         status = path.stat()
         stamps.append((str(path), status.st_mtime_ns, status.st_size))
-    return _read(tuple(stamps), walker, timestep)
+    if names and not all(is_fitted(path) for path, *_ in stamps):
+        raise ValueError(f"clips: {selected!r} is no HDF5 file, from which '#{names}' could select")
+    return _read(tuple(stamps), names, walker, timestep)
 
 
 def appendages(walker: Walker) -> tuple[str, ...]:
@@ -146,14 +153,17 @@ def appendages(walker: Walker) -> tuple[str, ...]:
 
 # Reading takes milliseconds per clip; batches, renderers and copies share the result.
 @functools.lru_cache(maxsize=8)
-def _read(stamps: tuple[tuple[str, int, int], ...], walker: str, timestep: float) -> References:
+def _read(
+    stamps: tuple[tuple[str, int, int], ...], names: str, walker: str, timestep: float
+) -> References:
     body = _Body(walker)
-    trajectories = [body.trajectory(Path(name), timestep) for name, _, _ in stamps]
+    read = [clip for path, *_ in stamps for clip in body.clips(Path(path), names, timestep)]
+    trajectories = [trajectory for _, trajectory in read]
     frames = np.array([len(trajectory) for trajectory in trajectories])
     poses = [body.poses(trajectory) for trajectory in trajectories]
     joined = {name: np.concatenate([pose[name] for pose in poses]) for name in poses[0]}
     return References(
-        clips=tuple(Path(name).name for name, _, _ in stamps),
+        clips=tuple(name for name, _ in read),
         joints=body.joints,
         bodies=body.bodies,
         shapes=tuple(body.shapes()),
@@ -190,10 +200,28 @@ class _Body:
             name for name in self._v.names("body") if name.startswith(prefix) and name not in aside
         )
 
-    def trajectory(self, path: Path, timestep: float) -> Trajectory:
-        """States of this walker for a clip, see `references`."""
-        if path.suffix.lower() == ".npz":
-            return self._from_npz(path, timestep)
+    def clips(self, path: Path, names: str, timestep: float) -> Iterator[tuple[str, Trajectory]]:
+        """Names and states of the clips in a file, see `references`."""
+        if is_fitted(path):
+            for clip in read_fitted(path, clip_names(path, names)):
+                self._require_humanoid(f"{path}: clip {clip.name!r}", clip.humanoid)
+                yield clip.name, self._resampled(clip.trajectory, timestep, f"{path}: {clip.name}")
+        elif path.suffix.lower() == ".npz":
+            yield path.name, self._resampled(Trajectory.load(path), timestep, str(path))
+        else:
+            yield path.name, self._recorded(path, timestep)
+
+    def _version(self) -> str:
+        """Version of a CMU humanoid, "2019" or "2020"; empty for other walkers."""
+        walker = self._walker
+        return walker.version[:4] if isinstance(walker, CMUHumanoid) else ""
+
+    def _require_humanoid(self, clip: str, humanoid: str) -> None:
+        if humanoid and humanoid != self._version():
+            wanted = {"2019": "cmu_humanoid", "2020": "cmu_humanoid_2020"}[humanoid]
+            raise ValueError(f"{clip} is fitted to the walker {wanted}, not to {self._name!r}")
+
+    def _recorded(self, path: Path, timestep: float) -> Trajectory:
         joints = tuple(name.removeprefix(self._prefix) for name in self.joints)[1:]
         if joints != JOINTS:
             missing = next((name for name in JOINTS if name not in joints), None)
@@ -202,20 +230,18 @@ class _Body:
                 f"{path}: moves the joints of the CMU humanoids, and the walker {self._name!r} has"
                 f" {lack}; cmu_humanoid_2020 and cmu_humanoid have them"
             )
-        walker = self._walker
-        large = isinstance(walker, CMUHumanoid) and walker.version == "2020_position"
         clip = read_amc(path)
+        scale = SCALE_V2020 if self._version() == "2020" else 1.0
         try:
-            return to_trajectory(clip, timestep, SCALE_V2020 if large else 1.0, INTERPOLATION)
+            return to_trajectory(clip, timestep, scale, INTERPOLATION)
         except ValueError as error:
             raise ValueError(f"{path}: {error}") from None
 
-    def _from_npz(self, path: Path, timestep: float) -> Trajectory:
-        trajectory = Trajectory.load(path)
+    def _resampled(self, trajectory: Trajectory, timestep: float, where: str) -> Trajectory:
         count, wanted = trajectory.qpos.shape[1], len(self._v.qpos)
         if count != wanted:
             raise ValueError(
-                f"{path}: has {count} positions in a frame, the walker {self._name!r} has {wanted}"
+                f"{where}: has {count} positions in a frame, the walker {self._name!r} has {wanted}"
             )
         if abs(trajectory.timestep - timestep) < SAME:
             return trajectory
@@ -223,7 +249,7 @@ class _Body:
         try:
             qpos = resample(times, trajectory.qpos, timestep, INTERPOLATION)
         except ValueError as error:
-            raise ValueError(f"{path}: {error}") from None
+            raise ValueError(f"{where}: {error}") from None
         return Trajectory(qpos, velocities(qpos, timestep), timestep)
 
     def poses(self, trajectory: Trajectory) -> dict[str, np.ndarray]:
