@@ -5,38 +5,24 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from helpers.places import DATA
+from helpers import fitted_clips
+from helpers.fitted_clips import NAMES, STEP
 from mjgym.cli.app import app
-from mjgym.mocap import Trajectory, clip_names, read_fitted
+from mjgym.mocap import Trajectory, clip_names, read_fitted, subsets
 
 h5py = pytest.importorskip("h5py")
 
 ID = "locomotion/cmu_humanoid-tracking-v0"
-STEP = 0.05  # s, of the recorded clips
-NAMES = ("cmuv2019_001", "cmuv2019_002")
+
+
+@pytest.fixture
+def clips(tmp_path):
+    return fitted_clips.write(tmp_path / "clips.h5")
 
 
 @pytest.fixture(scope="module")
 def recorded():
-    """Arrays of two clips of dm_control 1.0.50's tests, (2, size, 10) each."""
-    with np.load(DATA / "locomotion" / "fitted.npz") as file:
-        return dict(file)
-
-
-@pytest.fixture
-def clips(tmp_path, recorded):
-    """The two clips in the layout of the published files."""
-    path = tmp_path / "clips.h5"
-    with h5py.File(path, "w") as file:
-        for k, name in enumerate(NAMES):
-            group = file.create_group(name)
-            group.attrs["dt"] = STEP
-            walker = group.create_group("walkers/walker_0")
-            walker.attrs["model"] = 1
-            for key, value in recorded.items():
-                if key != "dt":
-                    walker[key] = value[k]
-    return path
+    return fitted_clips.recorded()
 
 
 def make(clips, **fields):
@@ -78,6 +64,20 @@ def test_patterns_select_clips(clips):
         make(f"{clips}#cmuv2019_02")
     with pytest.raises(ValueError, match=r"'walk' is no HDF5 file, from which '#run' could select"):
         make("walk#run")
+
+
+def test_published_selections(tmp_path):
+    path = tmp_path / "clips.h5"
+    with h5py.File(path, "w") as file:
+        for name in (*subsets()["get_up"], "CMU_001_01"):
+            file.create_group(name)
+    assert clip_names(path, "get_up") == tuple(sorted(subsets()["get_up"]))
+    assert len(subsets()["all"]) == 836
+    assert set(subsets()["locomotion_small"]) < set(subsets()["all"])
+    with pytest.raises(ValueError, match="no clip 'CMU_016_22'"):
+        clip_names(path, "walk_tiny")
+    with pytest.raises(ValueError, match="no clip 'get_upp'; did you mean get_up"):
+        clip_names(path, "get_upp")
 
 
 def test_another_timestep_is_resampled(clips):

@@ -8,7 +8,7 @@ trajectory.save("walk.npz")
 from mjgym.mocap.amc import CHANNELS, Clip, read_amc
 from mjgym.mocap.clips import SUFFIXES, find_clips
 from mjgym.mocap.conversion import JOINTS, METRES_PER_UNIT, SCALE_V2020, to_qpos, to_trajectory
-from mjgym.mocap.fitted import FittedClip, clip_names, is_fitted, read_fitted
+from mjgym.mocap.fitted import FittedClip, clip_names, is_fitted, read_fitted, subsets
 from mjgym.mocap.spline import cubic_spline
 from mjgym.mocap.trajectory import MOST_STATES, Trajectory, resample, velocities
 
@@ -29,6 +29,7 @@ __all__ = [
     "read_amc",
     "read_fitted",
     "resample",
+    "subsets",
     "to_qpos",
     "to_trajectory",
     "velocities",

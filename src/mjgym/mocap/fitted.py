@@ -5,8 +5,10 @@ steps) each.
 """
 
 import fnmatch
+import functools
 import importlib
 import importlib.util
+import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,7 +18,7 @@ import numpy as np
 
 from mjgym.mocap.conversion import JOINTS
 from mjgym.mocap.trajectory import MOST_STATES, Trajectory
-from mjgym.util.packaged import install
+from mjgym.util.packaged import assets, install
 from mjgym.util.suggestions import did_you_mean
 
 SUFFIXES = (".h5", ".hdf5")
@@ -57,13 +59,27 @@ def is_fitted(path: str | Path) -> bool:
     return Path(path).suffix.lower() in SUFFIXES
 
 
+@functools.cache
+def subsets() -> dict[str, tuple[str, ...]]:
+    """Published selections of the CMU database's clips by name, e.g. "walk_tiny"."""
+    file = assets() / "locomotion" / "cmu_subsets.json"
+    return {
+        name: tuple(
+            f"CMU_{subject}_{trial}"
+            for subject, trials in subjects.items()
+            for trial in trials.split()
+        )
+        for name, subjects in json.loads(file.read_text()).items()
+    }
+
+
 def clip_names(path: str | Path, pattern: str = "") -> tuple[str, ...]:
     """Names of a file's clips that match a pattern, in alphabetical order.
 
     Args:
         path: the HDF5 file.
-        pattern: names separated by commas, in which `*` and `?` stand for any characters; empty
-            for all.
+        pattern: names separated by commas, in which `*` and `?` stand for any characters, or
+            selections of `subsets`; empty for all.
 
     Raises:
         ValueError: h5py is not installed, it is no HDF5 file, or a name matches nothing; the
@@ -74,10 +90,11 @@ def clip_names(path: str | Path, pattern: str = "") -> tuple[str, ...]:
     if not pattern:
         return tuple(known)
     chosen: set[str] = set()
-    for part in pattern.split(","):
-        matches = fnmatch.filter(known, part.strip())
+    wanted = [part.strip() for part in pattern.split(",")]
+    for part in (clip for name in wanted for clip in subsets().get(name, (name,))):
+        matches = fnmatch.filter(known, part)
         if not matches:
-            raise ValueError(f"{path}: no clip {part!r}{did_you_mean(part, known)}")
+            raise ValueError(f"{path}: no clip {part!r}{did_you_mean(part, [*known, *subsets()])}")
         chosen.update(matches)
     return tuple(sorted(chosen))
 

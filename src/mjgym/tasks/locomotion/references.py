@@ -127,7 +127,8 @@ def references(clips: str, walker: str, timestep: float) -> References:
         clips: a file, a folder of files, or the name of a bundled clip; empty for all bundled ones:
             recordings of the CMU database (.amc, 120 frames per second), trajectories (.npz, see
             `mjgym.mocap.Trajectory`), or dm_control's fitted motions (.h5), of which
-            "cmu_2020.h5#CMU_016_22,CMU_069_*" selects some.
+            "cmu_2020.h5#CMU_016_22,CMU_069_*" selects some, or "cmu_2020.h5#walk_tiny" a published
+            selection.
         walker: its name, see `find_walker`.
         timestep: s between frames; clips are resampled to it.
 

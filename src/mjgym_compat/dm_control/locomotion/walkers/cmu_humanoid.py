@@ -5,14 +5,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from mjgym.mocap import SCALE_V2020
 from mjgym.util.suggestions import or_else
 from mjgym_compat.dm_control import composer, mjcf
 from mjgym_compat.dm_control.composer.observation import observable
 from mjgym_compat.dm_control.locomotion.models import read
-from mjgym_compat.dm_control.locomotion.walkers import known
+from mjgym_compat.dm_control.locomotion.walkers import known, rescale
 from mjgym_compat.dm_control.locomotion.walkers.scaled_actuators import add_position_actuator
 
 FACE = (0.0, 0.039, 0.0699912)  # m, of the face's frame in that of the head, and again of its mass
+SCALED_MASS, UNSCALED_MASS = 70.0, 66.95447883306099  # kg, of the humanoid of 2020
 FACE_MASS, FACE_INERTIA = 1e-5, 1e-11  # kg, kg m^2
 
 
@@ -78,19 +80,26 @@ class CMUHumanoidPositionControlled(CMUHumanoid):
 
     Args:
         model_version: "2019" or "2020".
+        scale_default: whether it has the size and the mass of the V2020 humanoid.
         **kwargs: of `CMUHumanoid`.
 
     Raises:
         ValueError: there is no such version.
     """
 
-    def _build(self, model_version: str = "2019", **kwargs: Any) -> None:
+    def _build(
+        self, model_version: str = "2019", scale_default: bool = False, **kwargs: Any
+    ) -> None:
         if model_version not in VERSIONS:
             raise ValueError(
                 f"model_version: no {model_version!r}{or_else(model_version, list(VERSIONS))}"
             )
         self.file, self.registered = VERSIONS[model_version]
         super()._build(**kwargs)
+        if model_version == "2020" and not scale_default:
+            rescale.rescale_humanoid(self, 1 / SCALE_V2020, mass=UNSCALED_MASS)
+        elif model_version == "2019" and scale_default:
+            rescale.rescale_humanoid(self, SCALE_V2020, mass=SCALED_MASS)
         _span_ranges(self._mjcf_root)
 
     def cmu_pose_to_actuation(self, target_pose: Any) -> np.ndarray:
@@ -110,7 +119,7 @@ class CMUHumanoidPositionControlledV2020(CMUHumanoidPositionControlled):
     """The humanoid of 2020: 70 kg, with servos behind a low-pass filter of 0.03 s."""
 
     def _build(self, **kwargs: Any) -> None:
-        super()._build(model_version="2020", **kwargs)
+        super()._build(model_version="2020", scale_default=True, **kwargs)
 
 
 class CMUHumanoidObservables(known.HeadObservables):

@@ -1,1 +1,1 @@
-"""Following of recorded motion: its rewards."""
+"""Following of recorded motion: clips, tasks and rewards."""

@@ -1,0 +1,1 @@
+"""Recorded motions: messages, files, walkers' poses and props."""
