@@ -252,6 +252,10 @@ def test_all_allowed_cores_are_used(monkeypatch):
 @pytest.mark.parametrize("context", ["fork", "spawn"])
 @pytest.mark.slow
 def test_async_vector_env(context):
+    run_small(f"from test_vector import compare_with_async; compare_with_async({context!r})")
+
+
+def compare_with_async(context):
     make = [_make_reacher] * 3
     asynchronous = AsyncVectorEnv(make, context=context)
     sync = SyncVectorEnv(make)
