@@ -252,7 +252,8 @@ def test_all_allowed_cores_are_used(monkeypatch):
 @pytest.mark.parametrize("context", ["fork", "spawn"])
 @pytest.mark.slow
 def test_async_vector_env(context):
-    run_small(f"from test_vector import compare_with_async; compare_with_async({context!r})")
+    program = f"from test_vector import compare_with_async; compare_with_async({context!r})"
+    run_small(f"if __name__ == '__main__': {program}")
 
 
 def compare_with_async(context):
