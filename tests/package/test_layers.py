@@ -143,10 +143,10 @@ def is_module(name, root):
     return path.with_suffix(".py").is_file() or path.is_dir()
 
 
-def imports(tree, module, root):
-    """Every import in a file, wherever it stands: (line, module or name, as absolute)."""
+def imports(nodes, module, root):
+    """Every import among the nodes of a file: (line, module or name, as absolute)."""
     package = module if (root.joinpath(*module.split(".")) / "__init__.py").is_file() else None
-    for node in ast.walk(tree):
+    for node in nodes:
         if isinstance(node, ast.Import):
             for alias in node.names:
                 yield node.lineno, alias.name
@@ -169,7 +169,7 @@ def violations(path, root=SOURCE):
         return [f"{shown}: no layer is given to it; add it to LAYERS here and to the design"]
     tree = ast.parse(path.read_text(encoding="utf-8"))
     found = []
-    for line, imported in imports(tree, module, root):
+    for line, imported in imports(ast.walk(tree), module, root):
         target, _, name = imported.partition(":")
         where = f"{shown}:{line}: a file of {own!r} (layer {LAYERS[own]})"
         top = target.split(".")[0]
@@ -240,8 +240,7 @@ def graph(root=SOURCE):
             for inner in ast.walk(child)
         }
         shown = [n for n in nodes if isinstance(n, ast.Import | ast.ImportFrom) if n not in typed]
-        module_of_imports = ast.Module(shown, [])
-        targets = {name.partition(":")[0] for _, name in imports(module_of_imports, module, root)}
+        targets = {name.partition(":")[0] for _, name in imports(shown, module, root)}
         # Names in strings, which `import_module` takes.
         targets |= {
             node.value.partition(":")[0]
