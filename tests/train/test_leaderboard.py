@@ -38,12 +38,10 @@ def test_a_row_is_scored_from_the_weights(folder, submitted):
     (row,) = leaderboard.read(submitted)
     assert (row.id, row.method, row.steps) == (ID, "mine", "80")
     assert SEEDS[0] <= row.first_seed < SEEDS[1]
-    again, content = leaderboard.scored(Run(folder), row.first_seed)
-    assert again == row
-    assert leaderboard.policy_file(row, submitted).read_bytes() == content
     assert leaderboard.complaint(row, submitted) == ""
     assert row.standard_error > 0
-    other, _ = leaderboard.scored(Run(folder))
+    other, content = leaderboard.scored(Run(folder))
+    assert leaderboard.policy_file(row, submitted).read_bytes() == content
     assert SEEDS[0] <= other.first_seed < SEEDS[1]
     assert other.first_seed != row.first_seed  # but once in a thousand million
 

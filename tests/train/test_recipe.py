@@ -90,6 +90,7 @@ def test_the_packaged_settings_are_those_of_the_goals():
 
 
 @pytest.mark.torch
+@pytest.mark.slow
 def test_a_finished_run_is_a_row_and_is_kept(monkeypatch, tmp_path):
     small = ("hidden=[8]", "batch_size=8", "atoms=5", "learning_starts=40", "num_envs=4")
     monkeypatch.setitem(recipe.CANDIDATES, "small", (*small, "env.max_episode_steps=20"))
