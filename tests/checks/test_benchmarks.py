@@ -470,7 +470,10 @@ def test_robosuite_runs_in_a_process_of_another_interpreter(
 ) -> None:
     (tmp_path / "robosuite.py").write_text(STAND_IN)
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
-    monkeypatch.setattr(installation, "python_of", lambda folder: Path(sys.executable))
+    python = installation.python_of(tmp_path)
+    python.parent.mkdir()
+    python.write_text(f'#!/bin/sh\nexec "{sys.executable}" "$@"\n')
+    python.chmod(0o755)
     tabletop = importlib.import_module("robosuite")
     settings = subjects.Settings("robosuite/TwoArmLift-v0", 4, 2, seed=3)
     subject = tabletop.robosuite(tmp_path, settings)
