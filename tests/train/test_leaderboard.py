@@ -16,7 +16,7 @@ from mjgym_train import baselines, leaderboard
 from mjgym_train.leaderboard import SEEDS
 from mjgym_train.run import Run
 
-pytestmark = pytest.mark.torch
+pytestmark = [pytest.mark.torch, pytest.mark.slow]
 
 
 @pytest.fixture(scope="module")
@@ -84,7 +84,6 @@ def test_the_page_has_random_and_zero_actions(submitted):
     assert scores.leaderboard_table([]).startswith("No run")
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("row", leaderboard.read(), ids=lambda row: f"{row.id} {row.method}")
 def test_the_packaged_rows_are_their_policies(row):
     assert leaderboard.complaint(row) == ""

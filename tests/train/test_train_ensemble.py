@@ -501,7 +501,15 @@ class TestMixtures:
         assert drawn_ == {0, 1, 2}
         assert torch.equal(agent.acting[3:], before[3:])
 
-    @pytest.mark.parametrize("acting", ["episodes", "critics", "mean", "softmax"])
+    @pytest.mark.parametrize(
+        "acting",
+        [
+            "episodes",
+            pytest.param("critics", marks=pytest.mark.slow),
+            pytest.param("mean", marks=pytest.mark.slow),
+            "softmax",
+        ],
+    )
     def test_a_run_goes_on_bit_for_bit(self, acting, tmp_path):
         settings = (*SMALL_REPLAY, "ensemble=[{}, {algorithm: sac}]", f"ensemble_acting={acting}")
         interrupted(tmp_path, *settings, algorithm="td3", at=120)

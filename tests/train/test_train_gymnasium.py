@@ -89,7 +89,13 @@ class TestRuns:
         )
         assert (found.returns < 0).all()
 
-    @pytest.mark.parametrize("algorithm", ["dqn", "rainbow", "ppo", "a2c", "reinforce"])
+    @pytest.mark.parametrize(
+        "algorithm",
+        [
+            *("rainbow", "ppo"),
+            *(pytest.param(n, marks=pytest.mark.slow) for n in ("dqn", "a2c", "reinforce")),
+        ],
+    )
     def test_discrete_ones_are_resumed_and_act_as_they_learn(self, algorithm, tmp_path):
         more = REPLAY if algorithm in ("dqn", "rainbow") else ("rollout_steps=20",)
         settings = {"id": "CartPole-v1", "at": 80, "steps": 240}
