@@ -249,20 +249,22 @@ def test_actions() -> None:
     assert first is third
 
 
-def test_a_window_keeps_restarts_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_window_keeps_restarts_apart() -> None:
     ticks = itertools.count()
-    monkeypatch.setattr(subjects.time, "perf_counter", lambda: float(next(ticks)))
     taken: list[int] = []
     subject = subjects.Subject(
         advance=lambda action: taken.append(action) or len(taken),
         actions=itertools.cycle(range(5)),
         ended=lambda steps: steps % 4 == 0,
         restart=lambda: None,
+        cpu=lambda: float(next(ticks)),
     )
-    window = subjects.measure(subject, 5.0)  # each call takes a tick, and so does a restart
+    window = subjects.measure(
+        subject, 5.0, cpu=True
+    )  # each call takes a tick, and so does a restart
     assert (window.calls, window.seconds, window.restarts) == (4, 4.0, [1.0])
     assert taken == [0, 1, 2, 3, 4, 0, 1]  # three calls before the window do not count
-    assert subjects.measure(subject, 1.0).restarts == []
+    assert subjects.measure(subject, 1.0, cpu=True).restarts == []
     assert taken[7:] == [2, 3, 4, 0]
 
 
