@@ -185,14 +185,19 @@ def run(python: Path, subject: str, builds: int) -> dict[str, Any]:
     return result
 
 
-def compare(pythons: dict[str, Path], repeats: int, builds: int) -> dict[str, Any]:
+def compare(
+    pythons: dict[str, Path],
+    repeats: int,
+    builds: int,
+    measured_by: Callable[[Path, str, int], dict[str, Any]] = run,
+) -> dict[str, Any]:
     """All repeats of all subjects, and medians of them and of the ratios."""
     measured: dict[str, list[dict[str, Any]]] = {subject: [] for subject in pythons}
     errors: dict[str, str] = {}
     for repeat in range(repeats):
         for subject in list(pythons)[:: -1 if repeat % 2 else 1]:
             if subject not in errors:
-                result = run(pythons[subject], subject, builds)
+                result = measured_by(pythons[subject], subject, builds)
                 if "error" in result:
                     errors[subject] = result["error"]
                 else:

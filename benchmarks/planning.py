@@ -30,7 +30,7 @@ import shlex
 import statistics
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -71,6 +71,9 @@ OTHERS = (
     *("robosuite/Lift-v0", "robosuite/Stack-v0", "robosuite/Door-v0", "robosuite/PickPlaceCan-v0"),
     "l2m/walk_planar-v0",
 )
+
+Others = tuple[dict[str, float], dict[str, str]]
+"""Learned scores by id, and the best published ones with their method."""
 
 
 @dataclass(frozen=True)
@@ -123,14 +126,24 @@ class Cost:
     b: float
 
 
-def cost(id: str, planner: str) -> Cost:
+def seconds_per_step(env: Any, policy: Callable[[Any], np.ndarray]) -> float:
+    """CPU seconds of a control step under a policy."""
+    observation, _ = env.reset(seed=FIRST_SEED - 1)
+    env.step(policy(observation))  # makes the batch of candidates
+    begun, made = time.process_time(), 0
+    while time.process_time() - begun < MEASURED:
+        observation, *_ = env.step(policy(observation).astype(np.float32))
+        made += 1
+    return (time.process_time() - begun) / made
+
+
+def cost(id: str, planner: str, timed: Callable[..., float] = seconds_per_step) -> Cost:
     """Time some steps alone, with few candidates and with many."""
     env, (few, many) = environment(id), TRIED
     steps = max(1, round(SHORTEST / env.unwrapped.control_timestep))
-    alone = _seconds(env, lambda _: np.zeros(env.action_space.shape, np.float32))
+    alone = timed(env, lambda _: np.zeros(env.action_space.shape, np.float32))
     less, more = (
-        (_seconds(env, planning.Planner(env, planner, horizon=SHORTEST, rollouts=n)) - alone)
-        / steps
+        (timed(env, planning.Planner(env, planner, horizon=SHORTEST, rollouts=n)) - alone) / steps
         for n in TRIED
     )
     env.close()
@@ -176,21 +189,12 @@ def environment(id: str) -> Any:
     return gymnasium.make_vec(id, num_envs=1, **registry.one_agent(id, threads=1))
 
 
-def _seconds(env: Any, policy: Callable[[Any], np.ndarray]) -> float:
-    """CPU seconds of a control step under a policy."""
-    observation, _ = env.reset(seed=FIRST_SEED - 1)
-    env.step(policy(observation))  # makes the batch of candidates
-    begun, made = time.process_time(), 0
-    while time.process_time() - begun < MEASURED:
-        observation, *_ = env.step(policy(observation).astype(np.float32))
-        made += 1
-    return (time.process_time() - begun) / made
-
-
-def measure(job: Job) -> Row:
-    """Play an episode."""
+def measure(job: Job, chosen: dict[str, Any] | None = None) -> Row:
+    """Play an episode, by default with the settings that use up the budget."""
     env = environment(job.id)
-    chosen = settings(cost_of(job.id, job.planner), env.unwrapped.control_timestep, job.budget)
+    if chosen is None:
+        measured = cost_of(job.id, job.planner)
+        chosen = settings(measured, env.unwrapped.control_timestep, job.budget)
     planner = planning.Planner(env, job.planner, knots=KNOTS, noise=NOISE, seed=job.seed, **chosen)
     observation, _ = env.reset(seed=job.seed)
     limit = env.spec.max_episode_steps or UNLIMITED
@@ -226,18 +230,26 @@ def append(row: Row, file: Path = FILE) -> None:
     atomic.write_text(file, tables.text([*read(file), row], Row))
 
 
+def missing(wanted: Iterable[Job], rows: Sequence[Row]) -> list[Job]:
+    """Jobs that have no row."""
+    names = tables.columns(Job)
+    done = {tuple(getattr(row, name) for name in names) for row in rows}
+    return [job for job in wanted if dataclasses.astuple(job) not in done]
+
+
 def text(rows: Sequence[Row]) -> str:
     """The table, how much of it there is, and the means over the suite."""
-    count = len({row.id for row in rows})
-    return f"{table(rows)}\n\n{count} of {len(ids())} ids have rows. {summary(rows)}"
+    count, known = len({row.id for row in rows}), others()
+    said = f"{count} of {len(ids())} ids have rows. {summary(rows, known)}"
+    return f"{table(rows, known)}\n\n{said}"
 
 
-def table(rows: Sequence[Row]) -> str:
+def table(rows: Sequence[Row], known: Others) -> str:
     """Mean returns by id and budget, with episodes, beside the learned and the best published."""
     budgets = sorted({row.budget for row in rows})
     spent = [f"{budget:g} s" for budget in budgets]
     header = ["id", "planner", *spent, "learned", "best published"]
-    learned, published = others()
+    learned, published = known
     lines = [header, ["---"] * len(header)]
     for id, planner in sorted({(row.id, row.planner) for row in rows}):
         cells = []
@@ -253,9 +265,9 @@ def table(rows: Sequence[Row]) -> str:
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
-def summary(rows: Sequence[Row], planner: str = "mppi") -> str:
+def summary(rows: Sequence[Row], known: Others, planner: str = "mppi") -> str:
     """Mean over the suite's ids of each budget, beside the learned score of the same ids."""
-    learned, _ = others()
+    learned, _ = known
     sentences = []
     for budget in sorted({row.budget for row in rows}):
         of_ids: dict[str, list[Row]] = {}
@@ -272,13 +284,13 @@ def summary(rows: Sequence[Row], planner: str = "mppi") -> str:
             f" {in_time} of them one core plans in real time."
         )
         if any(id in of_ids for id in HARD):
-            sentences.append(_of_hard_ids(of_ids))
+            sentences.append(_of_hard_ids(of_ids, known))
     return " ".join(sentences)
 
 
-def _of_hard_ids(of_ids: dict[str, list[Row]]) -> str:
+def _of_hard_ids(of_ids: dict[str, list[Row]], known: Others) -> str:
     """Count the ids of `HARD` near the best other score."""
-    learned, published = others()
+    learned, published = known
     near = []
     for id in (id for id in HARD if id in of_ids):
         best = max(learned[id], float(published.get(id, "0").split(",")[0]))
@@ -286,8 +298,7 @@ def _of_hard_ids(of_ids: dict[str, list[Row]]) -> str:
     return f"Of {len(near)} hard ids, {sum(near)} reach {NEAR:.0%} of the best other score."
 
 
-@functools.cache
-def others() -> tuple[dict[str, float], dict[str, str]]:
+def others() -> Others:
     """Learned scores by id, and the best published ones with their method."""
     rows = score_table.read()
     lines = {id: score_table.line(rows, scores.RECIPE, id).scores for id in ids()}
@@ -310,11 +321,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     if options.table:
         print(text(read()))
         return
-    for job in jobs(options):
-        names = tables.columns(Job)
-        done = {tuple(getattr(row, name) for name in names) for row in read()}
-        if dataclasses.astuple(job) in done:
-            continue
+    for job in missing(jobs(options), read()):
         row = measure(job)
         append(row)
         print(f"{row.id} seed {row.seed}: {row.total:.1f}, {row.spent:.2g} s", flush=True)

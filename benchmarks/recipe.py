@@ -191,13 +191,13 @@ def ranked(rows: Sequence[Row], names: Sequence[str], ids: Sequence[str]) -> lis
     return sorted(means, key=lambda name: -means[name])
 
 
-def search(out: Path) -> Iterator[Cell]:
-    """Cells of the search; each is to be made before the next is drawn."""
+def search(finished: Callable[[], Sequence[Row]]) -> Iterator[Cell]:
+    """Cells of the search; each is to be made, and `finished` then, before the next is drawn."""
     names, seen = list(CANDIDATES), list[str]()
     for ids in ROUNDS:
         yield from (Cell("search", n, id, 0, SEARCH_CPU_MINUTES) for id in ids for n in names)
         seen += ids
-        names = ranked(of_runs(out), names, seen)[: max(2, len(names) // 2)]
+        names = ranked(finished(), names, seen)[: max(2, len(names) // 2)]
 
 
 def goals(ids: Sequence[str], name: str, seeds: Sequence[int]) -> Iterator[Cell]:
@@ -333,7 +333,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given: argparse.Namespace = parser.parse_args(arguments)
     for part in given.parts:
         of = (given.ids, given.settings, given.seeds)
-        cells = {"search": search(given.out), "goals": goals(*of), "tables": table_cells(*of)}
+        cells = {
+            "search": search(lambda: of_runs(given.out)),
+            "goals": goals(*of),
+            "tables": table_cells(*of),
+        }
         for cell in cells.get(part, ()):
             cell.make(given.out)
     if "collect" in given.parts:

@@ -1,6 +1,7 @@
 """Shared set-up of the tests."""
 
 import functools
+import gc
 import os
 import re
 import sys
@@ -64,6 +65,16 @@ def pytest_runtest_makereport(
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     """Skip tests that import one."""
     return _skipped_without_package((yield), item.path)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, Any, Any]:
+    """Keep the garbage collector from looking through thousands of tests again and again."""
+    gc.disable()
+    result = yield
+    gc.freeze()
+    gc.enable()
+    return result
 
 
 NEEDS = ("gl", "browser", "display", "numba", "warp", "wheel")

@@ -8,7 +8,7 @@ import mujoco
 import numpy as np
 import pytest
 
-from helpers.registered import registered_task
+from helpers.registered import ids_as_parameters, registered_task
 from mjgym import registry, rotations
 from mjgym.checks.array_libraries import CLOSE, failures
 from mjgym.loop.bound_task import BoundTask
@@ -23,7 +23,7 @@ pytestmark = pytest.mark.torch
 
 LIBRARIES = {"strict": array_api_strict, "torch": array_api_compat.torch}
 N = 3
-CASES = [(id, {}) for id in registry.ids()] + [
+FIELDS = [
     (
         "legged/go1-velocity-v0",
         {"privileged": True, "pushes": True, "encoder_bias": 0.015, "air_time": 1.0},
@@ -39,6 +39,7 @@ CASES = [(id, {}) for id in registry.ids()] + [
     ("soccer/boxhead-2v2-v0", {"opponent": "helpers.opponents:waits"}),
     ("soccer/boxhead-1v1-v0", {"opponent": "still", "ends_on_goal": False, "box": True}),
 ]
+CASES = [(id, {}) for id in registry.ids()] + FIELDS
 STEPS = 3  # with random actions, so that the state and the memory are no start's
 
 
@@ -55,21 +56,32 @@ def begun(task, n):
     return simulation.view, rng.uniform(-1, 1, shape)
 
 
-# Of all, many at once; and one alone of each class, whose hooks are the same.
+# One alone of each class, whose hooks are the same.
 ALONE = {registrations[id].task_class: (id, fields) for id, fields in CASES}.values()
 
 
-@pytest.mark.parametrize(
-    ("id", "fields", "n"),
-    [*((*case, N) for case in CASES), *((*case, None) for case in ALONE)],
-)
-def test_hooks_give_the_same_in_every_library(id, fields, n):
+def assert_same_in_every_library(id, fields, n):
     task = registered_task(id, **fields)
     view, action = begun(task, n)
     for xp in LIBRARIES.values():
         # Stiff tendons make rounding of 1e-16 m a force that differs by 1e-12.
         close = 1e-11 if id.startswith("l2m/") else CLOSE
         assert list(failures(task, view, action, xp, close)) == []
+
+
+@pytest.mark.parametrize("id", ids_as_parameters())
+def test_hooks_of_many_give_the_same_in_every_library(id):
+    assert_same_in_every_library(id, {}, N)
+
+
+@pytest.mark.parametrize(("id", "fields"), FIELDS)
+def test_hooks_with_other_fields_give_the_same_in_every_library(id, fields):
+    assert_same_in_every_library(id, fields, N)
+
+
+@pytest.mark.parametrize(("id", "fields"), ALONE)
+def test_hooks_of_one_alone_give_the_same_in_every_library(id, fields):
+    assert_same_in_every_library(id, fields, None)
 
 
 @dataclass(frozen=True)

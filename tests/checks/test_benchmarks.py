@@ -249,20 +249,22 @@ def test_actions() -> None:
     assert first is third
 
 
-def test_a_window_keeps_restarts_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_window_keeps_restarts_apart() -> None:
     ticks = itertools.count()
-    monkeypatch.setattr(subjects.time, "perf_counter", lambda: float(next(ticks)))
     taken: list[int] = []
     subject = subjects.Subject(
         advance=lambda action: taken.append(action) or len(taken),
         actions=itertools.cycle(range(5)),
         ended=lambda steps: steps % 4 == 0,
         restart=lambda: None,
+        cpu=lambda: float(next(ticks)),
     )
-    window = subjects.measure(subject, 5.0)  # each call takes a tick, and so does a restart
+    window = subjects.measure(
+        subject, 5.0, cpu=True
+    )  # each call takes a tick, and so does a restart
     assert (window.calls, window.seconds, window.restarts) == (4, 4.0, [1.0])
     assert taken == [0, 1, 2, 3, 4, 0, 1]  # three calls before the window do not count
-    assert subjects.measure(subject, 1.0).restarts == []
+    assert subjects.measure(subject, 1.0, cpu=True).restarts == []
     assert taken[7:] == [2, 3, 4, 0]
 
 
@@ -470,7 +472,10 @@ def test_robosuite_runs_in_a_process_of_another_interpreter(
 ) -> None:
     (tmp_path / "robosuite.py").write_text(STAND_IN)
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
-    monkeypatch.setattr(installation, "python_of", lambda folder: Path(sys.executable))
+    python = installation.python_of(tmp_path)
+    python.parent.mkdir()
+    python.write_text(f'#!/bin/sh\nexec "{sys.executable}" "$@"\n')
+    python.chmod(0o755)
     tabletop = importlib.import_module("robosuite")
     settings = subjects.Settings("robosuite/TwoArmLift-v0", 4, 2, seed=3)
     subject = tabletop.robosuite(tmp_path, settings)

@@ -1,7 +1,5 @@
 """`mjgym.checks`: good tasks pass, and each way to break one is found and explained."""
 
-import subprocess
-import sys
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -10,6 +8,7 @@ import numpy as np
 import pytest
 
 import mjgym
+from helpers.small_process import run_small
 from mjgym import Task, checks
 from mjgym.checks.of_names import check_names
 from mjgym.mjcf import Spec
@@ -579,8 +578,7 @@ def test_a_check_whose_package_is_missing_is_skipped():
         "print([(f.check, f.reason) for f in check('dmc/pendulum-swingup-v0', max_episode_steps=50)"
         " if f.status == 'skipped'])"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == repr(
+    assert run_small(code).strip() == repr(
         [
             (
                 "array libraries",

@@ -101,14 +101,11 @@ def test_mistakes_are_named_and_nothing_is_written(tmp_path: Path) -> None:
 
 def test_interrupted_it_keeps_what_is_whole(tmp_path: Path) -> None:
     file = tmp_path / "many.hdf5"
-    program = [sys.executable, "-c", "from mjgym.cli.app import main; main()"]
+    # It hears of Ctrl-C again, which a shell has programs in the background ignore.
+    listening = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)"
+    program = [sys.executable, "-c", f"{listening}; from mjgym.cli.app import main; main()"]
     words = ["demos", LIFT, "--out", str(file), "--count", "1000", "--num-envs", "4"]
-    running = subprocess.Popen(
-        [*program, *words],
-        env=os.environ,
-        stdout=subprocess.DEVNULL,
-        preexec_fn=_listen,  # noqa: PLW1509  (this process has no thread that holds a lock then)
-    )
+    running = subprocess.Popen([*program, *words], env=os.environ, stdout=subprocess.DEVNULL)
     end = time.monotonic() + 240
     while time.monotonic() < end and not (file.exists() and _count(file) >= 2):
         time.sleep(0.5)
@@ -117,11 +114,6 @@ def test_interrupted_it_keeps_what_is_whole(tmp_path: Path) -> None:
     found = datasets.load(str(file))
     assert 2 <= found.count < 1000
     assert all(found.episode(k).successes[-1] for k in range(found.count))
-
-
-def _listen() -> None:
-    """Hear of Ctrl-C again: a shell has programs in the background ignore it."""
-    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def _count(file: Path) -> int:

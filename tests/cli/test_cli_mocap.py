@@ -2,7 +2,7 @@
 
 import json
 import shutil
-import webbrowser
+import sys
 from pathlib import Path
 
 import gymnasium
@@ -11,6 +11,7 @@ import pytest
 from typer.testing import CliRunner
 
 import mjgym  # noqa: F401  (registers the ids)
+from helpers.commands import mjgym_
 from mjgym.cli.app import app
 from mjgym.mocap import find_clips, read_amc
 from mjgym.util.packaged import assets
@@ -88,26 +89,24 @@ def test_tracking_takes_a_name():
 
 class TestGallery:
     @pytest.fixture
-    def opened(self, monkeypatch):
-        found = []
-        monkeypatch.setattr(webbrowser, "open", lambda url: found.append(url) or True)
-        return found
+    def browser(self, tmp_path):
+        """The user's own, which writes down what it opens."""
+        program = tmp_path / "browser"
+        program.write_text(f"#!/bin/sh\necho $1 >> {tmp_path / 'opened'}\n")
+        program.chmod(0o755)
+        return program
 
-    def test_opens_the_page(self, opened, monkeypatch):
-        monkeypatch.setenv("DISPLAY", ":0")
-        done = run("gallery")
+    def test_opens_the_page(self, browser):
         page = assets() / "gallery" / "index.html"
-        assert done.output.strip() == str(page)
-        assert opened == [page.as_uri()]
+        assert mjgym_("gallery", BROWSER=str(browser)).stdout.strip() == str(page)
+        assert browser.with_name("opened").read_text() == f"{page.as_uri()}\n"
 
-    def test_without_a_browser_it_says_how_to_serve_the_page(self, opened, monkeypatch):
-        for name in ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER"):
-            monkeypatch.delenv(name, raising=False)
-        monkeypatch.setattr("sys.platform", "linux")
-        done = run("gallery")
-        assert "http.server --bind 127.0.0.1" in done.output
-        assert opened == []
+    @pytest.mark.skipif(sys.platform != "linux", reason="other systems always have a browser")
+    def test_without_a_browser_it_says_how_to_serve_the_page(self):
+        nothing = dict.fromkeys(("BROWSER", "DISPLAY", "WAYLAND_DISPLAY"), "")
+        assert "http.server --bind 127.0.0.1" in mjgym_("gallery", **nothing).stderr
 
-    def test_only_says_where_it_is(self, opened):
-        assert run("gallery", "--path").output.strip().endswith("index.html")
-        assert opened == []
+    def test_only_says_where_it_is(self, browser):
+        done = mjgym_("gallery", "--path", BROWSER=str(browser))
+        assert done.stdout.strip().endswith("index.html")
+        assert not browser.with_name("opened").exists()

@@ -14,6 +14,7 @@ from PIL import Image
 from typer.testing import CliRunner
 
 from helpers.commands import SCRIPT, called, mjgym_, refused, refused_call
+from helpers.small_process import run_on_full_disk
 from mjgym.cli import policies, record
 from mjgym.cli.app import app
 from mjgym.rendering import film
@@ -134,17 +135,9 @@ class TestMp4:
     @pytest.mark.skipif(sys.platform == "win32", reason="limits the size of files")
     @pytest.mark.parametrize("ending", ["mp4", "gif"])
     def test_a_full_disk_leaves_nothing_behind(self, tmp_path, ending):
-        import resource
-
         out = tmp_path / f"x.{ending}"
-        done = subprocess.run(
-            [str(SCRIPT), "record", "reacher-hard", "--out", str(out), "--steps", "40"],
-            capture_output=True,
-            text=True,
-            check=False,
-            env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1"},  # which would be cut off as well
-            preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (4_000, 4_000)),
-        )
+        words = ("record", "reacher-hard", "--out", str(out), "--steps", "40")
+        done = run_on_full_disk(str(SCRIPT), *words, size=4000)
         assert done.returncode == 1
         assert "nothing is written: " in done.stderr
         assert not list(tmp_path.iterdir())

@@ -474,8 +474,8 @@ class TestPorts:
         assert not ports.is_loopback("0.0.0.0")
 
 
-@pytest.fixture
-def browser(home):
+@pytest.fixture(scope="module")
+def chromium(tmp_path_factory):
     """A headless Chromium with WebGL in software."""
     from selenium import webdriver
     from selenium.webdriver.chrome.service import Service
@@ -496,7 +496,7 @@ def browser(home):
         "enable-unsafe-swiftshader",
         f"window-size={SIZE[0]},{SIZE[1]}",
         "force-device-scale-factor=0.5",  # a quarter of the pixels to draw in software
-        f"user-data-dir={home / 'chromium'}",
+        f"user-data-dir={tmp_path_factory.mktemp('chromium')}",
     ):
         options.add_argument(f"--{flag}")
     options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
@@ -505,6 +505,14 @@ def browser(home):
         yield driver
     finally:
         driver.quit()
+
+
+@pytest.fixture
+def browser(home, chromium):
+    """The browser with an empty page, after which it leaves the test's page and draws no more."""
+    chromium.get_log("browser")
+    yield chromium
+    chromium.get("about:blank")
 
 
 @pytest.fixture

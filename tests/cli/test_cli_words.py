@@ -125,6 +125,7 @@ class TestOverwrite:
         assert "give either --resume or --overwrite" in " ".join(done.output.split())
 
 
+@pytest.mark.slow
 def test_the_ratio_of_bench_is_that_of_the_rates_beside_it():
     (result,) = measure(["dmc/pendulum-swingup-v0"], [1], 0.01, 1, None)["results"]
     rates = result["steps_per_second"], result["limit_steps_per_second"]
@@ -158,7 +159,14 @@ def test_a_plot_shows_all_time_of_each_run():
 
 
 class TestScripted:
-    @pytest.mark.parametrize("policy", ["scripted,random", "scripted,scripted", "random,scripted"])
+    @pytest.mark.parametrize(
+        "policy",
+        [
+            "scripted,random",
+            pytest.param("scripted,scripted", marks=pytest.mark.slow),
+            "random,scripted",
+        ],
+    )
     def test_either_team(self, policy, tmp_path):
         out = tmp_path / "match.png"
         words = ("record", "soccer/boxhead-2v2-v0", "--policy", policy, "--steps", 3, "--out", out)

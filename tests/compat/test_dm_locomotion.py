@@ -390,7 +390,7 @@ def test_two_touches_need_the_right_time_in_between():
         environment.reset()
         states, rewards = [], []
         orb.touched = lambda physics: min(abs(physics.time() - t) for t in (0.1, second)) < 5e-4
-        for _ in range(150):
+        for _ in range(75):
             step = environment.step(np.zeros(38))
             states.append(TwoTouchState(int(step.observation["task_logic"][0])))
             rewards.append(step.reward)

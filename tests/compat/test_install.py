@@ -1,21 +1,14 @@
 """`mjgym_compat.install`: others' imports answered by this package."""
 
-import subprocess
-import sys
-
 import pytest
+
+from helpers.small_process import run_small
 
 pytest.importorskip("dm_env", reason='needs pip install -e ".[dm_env]"')
 
 
-def run(code: str) -> str:
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    return done.stdout.strip()
-
-
 def test_imports_of_dm_control_find_the_modules_here():
-    said = run(
+    said = run_small(
         "import mjgym_compat; mjgym_compat.install('dm_control')\n"
         "from dm_control import composer, mjcf\n"
         "from dm_control.composer.variation import distributions\n"
@@ -25,11 +18,11 @@ def test_imports_of_dm_control_find_the_modules_here():
         "assert mjcf is same and element.RootElement is mjcf.RootElement\n"
         "print(distributions.Uniform.__name__, observables.Generic.__name__)"
     )
-    assert said == "Uniform Generic"
+    assert said.strip() == "Uniform Generic"
 
 
 def test_imports_of_robosuite_find_the_modules_here():
-    said = run(
+    said = run_small(
         "import mjgym_compat; mjgym_compat.install('robosuite')\n"
         "import robosuite as suite\n"
         "import robosuite.utils.transform_utils as T\n"
@@ -43,13 +36,12 @@ def test_imports_of_robosuite_find_the_modules_here():
         "assert type(env) is Lift is same.Lift\n"
         "print(TableArena.__name__, BoxObject.__name__, T.quat2mat.__name__)"
     )
-    assert said == "TableArena BoxObject quat2mat"
+    assert said.strip() == "TableArena BoxObject quat2mat"
 
 
 def test_the_changed_import_finds_their_module_names_too():
-    assert run("from mjgym_compat.dm_control.composer import arena; print(arena.__name__)") == (
-        "mjgym_compat.dm_control.composer.entity"
-    )
+    said = run_small("from mjgym_compat.dm_control.composer import arena; print(arena.__name__)")
+    assert said.strip() == "mjgym_compat.dm_control.composer.entity"
 
 
 @pytest.mark.parametrize(
@@ -61,7 +53,7 @@ def test_the_changed_import_finds_their_module_names_too():
     ],
 )
 def test_a_missing_module_is_named_with_the_nearest(statement, nearest):
-    said = run(
+    said = run_small(
         "import mjgym_compat; mjgym_compat.install('dm_control')\n"
         f"try: {statement}\nexcept ModuleNotFoundError as error: print(error)"
     )
@@ -69,7 +61,7 @@ def test_a_missing_module_is_named_with_the_nearest(statement, nearest):
 
 
 def test_their_package_must_not_be_imported_before():
-    said = run(
+    said = run_small(
         "import sys, types; sys.modules['dm_control'] = types.ModuleType('dm_control')\n"
         "import mjgym_compat\n"
         "try: mjgym_compat.install('dm_control')\nexcept ImportError as error: print(error)"

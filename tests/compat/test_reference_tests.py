@@ -68,27 +68,21 @@ def test_a_wheel_of_dm_control(tmp_path):
 
 
 def test_a_checkout_of_robosuite(tmp_path):
-    (tmp_path / "tests").mkdir()
-    (tmp_path / "docs").mkdir()
-    (tmp_path / "tests/test_toy.py").write_text(ROBOSUITE_TEST)
-    (tmp_path / "docs/page.md").write_text(PAGE)
-    rows = counted(tmp_path)
-    assert rows["robosuite/tests/test_toy.py"][:3] == ["1", "1", "0"]
-    assert rows["robosuite/docs/page.md"] == ["1", "1", "0", "ValueError: a page's mistake"]
-
-
-def test_other_rows_of_a_table_stay(tmp_path):
+    """Its rows are written into the table of a guide, whose other rows stay."""
     guide = tmp_path / "guide.md"
     begin = "<!-- robosuite-tests:begin (written by scripts/run_reference_tests.py) -->"
     row = "| `robosuite/docs/other.md` | 7 | 0 | 0 |  |"
     guide.write_text(f"before\n{begin}\n{row}\n<!-- robosuite-tests:end -->\nafter\n")
     checkout = tmp_path / "checkout"
     (checkout / "docs").mkdir(parents=True)
+    (checkout / "tests").mkdir()
+    (checkout / "tests/test_toy.py").write_text(ROBOSUITE_TEST)
     (checkout / "docs/page.md").write_text(PAGE)
     counted(checkout, "--table", guide)
     text = guide.read_text()
     assert row in text
-    assert "| `robosuite/docs/page.md` | 1 | 1 | 0 |" in text
-    assert "| all | 8 | 1 | 0 | |" in text
+    assert "| `robosuite/tests/test_toy.py` | 1 | 1 | 0 |" in text
+    assert "| `robosuite/docs/page.md` | 1 | 1 | 0 | ValueError: a page's mistake |" in text
+    assert "| all | 9 | 2 | 0 | |" in text
     assert text.startswith("before")
     assert text.endswith("after\n")

@@ -271,7 +271,7 @@ def test_its_checker_takes_environments_with_goals_for_such(id, capsys):
     assert "GoalEnv" not in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("n", [1, 3])
+@pytest.mark.parametrize("n", [pytest.param(1, marks=pytest.mark.slow), 3])
 def test_hindsight_replay_relabels_on_a_batch(n):
     envs = sb3.make_vec(
         "dmc/reacher-easy-v0", n, observation="goal", max_episode_steps=8, threads=1

@@ -1,12 +1,12 @@
-"""TorchRL on single environments and on batches."""
+"""TorchRL on single environments and on batches.
+
+Tests import it themselves: it takes longer than the collection of all other files.
+"""
 
 import gymnasium
 import numpy as np
 import pytest
 import torch
-from torchrl.collectors import Collector
-from torchrl.envs import GymEnv, GymWrapper
-from torchrl.envs.utils import check_env_specs
 
 pytestmark = [pytest.mark.slow, pytest.mark.torch]
 
@@ -17,6 +17,9 @@ def _few_threads():
 
 
 def test_torchrl_gym_env():
+    from torchrl.envs import GymEnv
+    from torchrl.envs.utils import check_env_specs
+
     env = GymEnv("dmc/cheetah-run-v0", device="cpu")
     env.set_seed(0)
     check_env_specs(env)
@@ -26,6 +29,8 @@ def test_torchrl_gym_env():
 
 
 def test_torchrl_agrees_with_gymnasium():
+    from torchrl.envs import GymEnv
+
     env = GymEnv("dmc/cheetah-run-v0", device="cpu")
     plain = gymnasium.make("dmc/cheetah-run-v0")
     env.set_seed(3)
@@ -44,6 +49,8 @@ def test_torchrl_agrees_with_gymnasium():
 
 @pytest.mark.parametrize("id", ["dmc/ball_in_cup-catch-v0", "dmc/walker-walk-v0"])
 def test_torchrl_reads_infos_by_itself(id):
+    from torchrl.envs import GymWrapper
+
     env = GymWrapper(gymnasium.make(id)).auto_register_info_dict()
     step = env.rollout(3)["next"]
     _, _, _, _, info = env.unwrapped.step(env.action_space.sample())
@@ -61,6 +68,9 @@ def batch(mode):
 @pytest.mark.parametrize("mode", ["SameStep", "Disabled"])
 def test_torchrl_on_a_batch(mode):
     """TorchRL's rollouts over ends of episodes are those of the batch under Gymnasium."""
+    from torchrl.envs import GymWrapper
+    from torchrl.envs.utils import check_env_specs
+
     check_env_specs(GymWrapper(batch(mode)))
     envs, plain = batch(mode), batch("SameStep")
     env = GymWrapper(envs)
@@ -84,6 +94,9 @@ def test_torchrl_on_a_batch(mode):
 
 @pytest.mark.parametrize("mode", ["SameStep", "Disabled"])
 def test_torchrl_collects_from_a_batch(mode):
+    from torchrl.collectors import Collector
+    from torchrl.envs import GymWrapper
+
     collector = Collector(lambda: GymWrapper(batch(mode)), frames_per_batch=80, total_frames=160)
     batches = list(collector)
     collector.shutdown()
@@ -97,6 +110,9 @@ def test_torchrl_collects_from_a_batch(mode):
 @pytest.mark.parametrize("num_envs", [1, 4])
 def test_torchrl_takes_the_infos(id, num_envs):
     """The factors of the reward and the flags are entries of a rollout like any other."""
+    from torchrl.envs import GymWrapper
+    from torchrl.envs.utils import check_env_specs
+
     envs = gymnasium.make_vec(id, num_envs, autoreset_mode="Disabled", threads=1)
     env = GymWrapper(envs).auto_register_info_dict()
     env.set_seed(0)

@@ -266,9 +266,19 @@ def test_inverse_kinematics_asks_for_no_more_than_its_limits():
     np.testing.assert_allclose(*goals, rtol=0, atol=1e-14)
 
 
-@pytest.mark.parametrize("interpolation", [None, "linear"])
-@pytest.mark.parametrize("frame", ["base", "world"])
-@pytest.mark.parametrize("name", ["Panda", "Baxter"])
+@pytest.mark.parametrize(
+    ("name", "frame", "interpolation"),
+    [
+        ("Panda", "base", None),
+        ("Panda", "world", "linear"),
+        ("Baxter", "base", "linear"),
+        ("Baxter", "world", None),
+        pytest.param("Panda", "base", "linear", marks=pytest.mark.slow),
+        pytest.param("Panda", "world", None, marks=pytest.mark.slow),
+        pytest.param("Baxter", "base", None, marks=pytest.mark.slow),
+        pytest.param("Baxter", "world", "linear", marks=pytest.mark.slow),
+    ],
+)
 def test_absolute_poses_are_reached(name, frame, interpolation):
     law = make(
         "OSC_POSE", input_type="absolute", input_ref_frame=frame, interpolation=interpolation

@@ -8,6 +8,7 @@ import gymnasium
 import pytest
 
 import mjgym
+from helpers.small_process import run_small
 from mjgym.cli.info import fingerprint_facts
 from mjgym.util import plugins
 
@@ -50,12 +51,11 @@ class TestLaw:
     @pytest.mark.parametrize("make", ["make", "make_vec"])
     def test_numba_is_missing(self, make):
         program = (
-            "import sys; sys.modules['numba'] = sys.modules['llvmlite'] = None;"
+            "import warnings; warnings.simplefilter('error', RuntimeWarning);"
+            "sys.modules['numba'] = sys.modules['llvmlite'] = None;"
             "import gymnasium, mjgym;"
             f"env = gymnasium.{make}('robosuite/Lift-v0');"
             "print(mjgym.fingerprint(env)['law'])"
         )
-        command = [sys.executable, "-W", "error::RuntimeWarning", "-c", program]
-        done = subprocess.run(command, capture_output=True, text=True, check=True)
         reason = 'numba is not installed: pip install -e ".[fast]"'
-        assert ast.literal_eval(done.stdout) == {"runs": "arrays", "reason": reason}
+        assert ast.literal_eval(run_small(program)) == {"runs": "arrays", "reason": reason}

@@ -184,7 +184,13 @@ class TestCommand:
         assert listed[0] == "using"
         assert set(listed) == {page.stem for page in GUIDES} - {"index"}
 
-    @pytest.mark.parametrize("name", list(guides()))
+    @pytest.mark.parametrize(
+        "name",
+        [
+            pytest.param(name, marks=() if k % 4 == 0 else pytest.mark.slow)
+            for k, name in enumerate(guides())
+        ],
+    )
     def test_shows_each(self, name):
         shown = self.run(name)
         assert shown.exit_code == 0

@@ -1,14 +1,14 @@
 """Closed environments: what they refuse, and what they let go of."""
 
 import os
-import subprocess
-import sys
 import textwrap
 
 import gymnasium
 import numpy as np
 import pytest
 from gymnasium.error import ClosedEnvironmentError
+
+from helpers.small_process import run_small
 
 ID = "dmc/walker-walk-v0"
 
@@ -105,11 +105,7 @@ def test_a_closed_batch_lets_go_of_its_threads():
     In a process of its own: other tests' threads come and go in this one.
     """
     ids = [ID, "dmc/quadruped-escape-v0", "dmc/point_mass-hard-v0"]
-    done = subprocess.run(
-        [sys.executable, "-c", THREADS, *ids], capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.split() == [word for id in ids for word in (id, "0")]
+    assert run_small(THREADS, *ids).split() == [word for id in ids for word in (id, "0")]
 
 
 def test_arrays_of_a_closed_batch_keep_their_numbers():
@@ -148,11 +144,7 @@ print(os.waitpid(child, 0)[1])
 )
 def test_a_closed_batch_does_not_hang_a_forked_child(before, in_child):
     code = textwrap.dedent(FORK.format(before=before, in_child=in_child))
-    done = subprocess.run(
-        [sys.executable, "-W", "ignore", "-c", code],
-        capture_output=True, text=True, timeout=60, check=True,
-    )  # fmt: skip
-    assert done.stdout.strip() == "0"
+    assert run_small(f"import warnings; warnings.simplefilter('ignore')\n{code}").strip() == "0"
 
 
 def test_what_the_constructor_refuses_goes_away_quietly():
@@ -167,7 +159,4 @@ gc.collect()
 envs = object.__new__(mjgym.VectorEnv)
 envs.close()
 """
-    done = subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(code)], capture_output=True, text=True, check=True
-    )
-    assert done.stderr == ""
+    assert run_small(code) == ""

@@ -1,7 +1,5 @@
 """Matches as PettingZoo has them, under PettingZoo's own tests."""
 
-import subprocess
-import sys
 import textwrap
 
 import gymnasium
@@ -12,6 +10,7 @@ from pettingzoo.utils.conversions import aec_to_parallel, parallel_to_aec
 
 import mjgym
 from helpers.rollouts import equal
+from helpers.small_process import run_small
 from mjgym import registry
 
 IDS = registry.ids(tag="multi-agent")
@@ -140,7 +139,4 @@ def test_without_pettingzoo_it_says_what_to_install():
     except ImportError as error:
         print(error)
     """
-    done = subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(program)], capture_output=True, text=True, check=True
-    )
-    assert 'pip install -e ".[pettingzoo]"' in done.stdout
+    assert 'pip install -e ".[pettingzoo]"' in run_small(textwrap.dedent(program))

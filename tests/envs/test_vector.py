@@ -241,17 +241,26 @@ def test_copy_false_returns_the_buffer():
     assert np.array_equal(a, kept)
 
 
-def test_all_allowed_cores_are_used(monkeypatch):
-    assert mjgym.envs.vector.allowed_cores() == len(os.sched_getaffinity(0))
-    monkeypatch.setattr(os, "sched_getaffinity", lambda pid: {0, 2, 5})
-    envs = gymnasium.make_vec("dmc/pendulum-swingup-v0", num_envs=8)
-    assert envs.threads == 3
-    assert gymnasium.make_vec("dmc/pendulum-swingup-v0", num_envs=2).threads == 2
+def test_all_allowed_cores_are_used():
+    cores = sorted(os.sched_getaffinity(0))
+    assert mjgym.envs.vector.allowed_cores() == len(cores)
+    for allowed in {1, len(cores)}:
+        program = (
+            f"import os; os.sched_setaffinity(0, {cores[:allowed]})\n"
+            "import gymnasium\n"
+            "for n in (64, 1): print(gymnasium.make_vec('dmc/pendulum-swingup-v0', n).threads)"
+        )
+        assert run_small(program).split() == [str(min(allowed, 64)), "1"]
 
 
 @pytest.mark.parametrize("context", ["fork", "spawn"])
 @pytest.mark.slow
 def test_async_vector_env(context):
+    program = f"from test_vector import compare_with_async; compare_with_async({context!r})"
+    run_small(f"if __name__ == '__main__': {program}")
+
+
+def compare_with_async(context):
     make = [_make_reacher] * 3
     asynchronous = AsyncVectorEnv(make, context=context)
     sync = SyncVectorEnv(make)

@@ -4,7 +4,6 @@ The first time that a command is run, it is from the console script. Later ones 
 process that has imported what they all import, which takes longer than most commands do.
 """
 
-import functools
 import json
 import os
 import re
@@ -16,7 +15,7 @@ from typing import Any
 
 from typer.testing import CliRunner
 
-from helpers.forks import Forks, run_alone
+from helpers.forks import forks, run_alone
 
 SCRIPT = Path(sys.executable).with_name("mjgym")
 
@@ -36,7 +35,7 @@ def run(
     variables = dict(os.environ if environment is None else environment)
     name, folder = next(iter(arguments), ""), folder or Path.cwd()
     if name in _from_script:
-        return _forks().run(SCRIPT, *arguments, folder=folder, environment=variables)
+        return forks().run(SCRIPT, *arguments, folder=folder, environment=variables)
     _from_script.add(name)
     return run_alone([str(SCRIPT), *arguments], folder, variables)
 
@@ -77,20 +76,3 @@ def refused_call(*arguments: str) -> str:
     result = called(*arguments, code=2)
     assert result.stdout == ""
     return re.sub(r"[│\s]+", " ", result.stderr)
-
-
-@functools.cache
-def _forks() -> Forks:
-    variables = {name: value for name, value in os.environ.items() if name != "MUJOCO_GL"}
-    return Forks(sys.executable, _COMMANDS, variables)
-
-
-_COMMANDS = """
-from typer.testing import CliRunner
-
-import mjgym  # what takes long
-from mjgym.cli.app import app
-
-for words in (["list", "walker"], ["info", "nothing"]):  # what commands import by and by
-    CliRunner().invoke(app, words)
-"""

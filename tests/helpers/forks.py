@@ -4,6 +4,7 @@ They are forked from a process that has imported what takes long, which is longe
 """
 
 import atexit
+import functools
 import gc
 import json
 import os
@@ -95,6 +96,24 @@ class Forks:
             return subprocess.CompletedProcess(
                 command, code, *(path.read_text() for path in outputs)
             )
+
+
+@functools.cache
+def forks() -> Forks:
+    """Programs that begin with this package and its commands imported."""
+    variables = {name: value for name, value in os.environ.items() if name != "MUJOCO_GL"}
+    return Forks(sys.executable, _COMMANDS, variables)
+
+
+_COMMANDS = """
+from typer.testing import CliRunner
+
+import mjgym  # what takes long
+from mjgym.cli.app import app
+
+for words in (["list", "walker"], ["info", "nothing"]):  # what commands import by and by
+    CliRunner().invoke(app, words)
+"""
 
 
 def _serve() -> bool:

@@ -1,7 +1,5 @@
 """Finding, loading, extending and cutting models."""
 
-import subprocess
-import sys
 from pathlib import Path
 
 import mujoco
@@ -9,6 +7,7 @@ import numpy as np
 import pytest
 
 from helpers.places import ASSETS
+from helpers.small_process import run_small
 from mjgym import mjcf
 from mjgym.mjcf import add, asset_path, load, remove, without_textures
 
@@ -315,27 +314,21 @@ class TestRemove:
         program = (
             "import mujoco, sys\n"
             "from mjgym import mjcf\n"
-            "spec = mujoco.MjSpec.from_string(sys.stdin.read())\n"
+            "spec = mujoco.MjSpec.from_string(sys.argv[1])\n"
             f"mjcf.remove(spec, 'body', {names})\n"
             "print(spec.compile().nbody)"
         )
-        done = subprocess.run(
-            [sys.executable, "-c", program], input=MJCF, capture_output=True, text=True, check=False
-        )
-        assert (done.returncode, done.stdout.strip()) == (0, str(left)), done.stderr
+        assert run_small(program, MJCF).strip() == str(left)
 
     def test_the_world_stays(self):
         program = (
             "import mujoco, sys\n"
             "from mjgym import mjcf\n"
-            "spec = mujoco.MjSpec.from_string(sys.stdin.read())\n"
+            "spec = mujoco.MjSpec.from_string(sys.argv[1])\n"
             "try:\n    mjcf.remove(spec, 'body', 'world')\n"
             "except ValueError as error:\n    print('refused', spec.compile().nbody)"
         )
-        done = subprocess.run(
-            [sys.executable, "-c", program], input=MJCF, capture_output=True, text=True, check=False
-        )
-        assert (done.returncode, done.stdout) == (0, "refused 4\n"), done.stderr
+        assert run_small(program, MJCF) == "refused 4\n"
 
 
 def differences(ours, other):

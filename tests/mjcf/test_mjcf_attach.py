@@ -1,8 +1,6 @@
 """Putting models into one another: places, names, handles, clashes, keyframes, files."""
 
 import gc
-import subprocess
-import sys
 
 import mujoco
 import numpy as np
@@ -18,6 +16,7 @@ from helpers.mjcf_models import (
     tetrahedron,
     walker,
 )
+from helpers.small_process import run_small
 from mjgym.mjcf import add, assign, attach, find, find_all, load, rename
 
 # What the engine's named access gives of an element and what refers to other elements, or to
@@ -583,11 +582,7 @@ class TestMistakes:
             "one, two = (mujoco.MjSpec.from_string(text.format(n)) for n in (1, 2))\n"
             "attach(one, two)\n"
         )
-        done = subprocess.run(
-            [sys.executable, "-c", program],
-            cwd=tmp_path, capture_output=True, text=True, check=False,
-        )  # fmt: skip
-        assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+        assert run_small(program, folder=tmp_path) == ""
         assert list(tmp_path.iterdir()) == []
 
     def test_the_engine_warns_of_options_that_clash(self):

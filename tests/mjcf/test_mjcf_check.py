@@ -2,7 +2,6 @@
 
 import os
 import re
-import subprocess
 import sys
 from pathlib import Path
 from typing import NamedTuple
@@ -12,6 +11,7 @@ import numpy as np
 import pytest
 
 from helpers.places import ASSETS, DATA
+from helpers.small_process import run_small
 from mjgym import mjcf
 from mjgym.mjcf.lint.checking import check, explain
 from mjgym.mjcf.lint.reading import Malformed, parse
@@ -669,11 +669,7 @@ class TestAttachedModels:
             "from mjgym.mjcf.lint.checking import check\n"
             "for name in ('m.xml', 'n.xml', 'arm.xml'): print(len(check(name)))"
         )
-        done = subprocess.run(
-            [sys.executable, "-c", program],
-            cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False,
-        )  # fmt: skip
-        assert done.stdout.split() == ["1", "1", "0"], done.stderr
+        assert run_small(program, folder=tmp_path).split() == ["1", "1", "0"]
 
     def test_one_that_attaches_itself(self, tmp_path):
         (problem,) = check(write(tmp_path, {"m.xml": self.MAIN.replace("tool.xml", "m.xml")}))

@@ -5,6 +5,7 @@ import os
 import pytest
 
 from helpers.places import ASSETS
+from helpers.small_process import run_small
 from mjgym.mjcf.lint.checking import check
 from mjgym.mjcf.lint.editing import edit
 
@@ -348,13 +349,15 @@ class TestWriting:
         assert 'damping=".3"' in arm.read_text()
         assert arm.stat().st_mode & 0o777 == 0o640
 
-    def test_a_failure_leaves_the_file_and_nothing_else(self, arm, monkeypatch):
-        def fail(*_):
-            raise OSError("the disk is full")
-
+    def test_a_full_disk_leaves_the_file_and_nothing_else(self, arm):
         before = sorted(os.listdir(arm.parent))
-        monkeypatch.setattr(os, "replace", fail)
-        with pytest.raises(OSError, match="the disk is full"):
-            edit(arm, "//joint", set={"damping": ".3"})
+        program = (
+            "import resource\n"
+            "from mjgym.mjcf import edit\n"
+            "resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))\n"
+            f"try: edit({str(arm)!r}, '//joint', set={{'damping': '.3'}})\n"
+            "except OSError as error: print(error.strerror)"
+        )
+        assert run_small(program) == "File too large\n"
         assert arm.read_text() == ARM
         assert sorted(os.listdir(arm.parent)) == before

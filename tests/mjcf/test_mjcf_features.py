@@ -230,7 +230,7 @@ class TestBenchmark:
         assert list(result["seconds"]) == ["mjgym"]
         assert result["ratios"] == {}
 
-    def test_ratios_are_of_the_same_repeat(self, monkeypatch):
+    def test_ratios_are_of_the_same_repeat(self):
         import compose
 
         taken = iter([4.0, 8.0, 40.0, 2.0, 3.0, 90.0])  # dm_control goes first in the second
@@ -241,14 +241,14 @@ class TestBenchmark:
             seconds = next(taken)
             return {"seconds": dict.fromkeys(compose.PARTS, seconds), "model": {"nq": 1}}
 
-        monkeypatch.setattr(compose, "run", run)
-        result = compose.compare({"mjgym": Path(), "dm_control": Path()}, repeats=3, builds=1)
+        pythons = {"mjgym": Path(), "dm_control": Path()}
+        result = compose.compare(pythons, repeats=3, builds=1, measured_by=run)
         assert calls == ["mjgym", "dm_control", "dm_control", "mjgym", "mjgym", "dm_control"]
         assert result["ratios"]["both"] == 20
         assert result["seconds"]["mjgym"]["both"] == 3
         assert result["seconds"]["dm_control"]["both"] == 40
 
-    def test_different_models_are_not_compared(self, monkeypatch):
+    def test_different_models_are_not_compared(self):
         import compose
 
         models = iter([1, 2])
@@ -257,9 +257,9 @@ class TestBenchmark:
             seconds = dict.fromkeys(compose.PARTS, 1.0)
             return {"seconds": seconds, "model": {"nq": next(models)}}
 
-        monkeypatch.setattr(compose, "run", run)
+        pythons = {"mjgym": Path(), "dm_control": Path()}
         with pytest.raises(RuntimeError, match="different models"):
-            compose.compare({"mjgym": Path(), "dm_control": Path()}, repeats=1, builds=1)
+            compose.compare(pythons, repeats=1, builds=1, measured_by=run)
 
     @pytest.mark.parametrize("wrong", [["--repeats", "0"], ["--builds", "-1"], ["--subject", "x"]])
     def test_arguments(self, wrong, capsys):

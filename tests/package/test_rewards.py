@@ -59,7 +59,7 @@ class TestValues:
     @pytest.mark.parametrize("kind", SIGMOIDS)
     def test_closed_form_on_both_sides(self, kind, v):
         lower, upper, margin = -1.25, 3.5, 0.8
-        for d in [*np.linspace(1e-6, 3, 400), 10.0]:
+        for d in [*np.linspace(1e-6, 3, 100), 10.0]:
             expected = closed_form(kind, d, v)
             for x in (lower - d * margin, upper + d * margin):
                 got = tolerance(x, (lower, upper), margin, kind, v)
@@ -205,9 +205,9 @@ class TestSameBits:
     """One simulation and a batch of any size must earn exactly the same."""
 
     def test_number_and_zero_dimensional_array(self, kind, v):
-        x = random_inputs()
+        x = random_inputs(2500)
         many = tolerance(x, **ARGUMENTS, sigmoid=kind, value_at_margin=v)
-        assert len(np.unique(many)) > 1000
+        assert len(np.unique(many)) > 250
         for convert in (float, np.float64, np.array):
             one = [tolerance(convert(n), **ARGUMENTS, sigmoid=kind, value_at_margin=v) for n in x]
             assert (bits(many) == bits(one)).all(), convert

@@ -49,7 +49,7 @@ def test_a_budget_is_used_up(bench, budget, each):
     assert (count == bench.FEWEST) == (horizon == bench.SHORTEST)
 
 
-def test_a_cost_is_that_of_steps(bench, monkeypatch):
+def test_a_cost_is_that_of_steps(bench):
     """The environment's own step and a candidate's are told apart."""
     alone, a, b, steps = 2e-5, 1e-4, 1e-6, 30
 
@@ -57,8 +57,7 @@ def test_a_cost_is_that_of_steps(bench, monkeypatch):
         found = getattr(getattr(policy, "method", None), "rollouts", 0)
         return alone + (steps * (a + b * found) if found else 0.0)
 
-    monkeypatch.setattr(bench, "_seconds", seconds)
-    found = bench.cost("dmc/reacher-easy-v0", "mppi")
+    found = bench.cost("dmc/reacher-easy-v0", "mppi", seconds)
     assert dataclasses.astuple(found) == pytest.approx((alone, a, b))
 
 
@@ -71,40 +70,32 @@ def test_rows_are_read_as_they_were_written(bench, tmp_path):
     assert bench.read(file) == rows
 
 
-def test_what_is_there_is_not_measured_again(bench, monkeypatch, tmp_path):
-    file, measured = tmp_path / "planning.csv", []
-    monkeypatch.setattr(bench, "FILE", file)
-    monkeypatch.setattr(bench.read, "__defaults__", (file,))
-    monkeypatch.setattr(bench.append, "__defaults__", (file,))
-
-    def measure(job):
-        measured.append(job)
-        return row(bench, **dataclasses.asdict(job))
-
-    monkeypatch.setattr(bench, "measure", measure)
-    words = ["dmc/reacher-easy-v0", "--budgets", "0.1", "--seeds"]
-    bench.main([*words, "2"])
-    bench.main([*words, "3"])
-    assert [job.seed for job in measured] == [10000, 10001, 10002]
+def test_what_is_there_is_not_measured_again(bench, tmp_path):
+    file = tmp_path / "planning.csv"
+    for seed in (10000, 10001):
+        bench.append(row(bench, seed=seed), file)
+    jobs = [bench.Job("dmc/reacher-easy-v0", "mppi", 0.1, 10000 + i) for i in range(3)]
+    assert bench.missing(jobs, bench.read(file)) == jobs[2:]
+    others = [dataclasses.replace(jobs[0], budget=1.0), dataclasses.replace(jobs[0], planner="cem")]
+    assert bench.missing(others, bench.read(file)) == others
 
 
 def test_the_table_counts_episodes(bench):
     rows = [row(bench), row(bench, seed=10001, total=7.0), row(bench, budget=1.0)]
-    lines = bench.table(rows).splitlines()
+    lines = bench.table(rows, ({}, {})).splitlines()
     assert lines[0] == "| id | planner | 0.1 s | 1 s | learned | best published |"
     assert lines[2].startswith(
         "| `dmc/reacher-easy-v0` | mppi | 6.0 (2 episodes) | 5.0 (1 episode) |"
     )
-    other = bench.table([*rows, row(bench, id="dmc/dog-run-v0")])
+    other = bench.table([*rows, row(bench, id="dmc/dog-run-v0")], ({}, {}))
     assert "| not measured |" in other.splitlines()[2]
 
 
-def test_the_table_has_learned_and_published_scores(bench, monkeypatch):
+def test_the_table_has_learned_and_published_scores(bench):
     known = {"dmc/reacher-easy-v0": 970.4}, {"dmc/reacher-easy-v0": "991, SimbaV2"}
-    monkeypatch.setattr(bench, "others", lambda: known)
     rows = [row(bench), row(bench, seed=10001, total=7.0, spent=1.5), row(bench, budget=1.0)]
-    assert bench.table(rows).splitlines()[2].endswith("| 970 | 991, SimbaV2 |")
-    assert bench.summary(rows).split(". ") == [
+    assert bench.table(rows, known).splitlines()[2].endswith("| 970 | 991, SimbaV2 |")
+    assert bench.summary(rows, known).split(". ") == [
         "At 0.1 s the mean over 1 ids of the suite is 6, where learning has 970; on 0 of them one"
         " core plans in real time",
         "At 1 s the mean over 1 ids of the suite is 5, where learning has 970; on 1 of them one"
@@ -112,12 +103,13 @@ def test_the_table_has_learned_and_published_scores(bench, monkeypatch):
     ]
 
 
-def test_hard_ids_are_counted(bench, monkeypatch):
+def test_hard_ids_are_counted(bench):
     first, second = bench.HARD[:2]
     known = {first: 100.0, second: 100.0}, {second: "500, SAC"}
-    monkeypatch.setattr(bench, "others", lambda: known)
     rows = [row(bench, id=first, total=60.0), row(bench, id=second, total=299.0)]
-    assert bench.summary(rows).endswith("Of 2 hard ids, 1 reach 60% of the best other score.")
+    assert bench.summary(rows, known).endswith(
+        "Of 2 hard ids, 1 reach 60% of the best other score."
+    )
 
 
 def test_scores_of_others_are_those_of_the_package(bench):
@@ -126,10 +118,9 @@ def test_scores_of_others_are_those_of_the_package(bench):
     assert published["dmc/walker-walk-v0"].split(", ")[1]
 
 
-def test_an_episode_is_measured(bench, monkeypatch):
-    monkeypatch.setattr(bench, "settings", lambda *_: {"horizon": 0.1, "rollouts": 2, "every": 8})
-    monkeypatch.setattr(bench, "cost_of", lambda *_: None)
-    found = bench.measure(bench.Job("dmc/lqr-lqr_2_1-v0", "random_shooting", 0.1, 10000))
+def test_an_episode_is_measured(bench):
+    job = bench.Job("dmc/lqr-lqr_2_1-v0", "random_shooting", 0.1, 10000)
+    found = bench.measure(job, {"horizon": 0.1, "rollouts": 2, "every": 8})
     assert found.steps == bench.UNLIMITED
     assert np.isfinite(found.total)
     assert found.spent > 0

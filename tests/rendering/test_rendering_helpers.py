@@ -11,6 +11,7 @@ import mujoco
 import numpy as np
 import pytest
 
+from helpers.small_process import run_small
 from helpers.suite import begin, shown, started
 from mjgym import Viewpoint
 from mjgym.envs import env as env_module
@@ -26,6 +27,10 @@ SIZE = 5  # of the batch: more than there are processes
 
 @pytest.fixture
 def batch():
+    return begun()
+
+
+def begun():
     """Terrain and places of its own for each simulation."""
     described, _ = started("quadruped-escape")
     simulations = Batched(compile_model(described), SIZE, 1, described.varies)
@@ -203,7 +208,14 @@ def test_an_unknown_camera_is_answered_with_those_there_are(cameras, asked, mess
         twin.camera(asked)
 
 
-def test_after_a_fork_the_child_leaves_them_to_its_parent(batch, helped):
+def test_after_a_fork_the_child_leaves_them_to_its_parent():
+    run_small("from test_rendering_helpers import draw_in_both; draw_in_both()")
+
+
+def draw_in_both():
+    batch = begun()
+    renderer.SLOW = 0.0  # helpers run from the second batch on
+    helped = Renderer(batch[0].model, batch[1].model, "fast", processes=3)
     wanted = [helped.render_all(shots(batch[1])) for _ in range(2)][1]
     child = os.fork()
     if child == 0:
@@ -216,3 +228,4 @@ def test_after_a_fork_the_child_leaves_them_to_its_parent(batch, helped):
     np.testing.assert_array_equal(helped.render_all(shots(batch[1])), wanted)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
     np.testing.assert_array_equal(helped.render_all(shots(batch[1])), wanted)
+    helped.close()

@@ -16,7 +16,7 @@ from mjgym_train import baselines, leaderboard
 from mjgym_train.leaderboard import SEEDS
 from mjgym_train.run import Run
 
-pytestmark = pytest.mark.torch
+pytestmark = [pytest.mark.torch, pytest.mark.slow]
 
 
 @pytest.fixture(scope="module")
@@ -38,18 +38,12 @@ def test_a_row_is_scored_from_the_weights(folder, submitted):
     (row,) = leaderboard.read(submitted)
     assert (row.id, row.method, row.steps) == (ID, "mine", "80")
     assert SEEDS[0] <= row.first_seed < SEEDS[1]
-    again, content = leaderboard.scored(Run(folder), row.first_seed)
-    assert again == row
-    assert leaderboard.policy_file(row, submitted).read_bytes() == content
     assert leaderboard.complaint(row, submitted) == ""
     assert row.standard_error > 0
-
-
-def test_other_seeds_each_time(folder, monkeypatch):
-    drawn = iter((5, 6))
-    monkeypatch.setattr(leaderboard.secrets, "randbelow", lambda count: next(drawn))
-    firsts = [leaderboard.scored(Run(folder))[0].first_seed for _ in range(2)]
-    assert firsts == [SEEDS[0] + 5, SEEDS[0] + 6]
+    other, content = leaderboard.scored(Run(folder))
+    assert leaderboard.policy_file(row, submitted).read_bytes() == content
+    assert SEEDS[0] <= other.first_seed < SEEDS[1]
+    assert other.first_seed != row.first_seed  # but once in a thousand million
 
 
 def test_a_policy_is_taken_once(folder, submitted):
@@ -90,7 +84,6 @@ def test_the_page_has_random_and_zero_actions(submitted):
     assert scores.leaderboard_table([]).startswith("No run")
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("row", leaderboard.read(), ids=lambda row: f"{row.id} {row.method}")
 def test_the_packaged_rows_are_their_policies(row):
     assert leaderboard.complaint(row) == ""

@@ -334,7 +334,11 @@ class TestPolicy:
 class TestRun:
     @pytest.mark.parametrize(
         "settings",
-        [(), ("output=mixture", "modes=2"), ("network=gru", "history=6", "hidden=[32]")],
+        [
+            (),
+            pytest.param(("output=mixture", "modes=2"), marks=pytest.mark.slow),
+            pytest.param(("network=gru", "history=6", "hidden=[32]"), marks=pytest.mark.slow),
+        ],
         ids=["deterministic", "mixture", "gru"],
     )
     def test_it_learns_to_succeed(self, settings, known, tmp_path):
@@ -345,7 +349,9 @@ class TestRun:
         (found,) = [m.value for m in score if m.metric == metrics.SUCCESS]
         assert found >= 0.9
 
-    @pytest.mark.parametrize("algorithm", ["bc", "td3_bc", "iql"])
+    @pytest.mark.parametrize(
+        "algorithm", ["bc", pytest.param("td3_bc", marks=pytest.mark.slow), "iql"]
+    )
     def test_resumed_is_as_if_never_stopped(self, algorithm, known, tmp_path):
         interrupted(tmp_path, algorithm=algorithm, at=80, make=trainer)
         files = [Run(tmp_path / name).policy_file.read_bytes() for name in ("whole", "parts")]

@@ -160,8 +160,17 @@ class TestActing:
         factors = [own.exploration.factor() for own in agent.members]
         assert factors == pytest.approx([0.75, 0.875, 0.75, 0.75])
 
-    @pytest.mark.parametrize("critic", ["mean", "categorical", "quantile"])
-    @pytest.mark.parametrize("discounting", ["exponential", "hyperbolic"])
+    @pytest.mark.parametrize(
+        ("critic", "discounting"),
+        [
+            ("mean", "exponential"),
+            ("categorical", "hyperbolic"),
+            ("quantile", "exponential"),
+            pytest.param("mean", "hyperbolic", marks=pytest.mark.slow),
+            pytest.param("categorical", "exponential", marks=pytest.mark.slow),
+            pytest.param("quantile", "hyperbolic", marks=pytest.mark.slow),
+        ],
+    )
     def test_together_they_take_what_is_best_on_average(self, critic, discounting, tmp_path):
         """Brute force over the agents' proposals, with PyTorch's networks."""
         agent, _ = made(
@@ -492,7 +501,15 @@ class TestMixtures:
         assert drawn_ == {0, 1, 2}
         assert torch.equal(agent.acting[3:], before[3:])
 
-    @pytest.mark.parametrize("acting", ["episodes", "critics", "mean", "softmax"])
+    @pytest.mark.parametrize(
+        "acting",
+        [
+            "episodes",
+            pytest.param("critics", marks=pytest.mark.slow),
+            pytest.param("mean", marks=pytest.mark.slow),
+            "softmax",
+        ],
+    )
     def test_a_run_goes_on_bit_for_bit(self, acting, tmp_path):
         settings = (*SMALL_REPLAY, "ensemble=[{}, {algorithm: sac}]", f"ensemble_acting={acting}")
         interrupted(tmp_path, *settings, algorithm="td3", at=120)

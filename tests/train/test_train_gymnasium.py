@@ -81,7 +81,7 @@ class TestEpisodes:
 class TestRuns:
     @pytest.mark.parametrize("more", [(), ("action_repeat=3",)])
     def test_are_resumed_bit_for_bit(self, more, tmp_path):
-        settings = {"algorithm": "td3", "id": "Pendulum-v1", "at": 240, "steps": 600}
+        settings = {"algorithm": "td3", "id": "Pendulum-v1", "at": 120, "steps": 360}
         whole, _ = interrupted(tmp_path, *REPLAY, *more, **settings)
         assert whole.updates > 20
         found = evaluation.evaluate(
@@ -89,10 +89,16 @@ class TestRuns:
         )
         assert (found.returns < 0).all()
 
-    @pytest.mark.parametrize("algorithm", ["dqn", "rainbow", "ppo", "a2c", "reinforce"])
+    @pytest.mark.parametrize(
+        "algorithm",
+        [
+            *("rainbow", "ppo"),
+            *(pytest.param(n, marks=pytest.mark.slow) for n in ("dqn", "a2c", "reinforce")),
+        ],
+    )
     def test_discrete_ones_are_resumed_and_act_as_they_learn(self, algorithm, tmp_path):
         more = REPLAY if algorithm in ("dqn", "rainbow") else ("rollout_steps=20",)
-        settings = {"id": "CartPole-v1", "at": 120, "steps": 480}
+        settings = {"id": "CartPole-v1", "at": 80, "steps": 240}
         whole, _ = interrupted(tmp_path, *more, algorithm=algorithm, **settings)
         assert whole.updates
         stack = torch.randn(200, 1, 4)

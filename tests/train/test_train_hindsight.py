@@ -58,7 +58,7 @@ class TestBuffer:
     @pytest.mark.parametrize("drawn", [{}, {"n_step": 3, "shorter": (1,), "history": 2}])
     def test_goals_are_achieved_later_in_the_same_episode(self, drawn, size):
         buffer, story = self.filled(size, **drawn)
-        whole = buffer.sample(3000)
+        whole = buffer.sample(1500)
         for batch in (whole, *whole.shorter):
             aims, others = batch.observation[:, -1, 3:], 0
             for i, (env, episode, step) in enumerate(batch.observation[:, -1, :3].int().tolist()):

@@ -1,6 +1,7 @@
 """Runs and policies are read and scored without PyTorch; imports of training have no circles."""
 
 import ast
+import functools
 import subprocess
 import sys
 from pathlib import Path
@@ -22,7 +23,7 @@ def name_of(path, root=SOURCE):
 def nodes(tree, *, deferred):
     """Statements of a module; with those of its functions if `deferred`, never those for types."""
     for node in ast.iter_child_nodes(tree):
-        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
+        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test):
             continue
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and not deferred:
             continue
@@ -30,6 +31,7 @@ def nodes(tree, *, deferred):
         yield from nodes(node, deferred=deferred)
 
 
+@functools.cache
 def imports(path, *, deferred, root=SOURCE):
     """Names of the modules that a file imports; a module's packages are imported with it."""
     found = set()

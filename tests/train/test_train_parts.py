@@ -125,20 +125,24 @@ class TestReplay:
         story = Story(buffer, envs, steps, np.random.default_rng(0))
         assert len(buffer) == envs * min(steps, length)
         batch = buffer.sample(2_000)
+        observation, following = batch.observation.numpy(), batch.following.numpy()
+        drawn, counts, terminated = (
+            x.numpy() for x in (batch.rewards, batch.steps, batch.terminated)
+        )
         seen = set()
         for k in range(2_000):
-            env, episode, age = batch.observation[k, -1].int().tolist()
+            env, episode, age = observation[k, -1].astype(int).tolist()
             seen.add((env, episode, age))
             rewards, end = story.episodes[env, episode]
             left = rewards[age : age + n_step]
-            np.testing.assert_allclose(batch.rewards[k, : len(left)].numpy(), left, rtol=1e-6)
-            assert batch.rewards[k, len(left) :].eq(0).all()
-            assert batch.steps[k] == len(left)
+            assert drawn[k, : len(left)].tolist() == pytest.approx(left, rel=1e-6)
+            assert not drawn[k, len(left) :].any()
+            assert counts[k] == len(left)
             last = age + len(left) == len(rewards)
-            assert batch.terminated[k] == (last and end == [True])
-            for stack, newest in ((batch.observation, age), (batch.following, age + len(left))):
-                assert stack[k, :, :2].eq(torch.tensor([env, episode])).all()
-                ages = stack[k, :, 2].int().tolist()
+            assert terminated[k] == (last and end == [True])
+            for stack, newest in ((observation, age), (following, age + len(left))):
+                assert (stack[k, :, :2] == [env, episode]).all()
+                ages = stack[k, :, 2].astype(int).tolist()
                 assert ages[-1] == newest
                 pairs = list(itertools.pairwise(ages))
                 assert all(b - a in (0, 1) for a, b in pairs)

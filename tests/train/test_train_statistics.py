@@ -70,7 +70,10 @@ class TestStatistics:
         low, high = statistics.mean_intervals(samples)
         assert ((low < 5) & (high > 5)).mean() == pytest.approx(0.95, abs=0.012)
 
-    @pytest.mark.parametrize("statistic", [statistics.mean, statistics.interquartile_mean])
+    @pytest.mark.parametrize(
+        "statistic",
+        [statistics.mean, pytest.param(statistics.interquartile_mean, marks=pytest.mark.slow)],
+    )
     def test_the_interval_over_tasks_holds_what_it_estimates(self, statistic):
         """The estimate for many runs of 8 tasks, by 3 of each, in 150 repetitions."""
         rng = np.random.default_rng(0)

@@ -3,7 +3,7 @@ nothing; the table itself; and one of its policies, scored again."""
 
 import dataclasses
 import json
-import multiprocessing
+import pickle
 import shutil
 import sys
 from pathlib import Path
@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 import yaml
 
+from helpers.small_process import run_small
 from helpers.training_runs import ID, mjgym_
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
@@ -72,12 +73,30 @@ def content(folder: Path) -> dict[str, bytes]:
     return {str(p.relative_to(folder)): p.read_bytes() for p in folder.rglob("*") if p.is_file()}
 
 
-def add_seeds(entry, table, seeds, together) -> None:
-    """Add a run once for each seed, beginning when another process does."""
+# Two processes add a run once for each of their seeds, and begin together.
+ADDING = """
+import dataclasses, multiprocessing, pickle, sys
+from pathlib import Path
+from mjgym_train import score_table
+
+def add_seeds(seeds):
     together.wait(120)
     for seed in seeds:
         rows = [dataclasses.replace(row, seed=seed) for row in entry.rows]
         score_table.add(dataclasses.replace(entry, rows=rows), table)
+
+entry, table = pickle.loads(Path(sys.argv[1]).read_bytes()), Path(sys.argv[2])
+forking = multiprocessing.get_context("fork")
+together = forking.Barrier(2)
+adding = [
+    forking.Process(target=add_seeds, args=(seeds,)) for seeds in (range(10), range(10, 20))
+]
+for process in adding:
+    process.start()
+for process in adding:
+    process.join()
+print([process.exitcode for process in adding])
+"""
 
 
 class TestAdded:
@@ -136,18 +155,9 @@ class TestAdded:
         assert not (table / f"td3/{ID}_1.npz").exists()  # of seed 0 alone
 
     def test_by_several_processes_at_the_same_time(self, run, tmp_path):
-        table, entry = tmp_path / "table", protocol.entry_of(run, SHORT)
-        spawning = multiprocessing.get_context("spawn")
-        together = spawning.Barrier(2)
-        adding = [
-            spawning.Process(target=add_seeds, args=(entry, table, seeds, together))
-            for seeds in (range(10), range(10, 20))
-        ]
-        for process in adding:
-            process.start()
-        for process in adding:
-            process.join()
-        assert [process.exitcode for process in adding] == [0, 0]
+        table, entry = tmp_path / "table", tmp_path / "entry"
+        entry.write_bytes(pickle.dumps(protocol.entry_of(run, SHORT)))
+        assert run_small(ADDING, str(entry), str(table)) == "[0, 0]\n"
         assert {row.seed for row in score_table.read(table)} == set(range(20))
 
     def test_by_the_command(self, run, tmp_path):
@@ -379,10 +389,10 @@ def test_the_file_of_settings_is_the_protocol() -> None:
 
 def test_the_packaged_table_can_be_read() -> None:
     rows = score_table.read()
+    methods = {name: score_table.settings_of_method(name) for name in {r.exp_name for r in rows}}
+    hashes = {name: known and score_table.config_hash(known) for name, known in methods.items()}
     for row in rows:
-        known = score_table.settings_of_method(row.exp_name)
-        assert known is not None
-        assert score_table.config_hash(known) == row.config
+        assert hashes[row.exp_name] == row.config
         assert score_table.run_file(row.exp_name, row.env_name, row.seed).exists()
 
 

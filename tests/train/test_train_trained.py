@@ -51,8 +51,12 @@ def assert_scores(id: str, count: int) -> None:
     assert abs(found - stated) <= 3 * about.std / np.sqrt(count) + 1e-3 * stated
 
 
-@pytest.mark.parametrize("id", IDS)
+# One of each family is always played, and the others with the slow tests.
+PLAYED = {id.partition("/")[0]: id for id in reversed(IDS)}.values()
+
+
 class TestOfThePackage:
+    @pytest.mark.parametrize("id", IDS)
     def test_says_what_it_is(self, id):
         found = trained.bundled(id)
         assert id in packaged_ids()
@@ -65,6 +69,9 @@ class TestOfThePackage:
         found.about.check(env)
         assert env.action_space.contains(found.policy(env.reset(seed=0)[0]).astype(np.float32))
 
+    @pytest.mark.parametrize(
+        "id", [pytest.param(id, marks=() if id in PLAYED else pytest.mark.slow) for id in IDS]
+    )
     def test_earns_what_it_says(self, id):
         assert_scores(id, SEEDS)
 

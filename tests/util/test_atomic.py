@@ -4,7 +4,6 @@ import json
 import os
 import re
 import stat
-import subprocess
 import sys
 from pathlib import Path
 
@@ -13,21 +12,13 @@ import numpy as np
 import pytest
 
 from helpers.places import BENCHMARKS, DATA, SCRIPTS
+from helpers.small_process import run_on_full_disk
 from mjgym.mjcf import export, load
 from mjgym.util import atomic
 
 SCRIPT = Path(sys.executable).with_name("mjgym")
 CLIP = DATA / "locomotion" / "clips" / "squat.amc"
 needs_limit = pytest.mark.skipif(sys.platform == "win32", reason="limits the size of files")
-
-
-def small_disk(size=1000):
-    """Makes files of a process end at `size` bytes."""
-    import resource
-    import signal
-
-    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
 
 
 class TestReplacing:
@@ -103,22 +94,10 @@ class TestFilling:
 
 @needs_limit
 class TestFullDisk:
-    def run(self, *command):
-        # Bytecode that such a disk cuts off would be read by whoever imports that module next.
-        environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}
-        return subprocess.run(
-            command,
-            capture_output=True,
-            text=True,
-            check=False,
-            env=environment,
-            preexec_fn=small_disk,
-        )
-
     def test_mocap_keeps_the_file_that_is_there(self, tmp_path):
         out = tmp_path / "clip.npz"
         out.write_text("precious")
-        done = self.run(str(SCRIPT), "mocap", str(CLIP), "--out", str(out))
+        done = run_on_full_disk(str(SCRIPT), "mocap", str(CLIP), "--out", str(out))
         assert done.returncode == 1
         assert "nothing is written: " in done.stderr
         assert out.read_text() == "precious"
@@ -130,7 +109,7 @@ class TestFullDisk:
         out.write_text(json.dumps("precious"))
         id = "lqr-lqr_2_1"
         arguments = ("--num-envs", "1", "--seconds", "0.001", "--out", str(out))
-        done = self.run(str(SCRIPT), "bench", id, *arguments)
+        done = run_on_full_disk(str(SCRIPT), "bench", id, *arguments)
         assert done.returncode == 1
         assert "nothing is written: " in done.stderr
         assert json.loads(out.read_text()) == "precious"

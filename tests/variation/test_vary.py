@@ -448,7 +448,13 @@ class TestEqualsACompiledModel:
             assert np.array_equal(ours, theirs)
         assert np.array_equal(ours, rollout(plain)) != moves
 
-    @pytest.mark.parametrize("key", EQUAL)
+    @pytest.mark.parametrize(
+        "key",
+        [
+            pytest.param(key, marks=() if k % 3 == 0 else pytest.mark.slow)
+            for k, key in enumerate(EQUAL)
+        ],
+    )
     def test_a_batch_moves_with_its_own_numbers(self, key):
         """Each simulation takes the varied field and all that follows from it, flags included."""
         value, _ = EQUAL[key]

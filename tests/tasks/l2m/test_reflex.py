@@ -99,6 +99,7 @@ def test_it_walks_for_a_whole_episode():
     assert np.mean(np.diff(taken[5:])) == pytest.approx(STEP_TIME, rel=0.05)
 
 
+@pytest.mark.slow
 def test_it_walks_for_a_whole_episode_on_muscles_of_mujoco():
     """With parameters of its own: those of OpenSim's walk fall after two seconds."""
     distance, _, fell = walked(2500, "l2m/walk_planar-fast-v0")

@@ -330,7 +330,7 @@ def test_the_published_recipe_can_be_read():
         "quantile", 101, "hyperbolic", 10,
     )  # fmt: skip
     assert recipe.action_repeat == 4
-    for id in mjgym.registry.ids(namespace="l2m"):
+    for id in ("l2m/walk_around-v0", "l2m/walk_around-fast-v0"):  # the others are of their classes
         for arguments in (recipe.env, {**recipe.env, **recipe.evaluation_env}):
             gymnasium.make(id, **arguments).close()
 
