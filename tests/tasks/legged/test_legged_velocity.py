@@ -18,7 +18,7 @@ from mjgym.envs.env import Env
 from mjgym.envs.vector import VectorEnv
 from mjgym.task import registrations
 from mjgym.tasks.dmc.pendulum import Pendulum
-from mjgym.tasks.legged import velocity
+from mjgym.tasks.legged import servos, velocity
 from mjgym.tasks.legged.rough import RoughVelocity
 from mjgym.tasks.legged.velocity import COLUMNS, COMMANDS, HELD, TERMS, Velocity
 
@@ -88,7 +88,7 @@ class Replayed(Placed):
             self.overwrite_past(f"{foot}_force", z.sensor(readings, force))
         if self.task.self_collisions:
             history = z["rew/self_collision_force_history"][t, i, 0]
-            self.overwrite_past(velocity.ITSELF, history[::-1])  # the newest is recorded first
+            self.overwrite_past(servos.ITSELF, history[::-1])  # the newest is recorded first
         if not self.rough:
             return
         for part, geoms in (("thigh", self.robot.thighs), ("shank", self.robot.shanks),
@@ -158,10 +158,10 @@ def test_the_model_is_the_recorded_one(replayed):
 
 
 def test_scales_and_soft_limits_are_the_recorded_ones(replayed):
-    meta, servos = replayed.record.meta, velocity.servos_of(replayed.robot)
+    meta, ours = replayed.record.meta, servos.servos_of(replayed.robot)
     assert list(replayed.robot.joints) == meta["action_joints"] == meta["joint_names"]
-    assert np.abs(servos.scale - meta["action_scale"]).max() < 1e-7
-    limits = np.stack([servos.lower, servos.upper], axis=-1)
+    assert np.abs(ours.scale - meta["action_scale"]).max() < 1e-7
+    limits = np.stack([ours.lower, ours.upper], axis=-1)
     assert np.abs(limits - meta["soft_joint_pos_limits"]).max() < 1e-6
     for name, spread in (("standing", replayed.robot.standing), ("walking", replayed.robot.walking),
                          ("running", replayed.robot.running)):  # fmt: skip
