@@ -2,7 +2,6 @@
 
 import dataclasses
 import functools
-from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -31,29 +30,7 @@ from mjgym.tasks.locomotion.walkers.cmu_humanoid import CMUHumanoid
 INTERPOLATION: Literal["linear"] = "linear"  # between frames: version 0 of the ids
 SAME = 1e-9  # s; timesteps that differ by less are equal
 
-# MJCF names of the engine's geom types.
-GEOM_TYPES = {2: "sphere", 3: "capsule", 4: "ellipsoid", 5: "cylinder", 6: "box"}
 SPHERE, CAPSULE, ELLIPSOID = 2, 3, 4
-VISIBLE_GROUPS = 3  # geoms of higher groups are not drawn
-
-
-@dataclass(frozen=True)
-class Shape:
-    """A geom of a walker, in the frame of its body.
-
-    Args:
-        body: name of the body, without the prefix of the scene.
-        type: MJCF name.
-        size: three numbers, m.
-        pos: m.
-        quat: orientation.
-    """
-
-    body: str
-    type: str
-    size: tuple[float, ...]
-    pos: tuple[float, ...]
-    quat: tuple[float, ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,7 +43,6 @@ class References:
         clips: names of the clips' files.
         joints: names of the walker's joints in the scene, its free joint first.
         bodies: names in the scene of all its bodies but the root.
-        shapes: visible geoms.
         first: row of each clip's first frame, (C,).
         frames: number of frames of each clip, (C,).
         qpos: (R, nq).
@@ -84,7 +60,6 @@ class References:
     clips: tuple[str, ...]
     joints: tuple[str, ...]
     bodies: tuple[str, ...]
-    shapes: tuple[Shape, ...]
     first: np.ndarray
     frames: np.ndarray
     qpos: np.ndarray
@@ -156,7 +131,6 @@ def _read(stamps: tuple[tuple[str, int, int], ...], walker: str, timestep: float
         clips=tuple(Path(name).name for name, _, _ in stamps),
         joints=body.joints,
         bodies=body.bodies,
-        shapes=tuple(body.shapes()),
         first=np.cumsum(frames) - frames,
         frames=frames,
         **joined,
@@ -277,18 +251,3 @@ class _Body:
             (abs(up) * half).sum(axis=-1) - (up * middle).sum(axis=-1),
         )
         return float((v.geom_xpos[colliding][:, 2] - reach).min())
-
-    def shapes(self) -> Iterable[Shape]:
-        v = self._v
-        bodies = v.names("body")
-        for i, kind in enumerate(v.geom_type.tolist()):
-            body = bodies[v.geom_bodyid[i]]
-            drawn = v.geom_group[i] < VISIBLE_GROUPS and v.geom_rgba[i, 3] > 0
-            if body.startswith(self._prefix) and drawn and kind in GEOM_TYPES:
-                yield Shape(
-                    body.removeprefix(self._prefix),
-                    GEOM_TYPES[kind],
-                    tuple(v.geom_size[i].tolist()),
-                    tuple(v.geom_pos[i].tolist()),
-                    tuple(v.geom_quat[i].tolist()),
-                )
