@@ -16,9 +16,7 @@ from mjgym.mocap import (
     Trajectory,
     find_clips,
     read_amc,
-    resample,
     to_trajectory,
-    velocities,
 )
 from mjgym.rotations import conjugate, product
 from mjgym.sim import Single
@@ -28,7 +26,6 @@ from mjgym.tasks.locomotion.walkers import Walker, find_walker
 from mjgym.tasks.locomotion.walkers.cmu_humanoid import CMUHumanoid
 
 INTERPOLATION: Literal["linear"] = "linear"  # between frames: version 0 of the ids
-SAME = 1e-9  # s; timesteps that differ by less are equal
 
 SPHERE, CAPSULE, ELLIPSOID = 2, 3, 4
 
@@ -191,14 +188,10 @@ class _Body:
             raise ValueError(
                 f"{path}: has {count} positions in a frame, the walker {self._name!r} has {wanted}"
             )
-        if abs(trajectory.timestep - timestep) < SAME:
-            return trajectory
-        times = np.arange(len(trajectory)) * trajectory.timestep
         try:
-            qpos = resample(times, trajectory.qpos, timestep, INTERPOLATION)
+            return trajectory.resampled(timestep, INTERPOLATION)
         except ValueError as error:
             raise ValueError(f"{path}: {error}") from None
-        return Trajectory(qpos, velocities(qpos, timestep), timestep)
 
     def poses(self, trajectory: Trajectory) -> dict[str, np.ndarray]:
         """`References` arrays of one clip, lifted onto the ground."""

@@ -10,7 +10,7 @@ import numpy as np
 from mjgym.arrays import Array, namespace, total
 from mjgym.mjcf import Spec
 from mjgym.mjcf.ghosts import add_ghost
-from mjgym.rotations import conjugate, norm, product, to_local
+from mjgym.rotations import angle_between, conjugate, product, to_local
 from mjgym.sim.single import SingleView
 from mjgym.sim.views import View
 from mjgym.task import Arrays, Signal, register, vector_names
@@ -227,13 +227,12 @@ class Tracking(Scene):
     def terms(self, v: View) -> Arrays:
         reference, row, walker = self.references, self._row(v), self.creature
         root = v.body(walker.prefix + walker.root)
-        turned = _between(self._bodies(v, "xquat"), reference.at("bodies_quats", row))
-        half_angles = v.xp.atan2(norm(turned[..., 1:]), turned[..., 0])
+        angles = angle_between(self._bodies(v, "xquat"), reference.at("bodies_quats", row))
         differences = {
             "center_of_mass": root.subtree_com - reference.at("center_of_mass", row),
             "joints_velocity": self._hinges(v, "qvel") - reference.at("qvel", row)[..., 6:],
             "appendages": walker.places(v, appendages(walker)) - reference.at("appendages", row),
-            "body_quaternions": half_angles,
+            "body_quaternions": angles / 2,
         }
         terms = {"truncation": 1.0 - self._deviation(v) / self.threshold}
         for name, difference in differences.items():
