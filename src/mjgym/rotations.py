@@ -58,12 +58,7 @@ def to_local(xmat: Array, vector: Array) -> Array:
 
 def rows_to_local(xmat: Array, vectors: Array) -> Array:
     """World vectors (..., n, 3) in the axes of a frame (..., 9); faster than many `to_local`."""
-    frame = _square(xmat)
-    if frame.dtype != vectors.dtype:  # PyTorch refuses mixed products
-        xp = namespace(frame)
-        dtype = xp.result_type(frame, vectors)
-        frame, vectors = xp.astype(frame, dtype), xp.astype(vectors, dtype)
-    return vectors @ frame
+    return _times(vectors, _square(xmat))
 
 
 def to_world(xmat: Array, vector: Array) -> Array:
@@ -77,7 +72,15 @@ def to_world(xmat: Array, vector: Array) -> Array:
 
 def compose(a: Array, b: Array) -> Array:
     """The matrix of the rotation b followed by a, both about fixed axes, (..., 9) each."""
-    return _row_by_row(_square(a) @ _square(b))
+    return _row_by_row(_times(_square(a), _square(b)))
+
+
+def _times(a: Array, b: Array) -> Array:
+    if a.dtype != b.dtype:  # PyTorch refuses mixed products
+        xp = namespace(a, b)
+        dtype = xp.result_type(a, b)
+        a, b = xp.astype(a, dtype), xp.astype(b, dtype)
+    return a @ b
 
 
 def _square(xmat: Array) -> Array:
@@ -116,12 +119,7 @@ def from_rotation_vector(vector: Array) -> Array:
     # sin(h) / (2 h), and its limit at h = 0.
     share = xp.where(turns, xp.sin(half) / xp.where(turns, 2 * half, 1.0), 0.5)
     w, x, y, z = xp.cos(half), share * x, share * y, share * z
-    entries = [
-        *(1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)),
-        *(2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)),
-        *(2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)),
-    ]
-    return xp.concat(entries, axis=-1)
+    return xp.concat(_entries(w, x, y, z), axis=-1)
 
 
 def to_rotation_vector(xmat: Array) -> Array:
@@ -146,6 +144,20 @@ def to_quaternion(xmat: Array) -> Array:
     squared = scaled * scaled
     length = xp.sqrt(squared[..., 0:1] + squared[..., 1:2] + squared[..., 2:3] + squared[..., 3:4])
     return scaled / length
+
+
+def from_quaternion(a: Array) -> Array:
+    """The matrix (..., 9) of each unit quaternion, (..., 4)."""
+    return namespace(a).concat(_entries(*(a[..., i : i + 1] for i in range(4))), axis=-1)
+
+
+def _entries(w: Array, x: Array, y: Array, z: Array) -> list[Array]:
+    """Entries of the matrix of a unit quaternion, row by row."""
+    return [
+        *(1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)),
+        *(2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)),
+        *(2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)),
+    ]
 
 
 def _scaled_quaternion(xmat: Array) -> tuple[Array, Array]:
@@ -210,6 +222,22 @@ def product(a: Array, b: Array) -> Array:
 def conjugate(a: Array) -> Array:
     """The inverse rotation of each unit quaternion, (..., 4)."""
     return namespace(a).concat([a[..., :1], -a[..., 1:]], axis=-1)
+
+
+def angle_between(a: Array, b: Array) -> Array:
+    """The angle in [0, pi] rad from one orientation to another, (..., 4) each, to (...)."""
+    turn = product(conjugate(a), b)
+    xp = namespace(turn)
+    return 2 * xp.atan2(xp.asarray(norm(turn[..., 1:])), xp.abs(turn[..., 0]))
+
+
+def yaw(a: Array) -> Array:
+    """The turn about z in [-pi, pi] rad of each unit quaternion, (..., 4) to (...).
+
+    Roll about x and pitch about y come before it, about fixed axes.
+    """
+    w, x, y, z = (a[..., i] for i in range(4))
+    return namespace(a).atan2(2 * (w * z + x * y), 1 - 2 * (y * y + z * z))
 
 
 def about(axis: Array, angle: Array) -> Array:

@@ -109,7 +109,7 @@ class Placed:
         assert not unknown, unknown
         self.view.memory = {
             **self.view.memory,
-            **{name: np.asarray(value, dtype=np.float64) for name, value in entries.items()},
+            **{name: np.array(value, dtype=np.float64) for name, value in entries.items()},
         }
 
     def forget(self) -> None:

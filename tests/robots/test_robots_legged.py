@@ -9,7 +9,7 @@ import pytest
 from helpers.legged_records import model_facts
 from mjgym.mjcf import load
 from mjgym.robots.legged_robots import Go1, LeggedRobot, legged_robots
-from mjgym.tasks.legged.velocity import servos_of
+from mjgym.tasks.legged.servos import servos_of
 
 EXACT = 1e-9
 

@@ -7,7 +7,8 @@ from mjgym.envs.env import Env
 from mjgym.envs.vector import VectorEnv
 from mjgym.robots.legged_robots import legged_robots
 from mjgym.tasks.legged.rough import RoughVelocity
-from mjgym.tasks.legged.velocity import Velocity, servos_of
+from mjgym.tasks.legged.servos import servos_of
+from mjgym.tasks.legged.velocity import Velocity
 
 menagerie = pytest.importorskip("mujoco_menagerie")  # pip install -e ".[menagerie]"
 

@@ -131,7 +131,7 @@ def _clip(name: str, group: Any) -> FittedClip:
     # The files' quaternions are of unit length to single precision.
     qpos[:, 3:7] /= np.linalg.norm(qpos[:, 3:7], axis=1, keepdims=True)
     humanoid = HUMANOIDS.get(int(walker.attrs.get("model", 0)), "")
-    return FittedClip(name, humanoid, Trajectory(qpos, qvel, float(group.attrs["dt"])))
+    return FittedClip(name, humanoid, Trajectory(qpos, qvel, float(group.attrs["dt"]), JOINTS))
 
 
 def _rows(walker: Any, key: str, size: int) -> np.ndarray:

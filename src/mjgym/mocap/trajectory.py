@@ -21,6 +21,8 @@ MOST_STATES = 500_000
 
 _MOST_BYTES = 2**30  # size limit of a file's arrays
 
+_SAME = 1e-9  # s; timesteps that differ by less are equal
+
 _PLACE, _TURN, _REST = slice(0, 3), slice(3, 7), slice(7, None)  # slices of qpos
 
 
@@ -36,6 +38,7 @@ class Trajectory:
         qvel: (T, nv), root velocity in world axes (m/s), root angular velocity in its frame
             (rad/s), joints (rad/s or m/s); nv is nq - 1.
         timestep: s between rows.
+        joints: names of the joints after the root; empty if unknown.
 
     Raises:
         ValueError: the shapes do not match, a number is not finite, a quaternion is not of length
@@ -45,6 +48,7 @@ class Trajectory:
     qpos: np.ndarray
     qvel: np.ndarray
     timestep: float
+    joints: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         qpos = np.array(self.qpos, dtype=float)
@@ -56,6 +60,9 @@ class Trajectory:
         if not np.isfinite(qvel).all():
             raise ValueError(f"qvel: row {_first_row(~np.isfinite(qvel))} is not finite")
         _check_timestep(self.timestep)
+        count = qpos.shape[1] - 7
+        if self.joints and len(self.joints) != count:
+            raise ValueError(f"joints: {len(self.joints)} names for {count} joints")
         for name, array in (("qpos", qpos), ("qvel", qvel)):
             array.flags.writeable = False
             object.__setattr__(self, name, array)
@@ -64,34 +71,54 @@ class Trajectory:
     def __len__(self) -> int:
         return len(self.qpos)
 
+    def resampled(
+        self, timestep: float, interpolation: Literal["cubic", "linear"] = "cubic"
+    ) -> "Trajectory":
+        """The same motion with rows a timestep (s) apart, see `resample`.
+
+        Raises:
+            ValueError: as of `resample`.
+        """
+        if abs(self.timestep - timestep) < _SAME:
+            return self
+        times = np.arange(len(self)) * self.timestep
+        qpos = resample(times, self.qpos, timestep, interpolation)
+        return Trajectory(qpos, velocities(qpos, timestep), timestep, self.joints)
+
     def save(self, path: str | Path) -> None:
-        """Write `qpos`, `qvel` and `timestep` to an NPZ file, exactly at this path.
+        """Write `qpos`, `qvel`, `timestep` and `joints` to an NPZ file, exactly at this path.
 
         Raises:
             OSError: it cannot be written; an existing file is untouched.
         """
         # With a path, NumPy may add a suffix.
         with atomic.replacing(path) as part, part.open("wb") as file:
-            np.savez(file, qpos=self.qpos, qvel=self.qvel, timestep=np.array(self.timestep))
+            np.savez(
+                file, qpos=self.qpos, qvel=self.qvel, timestep=np.array(self.timestep),
+                joints=np.array(self.joints, dtype=str),
+            )  # fmt: skip
 
     @classmethod
     def load(cls, path: str | Path) -> "Trajectory":
-        """Read a file written by `save`.
+        """Read a file written by `save`; without `qvel`, velocities follow from `qpos`.
 
         Raises:
             FileNotFoundError: there is no such file.
             ValueError: it is not an NPZ file, or its arrays are not those of a trajectory or too
                 large; the message names the file.
         """
-        names = ("qpos", "qvel", "timestep")
+        names = ("qpos", "qvel", "timestep", "joints")
         try:
             arrays = npz.read(path, names.__contains__, _MOST_BYTES)
-            missing = [name for name in names if name not in arrays]
+            missing = [name for name in ("qpos", "timestep") if name not in arrays]
             if missing:
                 raise ValueError(f"no array {missing[0]!r}")
             if arrays["timestep"].shape != ():
                 raise ValueError("timestep: must be one number")
-            return cls(arrays["qpos"], arrays["qvel"], float(arrays["timestep"]))
+            qpos, timestep = arrays["qpos"], float(arrays["timestep"])
+            qvel = arrays["qvel"] if "qvel" in arrays else velocities(qpos, timestep)
+            joints = np.ravel(arrays.get("joints", ())).tolist()
+            return cls(qpos, qvel, timestep, tuple(str(name) for name in joints))
         except (TypeError, ValueError) as error:
             raise ValueError(f"{path}: {error}") from None
 

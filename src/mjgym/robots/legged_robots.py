@@ -27,6 +27,8 @@ class LeggedRobot(Part):
         soles: per foot, the geom or the body that treads on the ground.
         sole_kind: "geom", or "xbody" for bodies.
         sole_geoms: pattern of the names of the geoms that tread on the ground.
+        tracked: bodies that follow a motion, the root and the trunk among them; empty for all.
+        tips: bodies at the ends of the limbs, whose heights must follow a motion.
         thighs, shanks, torso: geoms of the upper and lower legs and of the rest; may be empty.
         foot_radius: of the ring of points under a foot that its height is measured above, m.
         foot_points: of that ring.
@@ -46,6 +48,8 @@ class LeggedRobot(Part):
     soles: tuple[str, ...] = ()
     sole_kind: str = "geom"
     sole_geoms: str = "*_foot*"
+    tracked: tuple[str, ...] = ()
+    tips: tuple[str, ...] = ()
     thighs: tuple[str, ...] = ()
     shanks: tuple[str, ...] = ()
     torso: tuple[str, ...] = ()
@@ -94,6 +98,7 @@ class Go1(LeggedRobot):
     feet: tuple[str, ...] = LEGS
     ankles: tuple[str, ...] = LEGS
     soles: tuple[str, ...] = tuple(f"{leg}_foot" for leg in LEGS)
+    tips: tuple[str, ...] = tuple(f"{leg}_calf" for leg in LEGS)
     thighs: tuple[str, ...] = tuple(f"{leg}_thigh{i}" for leg in LEGS for i in (1, 2, 3))
     shanks: tuple[str, ...] = tuple(f"{leg}_calf{i}" for leg in LEGS for i in (1, 2))
     torso: tuple[str, ...] = ("trunk", "head")
@@ -137,6 +142,7 @@ G1_ARM_JOINTS = (
     *("shoulder_pitch", "shoulder_roll", "shoulder_yaw", "elbow"),
     *("wrist_roll", "wrist_pitch", "wrist_yaw"),
 )
+G1_TRACKED = ("hip_roll", "knee", "ankle_roll", "shoulder_roll", "elbow", "wrist_yaw")
 # Hip pitch, roll, yaw, knee, ankle pitch, roll; waist yaw, roll, pitch; shoulder pitch, roll, yaw,
 # elbow, wrist roll, pitch, yaw.
 G1_LEG = (-0.312, 0.0, 0.0, 0.669, -0.363, 0.0)
@@ -158,6 +164,15 @@ class G1(LeggedRobot):
     ankles: tuple[str, ...] = tuple(f"{side}_ankle" for side in SIDES)
     soles: tuple[str, ...] = tuple(f"{side}_ankle_roll_link" for side in SIDES)
     sole_kind: str = "xbody"
+    tracked: tuple[str, ...] = (
+        "pelvis",
+        *(f"{side}_{part}_link" for side in SIDES for part in G1_TRACKED[:3]),
+        "torso_link",
+        *(f"{side}_{part}_link" for side in SIDES for part in G1_TRACKED[3:]),
+    )
+    tips: tuple[str, ...] = tuple(
+        f"{side}_{part}_link" for part in ("ankle_roll", "wrist_yaw") for side in SIDES
+    )
     foot_radius: float = 0.03
     foot_points: int = 6
     height: float = 0.76

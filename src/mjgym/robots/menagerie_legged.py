@@ -117,6 +117,7 @@ def menagerie_legged(name: str) -> MenagerieLegged:
         ankles=sites,
         soles=feet,
         sole_kind="xbody",
+        tips=feet,
         height=float(qpos[first + 2] - lowest),
         pose=tuple(float(qpos[model.jnt_qposadr[i]]) for i in hinges),
         standing=(STANDING,) * count,

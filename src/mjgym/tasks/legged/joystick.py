@@ -18,7 +18,7 @@ from mjgym.sim.single import SingleView
 from mjgym.sim.views import View
 from mjgym.task import Arrays, Signal
 from mjgym.task.signals import vector_names
-from mjgym.tasks.legged.scene import FLOOR, ROOT, LeggedTask, servo_actions
+from mjgym.tasks.legged.scene import FLOOR, ROOT, CommandedTask, servo_actions
 from mjgym.variation import Uniform, factor
 
 SCALE = 0.5  # rad, offset of a target per unit of action
@@ -39,7 +39,7 @@ TOUCH = (1, 1, 1)  # contact sensor: whether two geoms touch
 
 
 @dataclass(frozen=True)
-class Joystick(LeggedTask):
+class Joystick(CommandedTask):
     """A legged robot follows a joystick: the definition that two robots share.
 
     Sensors, forces and feet are as they were before the last physics step, in rewards and

@@ -20,7 +20,8 @@ from mjgym.sim.views import View
 from mjgym.task import Arrays, Signal, register
 from mjgym.tasks.legged import patches
 from mjgym.tasks.legged.scene import FLOOR, FORCE, add_floor
-from mjgym.tasks.legged.velocity import HIGHEST, NOISE, UP, Velocity, hard_steps
+from mjgym.tasks.legged.servos import hard_steps
+from mjgym.tasks.legged.velocity import HIGHEST, NOISE, UP, Velocity
 
 # The height scan: rays downwards from a grid around the root, turned with its heading.
 FORWARD = np.linspace(-0.8, 0.8, 17)  # m, fastest
@@ -102,7 +103,6 @@ class RoughVelocity(Velocity):
 
     largest_noise: ClassVar[Mapping[str, float]] = {**NOISE, "height_scan": SCAN_NOISE / FARTHEST}
     ground: ClassVar[Mapping[str, str]] = {"reftype": "body", "refname": "world"}
-    further_numbers: ClassVar[int] = 2  # row and column of the patch
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -197,8 +197,12 @@ class RoughVelocity(Velocity):
     # Start and curriculum.
 
     @property
+    def drawn_sizes(self) -> Mapping[str, int]:
+        return {**super().drawn_sizes, "patch": 2}  # row and column
+
+    @property
     def kept(self) -> tuple[str, ...]:
-        return ("next_level", "column")
+        return (*super().kept, "next_level", "column")
 
     def initialize(self, v: SingleView, rng: Any) -> None:
         super().initialize(v, rng)
@@ -211,10 +215,11 @@ class RoughVelocity(Velocity):
         if self.level is not None:
             level = self.level
         v.qpos[:3] += patches.terrain(self.terrain_seed).origins[level, column]
-        v.userdata[-2:] = level, column
+        self.drawn(v, "patch")[:] = level, column
 
     def memory(self, v: View) -> Arrays:
-        level, column = v.userdata[..., -2], v.userdata[..., -1]
+        patch = self.drawn(v, "patch")
+        level, column = patch[..., 0], patch[..., 1]
         origins = patches.terrain(self.terrain_seed).origins.reshape(-1, 3)
         place = v.xp.astype(level * len(patches.KINDS) + column, v.xp.int64)
         origin = columns(v.from_numpy(origins), reshaped(place, (-1,)), axis=0)

@@ -1,4 +1,4 @@
-"""Base class of the family's tasks: a robot on a floor, its start and its servos."""
+"""Base classes of the family's tasks: a robot on a floor, and one that follows commands."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -33,7 +33,6 @@ class LeggedTask(Task):
     """A legged robot on a floor."""
 
     robot: str | LeggedRobot = "go1"  # or its name, or "module:Class"
-    command: tuple[float, float, float] | None = None  # m/s forward and left, rad/s; else drawn
     time_limit: float = 20.0  # s
     control_timestep: float = 0.02  # s
     physics_timestep: float = 0.005  # s
@@ -53,28 +52,6 @@ class LeggedTask(Task):
         return Viewpoint(
             azimuth=140.0, elevation=-15.0, distance=distance, bodies=(self.body.root,)
         )
-
-    def heading(self, v: View) -> Array:
-        """Direction that the root faces, rad about the vertical from the world's x axis."""
-        xmat = v.body(self.body.root).xmat
-        return v.xp.atan2(xmat[..., YX], xmat[..., XX])
-
-    def arrows(self, v: View) -> Arrays:
-        """The commanded and the actual velocity in the plane, above the robot."""
-        xp, command = v.xp, v.memory["command"]
-        above = xp.asarray([0.0, 0.0, ARROW_HEIGHT * self.body.height])
-        foot = v.qpos[..., :3] + above
-        heading = self.heading(v)
-        ahead, aside = xp.cos(heading), xp.sin(heading)
-        east = command[..., 0] * ahead - command[..., 1] * aside
-        north = command[..., 0] * aside + command[..., 1] * ahead
-        level = xp.zeros_like(east)
-        wanted = xp.stack([east, north, level], axis=-1)
-        actual = xp.stack([v.qvel[..., 0], v.qvel[..., 1], level], axis=-1)
-        return {
-            name: xp.concat([foot, foot + SECONDS * velocity], axis=-1)
-            for name, velocity in (("commanded", wanted), ("actual", actual))
-        }
 
     @property
     def observables(self) -> Mapping[str, Observable]:
@@ -116,21 +93,8 @@ class LeggedTask(Task):
         return {name: readings[..., i, :] for i, name in enumerate(names)}
 
     @property
-    def reported(self) -> tuple[str, ...]:
-        return ("command",)
-
-    @property
     def scales(self) -> np.ndarray:
         """Offset of each joint's target per unit of action, rad."""
-        raise NotImplementedError
-
-    @property
-    def command_ranges(self) -> tuple[tuple[float, float], ...]:
-        """Ranges of commands forward and to the left, m/s, and about the vertical, rad/s."""
-        raise NotImplementedError
-
-    def commanded(self, command: np.ndarray) -> dict[str, np.ndarray]:
-        """Memory entries that hold a command from now on."""
         raise NotImplementedError
 
     @property
@@ -143,7 +107,6 @@ class LeggedTask(Task):
         return {
             "joint_pos": {"quantity": "joint_position_from_default"},
             "joint_vel": {"quantity": "joint_velocity"},
-            "command": {"quantity": "command"},
         }
 
     @property
@@ -154,12 +117,6 @@ class LeggedTask(Task):
     def at_rest(self, v: View) -> Array:
         """The usual position of each joint, (joints,) rad, in the view's library."""
         return v.from_numpy(np.array(self.rest))
-
-    def initialize(self, v: SingleView, rng: Any) -> None:
-        v.qpos[:2] = rng.uniform(-SPREAD, SPREAD, 2)
-        v.qpos[2] = self.body.height
-        v.qpos[3:ROOT] = about_z(rng.uniform(-YAW, YAW))
-        v.qpos[ROOT:] = np.array(self.rest)
 
     def weighted(self, terms: Arrays) -> Arrays:
         """Terms with a weight, a field of the same name, other than 0."""
@@ -174,12 +131,67 @@ class LeggedTask(Task):
 
     def known_labels(self) -> dict[str, Signal]:
         """Labels of entries that may be observed."""
-        of_command = Signal(
+        action = Signal(names=self.body.joints, unit="1")
+        return {"actions": action, "last_act": action}
+
+
+@dataclass(frozen=True)
+class CommandedTask(LeggedTask):
+    """A legged robot that follows velocity commands in its own frame."""
+
+    command: tuple[float, float, float] | None = None  # m/s forward and left, rad/s; else drawn
+
+    @property
+    def command_ranges(self) -> tuple[tuple[float, float], ...]:
+        """Ranges of commands forward and to the left, m/s, and about the vertical, rad/s."""
+        raise NotImplementedError
+
+    def commanded(self, command: np.ndarray) -> dict[str, np.ndarray]:
+        """Memory entries that hold a command from now on."""
+        raise NotImplementedError
+
+    @property
+    def reported(self) -> tuple[str, ...]:
+        return ("command",)
+
+    def initialize(self, v: SingleView, rng: Any) -> None:
+        v.qpos[:2] = rng.uniform(-SPREAD, SPREAD, 2)
+        v.qpos[2] = self.body.height
+        v.qpos[3:ROOT] = about_z(rng.uniform(-YAW, YAW))
+        v.qpos[ROOT:] = np.array(self.rest)
+
+    def heading(self, v: View) -> Array:
+        """Direction that the root faces, rad about the vertical from the world's x axis."""
+        xmat = v.body(self.body.root).xmat
+        return v.xp.atan2(xmat[..., YX], xmat[..., XX])
+
+    def arrows(self, v: View) -> Arrays:
+        """The commanded and the actual velocity in the plane, above the robot."""
+        xp, command = v.xp, v.memory["command"]
+        above = xp.asarray([0.0, 0.0, ARROW_HEIGHT * self.body.height])
+        foot = v.qpos[..., :3] + above
+        heading = self.heading(v)
+        ahead, aside = xp.cos(heading), xp.sin(heading)
+        east = command[..., 0] * ahead - command[..., 1] * aside
+        north = command[..., 0] * aside + command[..., 1] * ahead
+        level = xp.zeros_like(east)
+        wanted = xp.stack([east, north, level], axis=-1)
+        actual = xp.stack([v.qvel[..., 0], v.qvel[..., 1], level], axis=-1)
+        return {
+            name: xp.concat([foot, foot + SECONDS * velocity], axis=-1)
+            for name, velocity in (("commanded", wanted), ("actual", actual))
+        }
+
+    @property
+    def measurements(self) -> Mapping[str, Mapping[str, Any]]:
+        return {**super().measurements, "command": {"quantity": "command"}}
+
+    def known_labels(self) -> dict[str, Signal]:
+        command = Signal(
             names=("forward", "left", "turn"), unit=("m/s", "m/s", "rad/s"), frame=self.body.root,
             source="memory command",
         )  # fmt: skip
-        action = Signal(names=self.body.joints, unit="1")
-        return {"command": of_command, "actions": action, "last_act": action}
+        return {**super().known_labels(), "command": command}
 
 
 def add_floor(spec: Spec) -> None:

@@ -5,18 +5,16 @@ Robot Learning", 2026, arXiv:2601.22074.
 """
 
 import functools
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-from math import cos, log10, pi, radians
-from typing import Any, ClassVar, NamedTuple
+from math import cos, inf, log10, pi, radians
+from typing import Any, ClassVar
 
 import numpy as np
 
-from mjgym.actions import Action, Model
-from mjgym.arrays import Array, alongside, total
-from mjgym.mjcf import Spec, add, assign
-from mjgym.robots.legged_robots import LeggedRobot
-from mjgym.rotations import Z_ROW, norm, squared_norm, to_local
+from mjgym.arrays import Array, total
+from mjgym.mjcf import Spec, add
+from mjgym.rotations import Z_ROW, norm, squared_norm
 from mjgym.sim.single import SingleView
 from mjgym.sim.views import View
 from mjgym.task import Arrays, Signal, register
@@ -27,17 +25,11 @@ from mjgym.tasks.legged.scene import (
     FORCE,
     FOREVER,
     ROOT,
-    LeggedTask,
+    CommandedTask,
     drawn_row,
-    servo_actions,
 )
-from mjgym.variation import Uniform, offset, shared
-
-# Servos: critically damped twice over, at this frequency, for the rotor alone.
-FREQUENCY = 20 * pi  # rad/s
-DAMPING_RATIO = 2.0
-SHARE = 0.25  # of the torque limit that an action of 1 asks for in the usual pose
-LARGEST_ACTION = 2.0  # bound of the action space; nothing is clipped to it
+from mjgym.tasks.legged.servos import ITSELF, ServoTask, hard_steps
+from mjgym.variation import Distribution, Uniform
 
 DROP = (0.01, 0.05)  # m, of the start above the usual height
 FALLEN = radians(70)  # tilt of the root that ends the episode
@@ -48,12 +40,13 @@ HOLD = (3.0, 8.0)  # s, from one to the next
 HEADING, STANDING, FORWARD = 0.3, 0.1, 0.2  # shares of commands of each kind, independent
 SLOWEST_FORWARD = 0.3  # m/s, of commands straight ahead
 STIFFNESS = 0.5  # 1/s, turning rate per error of the heading
+# The curriculum: control steps of an environment after which commands are drawn from wider ranges,
+# forward (m/s) and about the vertical (rad/s).
+STAGES = ((120_000, (-1.5, 2.0), (-0.7, 0.7)), (240_000, (-2.0, 3.0), (-0.7, 0.7)))
 VX, VY, WZ, TARGET, HEADS, STANDS, HELD = range(7)  # columns of the drawn commands
 COLUMNS = 7
 
-# Events, all off by default: errors of encoders, pushes, noise, and what `vary` draws.
-PUSHES = 20  # drawn per episode; a longer one repeats them
-PUSH_HOLD = (1.0, 3.0)  # s, from one to the next
+# Events, all off by default.
 SHOVES = (0.5, 0.5, 0.4, 0.52, 0.52, 0.78)  # m/s and rad/s, largest change of the root's velocity
 SHIFT = (0.025, 0.025, 0.03)  # m, largest of the trunk's centre of mass along x, y, z
 # Friction of the feet: sliding, and for soles of one geom torsional and rolling (m).
@@ -72,65 +65,23 @@ NOISE = {
 # Rewards.
 LINEAR, ANGULAR = 0.25, 0.5  # (m/s)^2, (rad/s)^2, scales of tracking errors
 UPRIGHT = 0.2  # scale of the squared sine of the tilt
-SOFT_LIMIT = 0.9  # of the range of a joint
 STILL, RUNNING = 0.05, 1.5  # commanded speeds (m/s + rad/s) below and above which poses are judged
 CLEARANCE = 0.1  # m, wanted height of a swinging foot
 AIRBORNE = (0.05, 0.5)  # s, durations of a swing that are rewarded
 STEPPING = 0.5  # commanded speed (m/s + rad/s) above which they are
 HIGHEST = 1.0  # m, beyond which heights of feet are not told apart
-HARD = 10.0  # N, force of a contact that counts as a collision
 ROUNDING = 1e-6  # s
 
 # Vectors that rewards see as they were before the last physics step.
 VELOCITY, RATE, UP, ROOT_UP = "base_velocity", "base_rate", "trunk_up", "root_up"
 TRUNK_RATE, MOMENTUM = "trunk_rate", "angular_momentum"
 SEEN = (VELOCITY, RATE, UP, ROOT_UP, TRUNK_RATE, MOMENTUM)
-ITSELF = "self_contact"
 
 TERMS = (
     "track_linear_velocity", "track_angular_velocity", "upright", "pose", "body_ang_vel",
     "angular_momentum", "dof_pos_limits", "action_rate_l2", "air_time", "foot_clearance",
     "foot_swing_height", "foot_slip", "soft_landing", "self_collisions",
 )  # fmt: skip
-
-
-class Servos(NamedTuple):
-    """Servos of a robot's joints, one number each.
-
-    Attributes:
-        stiffness: N m/rad.
-        damping: N m s/rad.
-        limit: N m.
-        scale: offset of the target per unit of action, rad.
-        lower: soft limit, rad.
-        upper: soft limit, rad.
-    """
-
-    stiffness: np.ndarray
-    damping: np.ndarray
-    limit: np.ndarray
-    scale: np.ndarray
-    lower: np.ndarray
-    upper: np.ndarray
-
-
-@functools.cache  # hooks ask at each step
-def servos_of(robot: LeggedRobot) -> Servos:
-    """A robot's servos: its own, or those that follow from its rotor inertias."""
-    spec = robot.model()
-    joints = [spec.joint(name) for name in robot.joints]
-    inertia = np.array([joint.armature for joint in joints])
-    limit = np.array([joint.actfrcrange[1] for joint in joints])
-    stiffness, damping = inertia * FREQUENCY**2, 2 * DAMPING_RATIO * inertia * FREQUENCY
-    if robot.stiffness:
-        stiffness = np.full_like(inertia, robot.stiffness)
-        damping = np.full_like(inertia, robot.damping)
-    lower, upper = robot.ranges
-    centre, half = (lower + upper) / 2, (upper - lower) / 2
-    return Servos(
-        stiffness, damping, limit, SHARE * limit / stiffness,
-        centre - SOFT_LIMIT * half, centre + SOFT_LIMIT * half,
-    )  # fmt: skip
 
 
 @register(
@@ -144,7 +95,7 @@ def servos_of(robot: LeggedRobot) -> Servos:
 @register("legged/go2-velocity-v0", "A Go2 follows a velocity command.", robot="go2")
 @register("legged/go1-velocity-v0", "A Go1 follows a velocity command.")
 @dataclass(frozen=True)
-class Velocity(LeggedTask):
+class Velocity(CommandedTask, ServoTask):
     """A legged robot follows a velocity command in its own frame.
 
     Reward: 0.02 s times the weighted sum of the terms, which are named as in mjlab; their weights
@@ -165,12 +116,10 @@ class Velocity(LeggedTask):
     With `privileged` follow heights, times in the air, contacts and contact forces of the feet.
     """
 
-    privileged: bool = False  # observes what only a simulation knows, for a critic
-    encoder_bias: float = 0.0  # rad, largest error of the joints' encoders; 0.015 is published
-    pushes: bool = False  # changes of the root's velocity, every 1 to 3 s
     lin_vel_x: tuple[float, float] = (-1.0, 1.0)  # m/s, range of commands forward
     lin_vel_y: tuple[float, float] = (-1.0, 1.0)  # m/s, to the left
     ang_vel_z: tuple[float, float] = (-0.5, 0.5)  # rad/s, about the vertical
+    command_curriculum: bool = False  # the ranges grow with an environment's control steps
     track_linear_velocity: float = 2.0  # weight, as all that follow
     track_angular_velocity: float = 2.0
     upright: float = 1.0
@@ -187,7 +136,8 @@ class Velocity(LeggedTask):
     self_collisions: float = 0.0
 
     largest_noise: ClassVar[Mapping[str, float]] = NOISE
-    further_numbers: ClassVar[int] = 0  # that an episode draws, after those of this class
+    largest_push: ClassVar[tuple[float, ...]] = SHOVES
+    largest_shift: ClassVar[tuple[float, ...]] = SHIFT
     ground: ClassVar[Mapping[str, str]] = {"reftype": "geom", "refname": FLOOR}  # of contacts
 
     def __post_init__(self) -> None:
@@ -195,34 +145,16 @@ class Velocity(LeggedTask):
             span = getattr(self, name)
             if len(span) == 2 and not span[0] <= span[1]:  # other lengths are refused elsewhere
                 raise ValueError(f"{name}: a range from low to high, got {span}")
-        if self.encoder_bias < 0:
-            raise ValueError(f"encoder_bias: at least 0, got {self.encoder_bias}")
+        super().__post_init__()
 
     def model(self) -> Spec:
-        spec, robot = super().model(), self.body
-        assign(spec.option, integrator="implicitfast", iterations=10, ls_iterations=20)
-        servos = servos_of(robot)
-        for i, name in enumerate(robot.joints):
-            spec.joint(name).actfrclimited = False  # the servo has the limit
-            kp, kd = servos.stiffness[i], servos.damping[i]
-            limit = servos.limit[i]
-            add(
-                spec, "actuator", name=name, target=spec.joint(name), gaintype="fixed",
-                gainprm=kp, biastype="affine", biasprm=(0, -kp, -kd), forcelimited=True,
-                forcerange=(-limit, limit),
-            )  # fmt: skip
+        spec = super().model()
         self._add_sensors(spec)
-        spec.nuserdata = sum(self._drawn_sizes) + self.further_numbers
         return spec
 
     def _add_sensors(self, spec: Spec) -> None:
         robot = self.body
         add(spec.body(robot.root), "site", name="base", group=3)
-        for name, kind, site in (
-            ("imu_lin_vel", "velocimeter", robot.imu),
-            ("imu_ang_vel", "gyro", robot.imu),
-        ):
-            add(spec, "sensor", name=name, type=kind, objtype="site", objname=site)
         self.watch(spec, VELOCITY, type="velocimeter", objtype="site", objname="base")
         self.watch(spec, RATE, type="gyro", objtype="site", objname="base")
         for name, body in ((UP, robot.trunk), (ROOT_UP, robot.root)):
@@ -241,104 +173,54 @@ class Velocity(LeggedTask):
                     **self.ground, intprm=data,
                 )  # fmt: skip
         if self.self_collisions:
-            self.watch(
-                spec, ITSELF, type="contact", objtype="xbody", objname=robot.root,
-                reftype="xbody", refname=robot.root, intprm=(2, 0, 1),
-            )  # fmt: skip
+            self.watch_itself(spec)
 
     @property
-    def _drawn_sizes(self) -> tuple[int, int, int]:
-        """Numbers that an episode draws for commands, pushes and encoders, in their order."""
-        pushes = PUSHES * (1 + len(SHOVES)) if self.pushes else 0
-        return COMMANDS * COLUMNS, pushes, len(self.body.pose) if self.encoder_bias else 0
+    def drawn_sizes(self) -> Mapping[str, int]:
+        stage = 3 if self.command_curriculum else 0  # control steps before, range of turning rates
+        return {"commands": COMMANDS * COLUMNS, **super().drawn_sizes, "stage": stage}
 
     @property
-    def published_variations(self) -> Mapping[str, Any]:
-        """The trunk's centre of mass and the friction of the feet, the same for all feet."""
-        robot = self.body
-        shifts = {
-            f"body_ipos[{robot.trunk}, {axis}]": offset(Uniform(-largest, largest))
-            for axis, largest in enumerate(SHIFT)
-        }
-        friction = {
-            f"geom_friction[{robot.sole_geoms}, {column}]": shared(drawn)
-            for column, drawn in enumerate(FRICTIONS[robot.sole_kind])
-        }
-        return {**shifts, **friction}
-
-    # Actions.
-
-    def actions(self, model: Model) -> Sequence[Action]:
-        return servo_actions(self.body, self.scales, LARGEST_ACTION)
-
-    @property
-    def scales(self) -> np.ndarray:
-        return servos_of(self.body).scale
-
-    def control(self, v: View, action: Array) -> Array:
-        scale = alongside(servos_of(self.body).scale, action)
-        return self.at_rest(v) + scale * action - self._bias(v)
-
-    def before_step(self, v: View, action: Array) -> Arrays:
-        acted = {"action": action, "last_action": v.memory["action"]}
-        return {**acted, **self._push(v)} if self.pushes else acted
-
-    def _push(self, v: View) -> Arrays:
-        """Push those robots that are due: world axes for both velocities."""
-        m, xp = v.memory, v.xp
-        due = m["push_left"] <= 0
-        row = self._drawn_push(v, m["push_number"])
-        shove = xp.where(due[..., None], row[..., 1:], 0.0)
-        turn = to_local(v.body(self.body.root).xmat, shove[..., 3:])  # as qvel has it
-        moved = v.qvel[..., : ROOT - 1] + xp.concat([shove[..., :3], turn], axis=-1)
-        number = xp.where(due, m["push_number"] + 1, m["push_number"])
-        left = xp.where(due, self._drawn_push(v, number)[..., 0], m["push_left"])
-        return {
-            "qvel": xp.concat([moved, v.qvel[..., ROOT - 1 :]], axis=-1),
-            "push_number": number,
-            "push_left": left - self.control_timestep,
-        }
-
-    def _drawn_push(self, v: View, number: Array) -> Array:
-        """Time until a push (s) and its change of velocity, (..., 7)."""
-        first, count, _ = self._drawn_sizes
-        return drawn_row(v, v.userdata[..., first : first + count], 1 + len(SHOVES), number)
-
-    def _bias(self, v: View) -> Array:
-        if not self.encoder_bias:
-            return 0.0
-        first = sum(self._drawn_sizes[:2])
-        return v.userdata[..., first : first + self._drawn_sizes[2]]
+    def foot_friction(self) -> tuple[Distribution, ...]:
+        return FRICTIONS[self.body.sole_kind]
 
     # Start, commands.
 
     def initialize(self, v: SingleView, rng: Any) -> None:
         super().initialize(v, rng)
         v.qpos[2] += rng.uniform(*DROP)
-        commands, pushes, biases = self._drawn_sizes
-        v.userdata[:commands] = self._draw_commands(rng).ravel()
-        if pushes:
-            waits, largest = rng.uniform(*PUSH_HOLD, (PUSHES, 1)), np.array(SHOVES)
-            shoves = rng.uniform(-largest, largest, (PUSHES, largest.size))
-            drawn = np.concatenate([waits, shoves], axis=1)
-            v.userdata[commands : commands + pushes] = drawn.ravel()
-        if biases:
-            largest_bias, first = self.encoder_bias, commands + pushes
-            v.userdata[first : first + biases] = rng.uniform(-largest_bias, largest_bias, biases)
+        steps = float(v.kept.get("steps", 0))
+        spans = self._ranges_after(steps)
+        self.drawn(v, "commands")[:] = self._draw_commands(rng, spans).ravel()
+        self.draw_events(v, rng)
+        if self.command_curriculum:
+            self.drawn(v, "stage")[:] = steps, *spans[2]
+
+    @property
+    def kept(self) -> tuple[str, ...]:
+        return ("steps",) if self.command_curriculum else ()
+
+    def _ranges_after(self, steps: float) -> tuple[tuple[float, float], ...]:
+        """Ranges of commands after some control steps, as `command_ranges`."""
+        forward, turn = self.lin_vel_x, self.ang_vel_z
+        for first, wider_forward, wider_turn in STAGES:
+            if self.command_curriculum and steps >= first:
+                forward, turn = wider_forward, wider_turn
+        return forward, self.lin_vel_y, turn
 
     @property
     def command_ranges(self) -> tuple[tuple[float, float], ...]:
-        return self.lin_vel_x, self.lin_vel_y, self.ang_vel_z
+        return self._ranges_after(inf)
 
     def commanded(self, command: np.ndarray) -> dict[str, np.ndarray]:
         row = np.zeros(COLUMNS)
         row[[VX, VY, WZ]] = command
         return {"command": command, "drawn": row, "left": np.array(FOREVER)}
 
-    def _draw_commands(self, rng: Any) -> np.ndarray:
+    def _draw_commands(self, rng: Any, ranges: tuple[tuple[float, float], ...]) -> np.ndarray:
         drawn = np.zeros((COMMANDS, COLUMNS))
-        spans = (self.lin_vel_x, self.lin_vel_y, self.ang_vel_z, (-pi, pi))
-        for column, span in zip((VX, VY, WZ, TARGET), spans, strict=True):
+        spans = zip((VX, VY, WZ, TARGET), (*ranges, (-pi, pi)), strict=True)
+        for column, span in spans:
             drawn[:, column] = rng.uniform(*span, COMMANDS)
         drawn[:, HEADS] = rng.random(COMMANDS) < HEADING
         drawn[:, STANDS] = rng.random(COMMANDS) < STANDING
@@ -352,31 +234,29 @@ class Velocity(LeggedTask):
         return drawn
 
     def _drawn(self, v: View, number: Array) -> Array:
-        return drawn_row(v, v.userdata[..., : COMMANDS * COLUMNS], COLUMNS, number)
+        return drawn_row(v, self.drawn(v, "commands"), COLUMNS, number)
 
     def _as_commanded(self, v: View, drawn: Array, turning: Array) -> Array:
         """The command of a row: its heading becomes a turning rate, standing comes last."""
         xp = v.xp
         error = (drawn[..., TARGET] - self.heading(v) + pi) % (2 * pi) - pi
-        rate = xp.clip(STIFFNESS * error, *self.ang_vel_z)
+        low, high = self.ang_vel_z
+        if self.command_curriculum:
+            low, high = (self.drawn(v, "stage")[..., k] for k in (1, 2))
+        rate = xp.clip(STIFFNESS * error, low, high)
         turn = xp.where(drawn[..., HEADS] > 0, rate, turning)
         velocity = xp.stack([drawn[..., VX], drawn[..., VY], turn], axis=-1)
         return xp.where(drawn[..., STANDS, None] > 0, 0.0, velocity)
 
     def memory(self, v: View) -> Arrays:
-        xp, feet, joints = v.xp, len(self.body.feet), len(self.body.pose)
+        xp, feet = v.xp, len(self.body.feet)
         nothing = xp.zeros((*v.lead, feet), dtype=xp.float64)
-        still = xp.zeros((*v.lead, joints), dtype=xp.float64)
         number = xp.zeros(v.lead, dtype=xp.float64)
         drawn = self._drawn(v, number)
-        pushes = {}
-        if self.pushes:
-            wait = self._drawn_push(v, number)[..., 0]
-            pushes = {"push_number": number, "push_left": wait}  # s, until the next one
+        counted = {"steps": self.drawn(v, "stage")[..., 0]} if self.command_curriculum else {}
         return {
-            **pushes,
-            "action": still,
-            "last_action": still,
+            **super().memory(v),
+            **counted,
             "number": number,  # of the command
             "drawn": drawn,  # the row that the command comes from
             "left": drawn[..., HELD],  # s, until the next one
@@ -398,7 +278,9 @@ class Velocity(LeggedTask):
         number = xp.where(over, m["number"] + 1, m["number"])
         drawn = xp.where(over[..., None], self._drawn(v, number), m["drawn"])
         turning = xp.where(over, drawn[..., WZ], m["command"][..., 2])
+        counted = {"steps": m["steps"] + 1} if self.command_curriculum else {}
         return {
+            **counted,
             **times,
             "peaks": xp.where(first, 0.0, peaks),
             "heights": self.heights(v),
@@ -456,15 +338,13 @@ class Velocity(LeggedTask):
         xp, m, robot = v.xp, v.memory, self.body
         feet = tuple(f"{foot}_velocity" for foot in robot.feet)
         seen = self.seen(v, (*SEEN, *feet))
-        command, servos = m["command"], servos_of(robot)
+        command = m["command"]
         speed = norm(command[..., :2]) + abs(command[..., 2])
         moving = xp.astype(speed > STILL, xp.float64)
         velocity, rate = seen[VELOCITY], seen[RATE]
         drift = squared_norm(command[..., :2] - velocity[..., :2]) + velocity[..., 2] ** 2
         turn = (command[..., 2] - rate[..., 2]) ** 2 + squared_norm(rate[..., :2])
         position = v.qpos[..., ROOT:]
-        lower, upper = v.from_numpy(servos.lower), v.from_numpy(servos.upper)
-        beyond = xp.maximum(lower - position, 0.0) + xp.maximum(position - upper, 0.0)
         slip = xp.stack([squared_norm(seen[foot][..., :2]) for foot in feet], axis=-1)
         touching = xp.astype(v.past(self._found)[..., -1, 0] > 0, xp.float64)
         force = norm(v.past(self._forces)[..., -1, :])
@@ -480,7 +360,7 @@ class Velocity(LeggedTask):
             "pose": self._likeness(v, position, speed),
             "body_ang_vel": squared_norm(seen[TRUNK_RATE][..., :2]),
             "angular_momentum": squared_norm(seen[MOMENTUM]),
-            "dof_pos_limits": total(beyond),
+            "dof_pos_limits": self.beyond_limits(v),
             "action_rate_l2": total((m["action"] - m["last_action"]) ** 2),
             "air_time": total(swinging) * stepping,
             "foot_clearance": moving * total(abs(m["heights"] - CLEARANCE) * xp.sqrt(slip)),
@@ -518,7 +398,7 @@ class Velocity(LeggedTask):
             "base_lin_vel": v.sensor("imu_lin_vel").data,
             "base_ang_vel": v.sensor("imu_ang_vel").data,
             "projected_gravity": -v.body(self.body.root).xmat[..., Z_ROW],
-            "joint_pos": v.take("qpos", self.body.joints) - self.at_rest(v) + self._bias(v),
+            "joint_pos": self.encoders(v),
             "joint_vel": v.take("qvel", self.body.joints),
             "actions": m["action"],
             "command": m["command"],
@@ -539,10 +419,7 @@ class Velocity(LeggedTask):
     def measurements(self) -> Mapping[str, Mapping[str, Any]]:
         return {
             **super().measurements,
-            "base_lin_vel": {"quantity": "sensor", "of": "imu_lin_vel"},
-            "base_ang_vel": {"quantity": "sensor", "of": "imu_ang_vel"},
             "projected_gravity": {"quantity": "gravity_direction", "of": self.body.root},
-            "actions": {"quantity": "action"},
         }
 
     def known_labels(self) -> dict[str, Signal]:
@@ -560,9 +437,3 @@ class Velocity(LeggedTask):
                 "world",
             ),
         }  # fmt: skip
-
-
-def hard_steps(v: View, sensors: tuple[str, ...]) -> Array:
-    """Physics steps of this control step in which any of the sensors felt more than `HARD`."""
-    hard = v.xp.any(norm(v.past(sensors)) > HARD, axis=-2)
-    return total(v.xp.astype(hard, v.xp.float64))

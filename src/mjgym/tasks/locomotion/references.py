@@ -2,7 +2,7 @@
 
 import dataclasses
 import functools
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -20,9 +20,7 @@ from mjgym.mocap import (
     is_fitted,
     read_amc,
     read_fitted,
-    resample,
     to_trajectory,
-    velocities,
 )
 from mjgym.rotations import conjugate, product
 from mjgym.sim import Single
@@ -32,31 +30,8 @@ from mjgym.tasks.locomotion.walkers import Walker, find_walker
 from mjgym.tasks.locomotion.walkers.cmu_humanoid import CMUHumanoid
 
 INTERPOLATION: Literal["linear"] = "linear"  # between frames: version 0 of the ids
-SAME = 1e-9  # s; timesteps that differ by less are equal
 
-# MJCF names of the engine's geom types.
-GEOM_TYPES = {2: "sphere", 3: "capsule", 4: "ellipsoid", 5: "cylinder", 6: "box"}
 SPHERE, CAPSULE, ELLIPSOID = 2, 3, 4
-VISIBLE_GROUPS = 3  # geoms of higher groups are not drawn
-
-
-@dataclass(frozen=True)
-class Shape:
-    """A geom of a walker, in the frame of its body.
-
-    Args:
-        body: name of the body, without the prefix of the scene.
-        type: MJCF name.
-        size: three numbers, m.
-        pos: m.
-        quat: orientation.
-    """
-
-    body: str
-    type: str
-    size: tuple[float, ...]
-    pos: tuple[float, ...]
-    quat: tuple[float, ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,7 +44,6 @@ class References:
         clips: names of the clips' files, or of the clips in an HDF5 file.
         joints: names of the walker's joints in the scene, its free joint first.
         bodies: names in the scene of all its bodies but the root.
-        shapes: visible geoms.
         first: row of each clip's first frame, (C,).
         frames: number of frames of each clip, (C,).
         qpos: (R, nq).
@@ -87,7 +61,6 @@ class References:
     clips: tuple[str, ...]
     joints: tuple[str, ...]
     bodies: tuple[str, ...]
-    shapes: tuple[Shape, ...]
     first: np.ndarray
     frames: np.ndarray
     qpos: np.ndarray
@@ -167,7 +140,6 @@ def _read(
         clips=tuple(name for name, _ in read),
         joints=body.joints,
         bodies=body.bodies,
-        shapes=tuple(body.shapes()),
         first=np.cumsum(frames) - frames,
         frames=frames,
         **joined,
@@ -244,14 +216,10 @@ class _Body:
             raise ValueError(
                 f"{where}: has {count} positions in a frame, the walker {self._name!r} has {wanted}"
             )
-        if abs(trajectory.timestep - timestep) < SAME:
-            return trajectory
-        times = np.arange(len(trajectory)) * trajectory.timestep
         try:
-            qpos = resample(times, trajectory.qpos, timestep, INTERPOLATION)
+            return trajectory.resampled(timestep, INTERPOLATION)
         except ValueError as error:
             raise ValueError(f"{where}: {error}") from None
-        return Trajectory(qpos, velocities(qpos, timestep), timestep)
 
     def poses(self, trajectory: Trajectory) -> dict[str, np.ndarray]:
         """`References` arrays of one clip, lifted onto the ground."""
@@ -304,18 +272,3 @@ class _Body:
             (abs(up) * half).sum(axis=-1) - (up * middle).sum(axis=-1),
         )
         return float((v.geom_xpos[colliding][:, 2] - reach).min())
-
-    def shapes(self) -> Iterable[Shape]:
-        v = self._v
-        bodies = v.names("body")
-        for i, kind in enumerate(v.geom_type.tolist()):
-            body = bodies[v.geom_bodyid[i]]
-            drawn = v.geom_group[i] < VISIBLE_GROUPS and v.geom_rgba[i, 3] > 0
-            if body.startswith(self._prefix) and drawn and kind in GEOM_TYPES:
-                yield Shape(
-                    body.removeprefix(self._prefix),
-                    GEOM_TYPES[kind],
-                    tuple(v.geom_size[i].tolist()),
-                    tuple(v.geom_pos[i].tolist()),
-                    tuple(v.geom_quat[i].tolist()),
-                )

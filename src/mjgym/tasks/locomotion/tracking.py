@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 
 from mjgym.arrays import Array, namespace, total
-from mjgym.mjcf import Spec, add
-from mjgym.rotations import conjugate, norm, product, to_local
+from mjgym.mjcf import Spec
+from mjgym.mjcf.ghosts import add_ghost
+from mjgym.rotations import angle_between, conjugate, product, to_local
 from mjgym.sim.single import SingleView
 from mjgym.sim.views import View
 from mjgym.task import Arrays, Signal, register, vector_names
 from mjgym.tasks.locomotion.references import References, appendages, references
 from mjgym.tasks.locomotion.scene import Scene
-from mjgym.tasks.locomotion.walkers import Walker
 
 CLIP, START = range(2)  # of userdata: index of the clip, first frame of the episode
 EARLY = 1e-6  # fraction of a control step by which the summed clock may lag
@@ -28,9 +28,6 @@ POSE_TERMS = {
     "body_quaternions": (2.0, 0.65),  # 1/rad^2
 }
 
-GHOST = "ghost/"
-GHOST_RGBA = (0.6, 0.7, 0.9, 0.3)
-GHOST_GROUP = 1  # hidden from the egocentric cameras of people
 HEAVY = 1e12  # kg m^2 and kg; with such inertia no force changes a velocity
 CONSTRAINTS_OFF = 1  # bit of opt.disableflags for all constraints
 
@@ -97,7 +94,7 @@ class Tracking(Scene):
         if self.play:
             _make_inert(spec)
         if self.ghost:
-            _add_ghost(spec, reference, self.creature)
+            add_ghost(spec, (self.creature.prefix + self.creature.root, *reference.bodies))
         return spec
 
     # Clips, and the position in them.
@@ -230,13 +227,12 @@ class Tracking(Scene):
     def terms(self, v: View) -> Arrays:
         reference, row, walker = self.references, self._row(v), self.creature
         root = v.body(walker.prefix + walker.root)
-        turned = _between(self._bodies(v, "xquat"), reference.at("bodies_quats", row))
-        half_angles = v.xp.atan2(norm(turned[..., 1:]), turned[..., 0])
+        angles = angle_between(self._bodies(v, "xquat"), reference.at("bodies_quats", row))
         differences = {
             "center_of_mass": root.subtree_com - reference.at("center_of_mass", row),
             "joints_velocity": self._hinges(v, "qvel") - reference.at("qvel", row)[..., 6:],
             "appendages": walker.places(v, appendages(walker)) - reference.at("appendages", row),
-            "body_quaternions": half_angles,
+            "body_quaternions": angles / 2,
         }
         terms = {"truncation": 1.0 - self._deviation(v) / self.threshold}
         for name, difference in differences.items():
@@ -342,16 +338,3 @@ def _make_inert(spec: Spec) -> None:
     spec.option.disableflags |= CONSTRAINTS_OFF
     for joint in spec.joints:
         joint.armature = HEAVY
-
-
-def _add_ghost(spec: Spec, reference: References, walker: Walker) -> None:
-    """Add visual copies of the walker's bodies, without contacts; `before_step` moves them."""
-    for name in (walker.prefix + walker.root, *reference.bodies):
-        label = name.removeprefix(walker.prefix)
-        body = add(spec.worldbody, "body", name=GHOST + label, mocap=True)
-        for shape in reference.shapes:
-            if shape.body == label:
-                add(
-                    body, "geom", type=shape.type, size=shape.size, pos=shape.pos,
-                    quat=shape.quat, rgba=GHOST_RGBA, group=GHOST_GROUP, contype=0, conaffinity=0,
-                )  # fmt: skip
