@@ -232,7 +232,9 @@ def main() -> None:
     before, start = state["cpu"], time.process_time()
     while state["cpu"] < 60 * options.cpu_minutes:
         points = np.array(strategy.ask())
-        observation = walks.start(state["rng"], CANDIDATES, 1000 * (state["generation"] + 1), SPREADS)
+        observation = walks.start(
+            state["rng"], CANDIDATES, 1000 * (state["generation"] + 1), SPREADS
+        )
         steps = round(state["horizon"] / walks.timestep)
         found = walks.walk(
             reflexes_of(state["names"], np.repeat(points, STARTS, axis=0)), observation, steps
