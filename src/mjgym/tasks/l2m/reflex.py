@@ -342,7 +342,9 @@ class Reflexes:
 def looked_at(observation: np.ndarray | Mapping[str, np.ndarray]) -> Seen:
     """Extract the input of the reflexes from an observation, (..., 339 or 100) or by entries."""
     if isinstance(observation, Mapping):
-        body = np.concatenate([observation[name] for name in ENTRIES], axis=-1, dtype=float)
+        lead = np.shape(observation["pelvis/vel"])[:-1]
+        entries = [np.reshape(observation[name], (*lead, -1)) for name in ENTRIES]
+        body = np.concatenate(entries, axis=-1, dtype=float)
         if "v_tgt" in observation:
             target = np.asarray(observation["v_tgt"], dtype=float)
         else:
