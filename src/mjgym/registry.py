@@ -18,9 +18,9 @@ from mjgym.envs.env import Env
 from mjgym.envs.options import Options, names
 from mjgym.envs.overlapped import OverlappedVectorEnv
 from mjgym.envs.players import PlayersVectorEnv
+from mjgym.envs.residual import ResidualAction, VectorResidualAction
 from mjgym.envs.simulation_backends import BACKENDS, DEFAULT, arguments_of_others
 from mjgym.envs.vector import VectorEnv
-from mjgym.envs.wrappers import ResidualAction, VectorResidualAction
 from mjgym.task import Registration, Task
 from mjgym.task import registration as _contract
 from mjgym.task.task_fields import check_fields

@@ -4,7 +4,7 @@ import gymnasium
 import numpy as np
 import pytest
 
-from mjgym.envs.wrappers import ResidualAction, VectorResidualAction
+from mjgym.envs.residual import ResidualAction, VectorResidualAction
 from mjgym.policies.network import begin
 from mjgym.tasks.l2m.reflex import START
 
