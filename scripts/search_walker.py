@@ -37,7 +37,7 @@ from mjgym.tasks.l2m.walk import OpenSimWalk
 from mjgym.util import atomic
 
 CANDIDATES = 24
-SPREADS = 0.0, 0.0, 1.0, 1.0  # of a generation's starts, shares of the largest perturbation
+SPREADS = 0.0, 0.0, 0.0, 1.0  # of a generation's starts, shares of the largest perturbation
 STARTS = len(SPREADS)
 COARSE = 0.002  # s, physics steps
 SPEED_RANGE, LEAN_RANGE = 0.1, np.deg2rad(3)  # m/s forward and sideways, rad, of starts

@@ -51,6 +51,8 @@ VELOCITY_WEIGHTS = {1: 1.0, 2: 3.0}  # 1/m, by round
 START_HEIGHT = 0.94  # m, of the pelvis
 STRAIGHT = (0.0, 0.0, START_HEIGHT, 0.0, *(0.0,) * 8)
 
+ARROW, ARROW_HEIGHT = 0.5, 0.02  # m per m/s, m above the ground
+
 SIDES = {"r": "right", "l": "left"}
 JOINTS = ("hip abduction", "hip extension", "knee extension", "ankle plantarflexion")
 HEADING = "pelvis, about the vertical"  # the axes of what is forward, leftward and up
@@ -270,6 +272,15 @@ class Walk(Task):
         return {
             f"material muscle {name}": muscle_colour(activation[..., i])
             for i, name in enumerate(MUSCLES)
+        }
+
+    def arrows(self, v: View) -> Arrays:
+        """The target and the actual velocity, on the ground below the pelvis."""
+        xp, position = v.xp, self._position(v)
+        ground = xp.zeros_like(position[..., :1]) + ARROW_HEIGHT
+        return {
+            name: xp.concat([position, ground, position + ARROW * velocity, ground], axis=-1)
+            for name, velocity in (("target", self._target(v)), ("actual", self._velocity(v)))
         }
 
     # Start of an episode.
