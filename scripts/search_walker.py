@@ -4,11 +4,12 @@
     python scripts/search_walker.py RUN --cpu-minutes 200 --trust --choose  # goes on from there
 
 It needs `pip install -e ".[fast]" cma`. A generation's candidates walk from the same starts, START
-and others drawn anew; the horizon grows as more of the walks reach it. RUN holds `search.csv` (a
-line per generation) and `search.pickle` (the state). Physics steps are 2 ms, or those of the id
-with `--fine`. `--choose` ends with the choice of `chosen.toml`: of the distribution's mean and 23
-of its points, the four with the best rewards of 25 s from START over four seeds, and of these the
-best over 16 more; none is a seed of the search or below 500.
+and others drawn anew; the horizon grows as more of the walks reach it. A walk is worth its seconds
+without a fall, each up to half more at the target velocity, and a twentieth of its published
+reward. RUN holds `search.csv` (a line per generation) and `search.pickle` (the state). Physics
+steps are 2 ms, or those of the id with `--fine`. `--choose` ends with the choice of `chosen.toml`:
+of the distribution's mean and 47 of its points, those that walk longest from START, up to 25 s, and
+of these the one with the longest mean walk, up to 10 s, from 16 other starts.
 """
 
 import argparse
@@ -37,15 +38,16 @@ from mjgym.tasks.l2m.walk import OpenSimWalk
 from mjgym.util import atomic
 
 CANDIDATES = 24
-SPREADS = 0.0, 0.0, 0.0, 1.0  # of a generation's starts, shares of the largest perturbation
+# Of a generation's starts, shares of the largest perturbation; and if targets draw them aside.
+SPREADS, STEERED_SPREADS = (0.0, 1.0, 1.0, 1.0), (0.0, 0.0, 0.0, 1.0)
 STARTS = len(SPREADS)
 COARSE = 0.002  # s, physics steps
 SPEED_RANGE, LEAN_RANGE = 0.1, np.deg2rad(3)  # m/s forward and sideways, rad, of starts
 ENOUGH, LONGER = 0.35, 1.15  # share of walks that reach the horizon, and its growth then
 SPREAD, LEAST_SPREAD, SIDEWAYS_SPREAD = 0.05, 0.04, 0.2  # of parameters
 SAGITTAL = 37  # parameters, before those of the frontal plane
-CHOSEN_FROM, CHOICE_SEED, LONG = 24, 500, 25.0  # points, first seed, s of the choice
-ROUNDS = (4, 4), (16, 1)  # of the choice: episodes of each point, points kept
+CHOSEN_FROM, CHOSEN_BY, CHOICE_SEED = 48, 16, 1  # points, starts and seed of the choice
+LONG, LONG_ENOUGH = 25.0, 10.0  # s, of the choice: from START, and from the others
 # Of one-at-a-time variations, the better.
 FIRST = {"cd_f": 1.5, "HAB_6_DG": 0.5, "HAD_6_DG": 0.3, "turn_twist": 0.4, "turn_rate": 2.0}
 PER_SECOND = 20.0  # largest published reward, which counts as much as a second without a fall
@@ -185,20 +187,19 @@ def begin(base: str, seed: int, steered: bool) -> dict[str, Any]:
 
 
 def choose(state: dict[str, Any], id: str) -> np.ndarray:
-    """Point of the distribution with the best rewards of episodes that the search has not had."""
+    """Point of the distribution that walks longest from starts which the search has not had."""
     strategy = pickle.loads(pickle.dumps(state["strategy"]))  # asking changes it
     points = np.array([strategy.mean, *strategy.ask(CHOSEN_FROM - 1)]).round(6)
-    first = CHOICE_SEED
-    for episodes, kept in ROUNDS:
-        walks = Walks(id, episodes * len(points), fine=True)
-        observation = walks.start(np.random.default_rng(0), len(points), first, 0.0)
-        reflexes = reflexes_of(state["names"], np.repeat(points, episodes, axis=0))
-        found = walks.walk(reflexes, observation, round(LONG / walks.timestep))
-        time, reward = (
-            found[name].reshape(len(points), episodes).mean(axis=1) for name in ("time", "reward")
+    for count, spread, seconds in ((1, 0.0, LONG), (CHOSEN_BY, 1.0, LONG_ENOUGH)):
+        walks = Walks(id, count * len(points), fine=True)
+        observation = walks.start(
+            np.random.default_rng(CHOICE_SEED), len(points), CHOICE_SEED, spread
         )
-        print(time.round(1).tolist(), reward.round(1).tolist(), flush=True)
-        points, first = points[np.argsort(-reward)[:kept]], first + episodes
+        reflexes = reflexes_of(state["names"], np.repeat(points, count, axis=0))
+        found = walks.walk(reflexes, observation, round(seconds / walks.timestep))
+        times = found["time"].reshape(len(points), count).mean(axis=1).round(3)
+        print(times.tolist(), flush=True)
+        points = points[times == times.max()]
     best: np.ndarray = points[0]
     return best
 
@@ -231,12 +232,12 @@ def main() -> None:
     strategy = state["strategy"]
     strategy.sigma *= options.step
     walks = Walks(options.id, CANDIDATES * STARTS, options.fine, np.deg2rad(options.heading))
+    spreads = STEERED_SPREADS if options.steered else SPREADS
     before, start = state["cpu"], time.process_time()
     while state["cpu"] < 60 * options.cpu_minutes:
         points = np.array(strategy.ask())
-        observation = walks.start(
-            state["rng"], CANDIDATES, 1000 * (state["generation"] + 1), SPREADS
-        )
+        seed = 1000 * (state["generation"] + 1)
+        observation = walks.start(state["rng"], CANDIDATES, seed, spreads)
         steps = round(state["horizon"] / walks.timestep)
         found = walks.walk(
             reflexes_of(state["names"], np.repeat(points, STARTS, axis=0)), observation, steps
