@@ -10,7 +10,8 @@
   seeds 0 to 63 where targets are drawn.
 
 Intervals are Student's, 95 %, of means. The rows are in assets/baselines/learn_to_move.csv, the
-search of the parameters (`search.csv` of `search_walker.py`) in learn_to_move_search.csv beside it.
+searches of parameters (`search.csv` of `search_walker.py`) in learn_to_move_search.csv and, with
+steering, learn_to_move_steered.csv beside it.
 """
 
 import argparse
@@ -31,7 +32,11 @@ from mjgym_train.statistics import mean_interval
 
 ROOT = Path(__file__).parents[1]
 FILE, GUIDE = ROOT / "assets/baselines/learn_to_move.csv", ROOT / "assets/guides/learn_to_move.md"
-SEARCH, END = ROOT / "assets/baselines/learn_to_move_search.csv", "<!-- end -->"
+END = "<!-- end -->"
+SEARCHES = {
+    "search": ROOT / "assets/baselines/learn_to_move_search.csv",
+    "steered": ROOT / "assets/baselines/learn_to_move_steered.csv",
+}
 SHOWN = 8  # generations of the search
 STARTS, START_SEED, SEEDS = 100, 2019, 64
 COLUMNS = (
@@ -114,9 +119,9 @@ def table(rows: list[dict[str, Any]]) -> str:
     return "\n".join(lines)
 
 
-def curve() -> str:
-    """Format some generations of the search as Markdown."""
-    with SEARCH.open(newline="", encoding="utf-8") as file:
+def curve(search: Path) -> str:
+    """Format some generations of a search as Markdown."""
+    with search.open(newline="", encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
     lines = ["| generation | CPU min | horizon, s | mean, s | reach it |", "|---|---|---|---|---|"]
     for i in np.linspace(0, len(rows) - 1, SHOWN).astype(int):
@@ -135,24 +140,27 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parts = {"starts": starts, "scores": scores}
     parser.add_argument("parts", nargs="*", choices=[[], *parts], help="default: the table alone")
-    rows: dict[tuple[str, ...], dict[str, Any]] = {}
-    if FILE.is_file():
-        with FILE.open(newline="", encoding="utf-8") as file:
-            rows = {(x["what"], x["id"], x["policy"]): x for x in csv.DictReader(file)}
+    new: dict[tuple[str, ...], dict[str, Any]] = {}
     for part in parser.parse_args().parts:
         begun = time.process_time()
         measured = parts[part]()
         cost = round(time.process_time() - begun, 1)
         for x in measured:
             x |= {"cpu_s": cost, "command": f"python scripts/measure_walkers.py {part}"}
-            rows[x["what"], x["id"], x["policy"]] = {**x, "commit": commit()}
+            new[x["what"], x["id"], x["policy"]] = {**x, "commit": commit()}
             print(x, flush=True)
+    rows: dict[tuple[str, ...], dict[str, Any]] = {}
+    if FILE.is_file():  # read now, as another measurement may have written it
+        with FILE.open(newline="", encoding="utf-8") as file:
+            rows = {(x["what"], x["id"], x["policy"]): x for x in csv.DictReader(file)}
+    rows |= new
     with atomic.replacing(FILE) as part, part.open("w", newline="", encoding="utf-8") as file:
         writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
         writer.writeheader()
         writer.writerows(rows.values())
     text = GUIDE.read_text(encoding="utf-8")
-    for mark, written in (("walkers", table(list(rows.values()))), ("search", curve())):
+    tables = {name: curve(file) for name, file in SEARCHES.items()}
+    for mark, written in {"walkers": table(list(rows.values())), **tables}.items():
         before, _, after = guide_marks.parts(text, f"<!-- {mark} -->", END)
         text = f"{before}\n\n{written}\n\n{after}"
     atomic.write_text(GUIDE, text)

@@ -140,6 +140,23 @@ def test_steering_changes_nothing_by_default():
     assert np.abs(steered_rows - plain_rows).max() > 0.01
 
 
+def test_the_twist_turns_the_walker():
+    """Two walkers, with the target 23 degrees to the left of one and to the right of the other."""
+    envs = gymnasium.make_vec(
+        "l2m/walk_forward-v0", num_envs=2, init_pose=START, dtype="float64", observation="dict",
+        seen_field="centre",
+    )  # fmt: skip
+    law = Reflexes({**parameters("spatial-walk"), "turn_twist": 0.8}, abduction="angle")
+    observation, _ = envs.reset(seed=0)
+    for _ in range(220):
+        observation["v_tgt"] = 1.4 * np.array([[np.cos(0.4), x * np.sin(0.4)] for x in (1, -1)])
+        observation, _, fell, _, _ = envs.step(law(observation))
+        assert not fell.any()
+    left, right = envs.unwrapped.view.qpos[:, envs.unwrapped.model.joint("pelvis_rotation").qposadr]
+    assert left > 0.2
+    assert right < -0.2
+
+
 class TestBalance:
     """Terms beyond those of osim-rl's example, in recorded states."""
 

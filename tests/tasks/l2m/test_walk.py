@@ -198,6 +198,16 @@ def test_weights_and_the_dense_reward():
     assert terms["progress"] == pytest.approx(3 * 0.4 / 1.4)
 
 
+def test_arrows_are_the_target_and_the_actual_velocity():
+    env = gymnasium.make("l2m/walk_forward-fast-v0", init_pose=(0.4, 0.2, 0.94, *[0] * 9))
+    env.reset(seed=0)
+    bare = env.unwrapped
+    arrows = bare.task.arrows(bare.view)
+    np.testing.assert_allclose(arrows["target"], [0, 0, 0.02, 0.7, 0, 0.02])
+    np.testing.assert_allclose(arrows["actual"], [0, 0, 0.02, 0.2, -0.1, 0.02])
+    env.close()
+
+
 def test_the_recorded_start_pose():
     """`init_pose` is that of the recorded episode, whose muscles are in equilibrium."""
     recorded = episodes()["reflex"]["obs"][0]

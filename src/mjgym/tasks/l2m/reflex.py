@@ -71,8 +71,8 @@ SCALES = {
     "HAB_3_PG": (10.0, 0.0), "HAB_6_PG": (2.0, 0.0), "HAD_3_PG": (2.0, 0.0),
     "HAD_3_DG": (0.3, 0.0), "HAD_6_PG": (2.0, 0.0),
     "turn_lean": (0.1, 0.0), "turn_foot": (0.1, 0.0), "turn_step": (0.1, 0.0),
-    "turn_stance": (0.1, 0.0), "turn_rate": (0.1, 0.0), "pace_lean": (0.1, 0.0),
-    "pace_foot": (0.1, 0.0),
+    "turn_stance": (0.1, 0.0), "turn_twist": (5.0, 0.0), "turn_rate": (0.1, 0.0),
+    "pace_lean": (0.1, 0.0), "pace_foot": (0.1, 0.0),
     "cd": (0.1, 0.0), "cd_f": (0.1, 0.0), "cv_lean": (0.1, 0.0), "HAB_6_DG": (0.1, 0.0),
     "HAD_6_DG": (0.1, 0.0),
 }  # fmt: skip
@@ -84,7 +84,8 @@ IN_DEGREES = (
 # By angle to the target (turn) and by missing speed (pace): lean of the trunk, foot placement, and
 # stimulations of hip abductors and adductors in stance. The yaw rate damps turns.
 STEERING = (
-    "turn_lean", "turn_foot", "turn_step", "turn_stance", "turn_rate", "pace_lean", "pace_foot",
+    "turn_lean", "turn_foot", "turn_step", "turn_stance", "turn_twist", "turn_rate", "pace_lean",
+    "pace_foot",
 )  # fmt: skip
 # Foot placement by the angle of the standing leg, forward and sideways, as Song and Geyer have it;
 # lean of the trunk by sideways speed (rad s/m); and damping of the sideways swing.
@@ -260,7 +261,7 @@ class Reflexes:
             "TA": tibialis,
         }  # fmt: skip
         stimulations = {name: LEAST + x for name, x in stimulations.items()}
-        stimulations |= self._sideways(state, stance * load, swinging, turn)
+        stimulations |= self._sideways(state, stance * load, swinging, turn, behind)
         rows = [np.clip(stimulations[name], LEAST, 1.0) for name in MUSCLES_OF_A_LEG]
         legs = np.stack(rows, axis=-1)
         return legs.reshape(*legs.shape[:-2], -1)
@@ -275,7 +276,12 @@ class Reflexes:
         return turn
 
     def _sideways(
-        self, state: Seen, standing: np.ndarray, swinging: np.ndarray, turn: np.ndarray
+        self,
+        state: Seen,
+        standing: np.ndarray,
+        swinging: np.ndarray,
+        turn: np.ndarray,
+        behind: np.ndarray,
     ) -> dict[str, Any]:
         """Stimulations of the hip abductor and adductor."""
         if self.planar:
@@ -292,8 +298,10 @@ class Reflexes:
         target = p["c0_f"] + p["cv_f"] * inward - p["cd_f"] * outside[..., ::-1] - lean
         off = alpha - target - p["turn_foot"] * turn
         fallen = lean - p["theta_tgt_f"] - p["cv_lean"] * inward - p["turn_lean"] * turn
-        push = p["HAB_3_PG"] * fallen + p["HAB_3_DG"] * lean_rate - p["turn_stance"] * turn
-        pull = p["HAD_3_PG"] * fallen + p["HAD_3_DG"] * lean_rate - p["turn_stance"] * turn
+        # A leg ahead that pushes outward turns the trunk to its other side; one behind, to its own.
+        aside = (p["turn_stance"] + p["turn_twist"] * behind) * turn
+        push = p["HAB_3_PG"] * fallen + p["HAB_3_DG"] * lean_rate - aside
+        pull = p["HAD_3_PG"] * fallen + p["HAD_3_DG"] * lean_rate - aside
         out = _positive(p["HAB_6_PG"] * off - p["HAB_6_DG"] * abduction_rate)
         back = _positive(-p["HAD_6_PG"] * off + p["HAD_6_DG"] * abduction_rate)
         least = LEAST if by_angle else 0.0
@@ -334,7 +342,9 @@ class Reflexes:
 def looked_at(observation: np.ndarray | Mapping[str, np.ndarray]) -> Seen:
     """Extract the input of the reflexes from an observation, (..., 339 or 100) or by entries."""
     if isinstance(observation, Mapping):
-        body = np.concatenate([observation[name] for name in ENTRIES], axis=-1, dtype=float)
+        lead = np.shape(observation["pelvis/vel"])[:-1]
+        entries = [np.reshape(observation[name], (*lead, -1)) for name in ENTRIES]
+        body = np.concatenate(entries, axis=-1, dtype=float)
         if "v_tgt" in observation:
             target = np.asarray(observation["v_tgt"], dtype=float)
         else:

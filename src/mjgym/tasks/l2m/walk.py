@@ -18,10 +18,10 @@ import numpy as np
 from mjgym.actions import Action, Model
 from mjgym.arrays import Array, alongside, columns, reshaped, total
 from mjgym.mjcf import Spec
-from mjgym.rewards import tolerance
 from mjgym.sim.single import SingleView
 from mjgym.sim.views import View
 from mjgym.task import Arrays, Signal, Task, register
+from mjgym.tasks.l2m import shaping
 from mjgym.tasks.l2m.fast import FastMusculoskeletal
 from mjgym.tasks.l2m.musculoskeletal import (
     ACTION_TO_MODEL,
@@ -47,11 +47,11 @@ FOOTSTEP = 10.0  # 1/s, per duration of a step
 SINK = 500.0  # per sink achieved, in Round 2
 FINISH = 10.0  # for a successful episode, in Round 1
 VELOCITY_WEIGHTS = {1: 1.0, 2: 3.0}  # 1/m, by round
-PACE_MARGIN = 1.4  # m/s off the target velocity, where the dense reward is 0.1
-SLOW_TARGET = 0.5  # m/s, lower targets reward progress as this one does
 
 START_HEIGHT = 0.94  # m, of the pelvis
 STRAIGHT = (0.0, 0.0, START_HEIGHT, 0.0, *(0.0,) * 8)
+
+ARROW, ARROW_HEIGHT = 0.5, 0.02  # m per m/s, m above the ground
 
 SIDES = {"r": "right", "l": "left"}
 JOINTS = ("hip abduction", "hip extension", "knee extension", "ankle plantarflexion")
@@ -87,6 +87,7 @@ LEG_JOINTS = np.array(
     ]
 )
 EXTENSION = np.array([-1.0, -1.0, 1.0, -1.0])
+KNEES = LEG_JOINTS[:, 2]
 OUTWARD = np.array([-1.0, 1.0])  # of each leg, leftward
 # Observed muscles of each leg, (2, 11), in the model's order.
 LEG_MUSCLES = np.array([[MUSCLES.index(f"{name}_{s}") for name, _ in LEG.values()] for s in SIDES])
@@ -167,16 +168,25 @@ class Walk(Task):
         planar: whether the walker moves in the vertical plane alone.
         velocity_weight: of straying from the target velocities (1/m); None for the round's own.
         effort_weight: of the integral of the squared activations (1/s).
-        dense_reward: what each control step pays, in `pace`, at the target velocity; a tenth of it
-            at 1.4 m/s off. It is no part of the published reward.
         seen_field: "map" for `v_tgt_field`; "centre" for the target at the walker alone, `v_tgt`,
             and `time`, from -1 at the start to 1 at the time limit: 100 numbers in all.
+        dense_reward: what each control step pays, in `pace`, at the target velocity; a tenth of it
+            at 1.4 m/s off. This reward and those that follow are no part of the published one.
         progress_reward: what each control step pays, in `progress`, for the part of the velocity
             that is along the target, over the target: as much backwards is its negative, nothing is
-            paid for standing or for more speed. It is no part of the published reward either.
+            paid for standing or for more speed.
+        vector_reward: the most that each control step pays, in `vector`, for the target velocity,
+            as Kolesnikov and Khrulkov (2020) shaped the reward, with 0.3; so do all that follow,
+            which `mjgym.tasks.l2m.shaping` states.
+        speed_reward: in `speed`, for the target's speed in any direction.
+        direction_reward: in `direction`, for the target's direction at any speed.
+        target_reward: in `target`, for being close to the sink.
+        crossing_legs_reward: in `crossing_legs`, for legs that do not cross.
+        knee_bend_reward: in `knee_bend`, for each radian of a knee's flexion.
 
     Raises:
-        ValueError: the difficulty or the seen field is unknown, or the pose is not of 12 numbers.
+        ValueError: the difficulty or the seen field is unknown, the pose is not of 12 numbers, or
+            there is a `target_reward` in a field without sinks.
     """
 
     reflexes: ClassVar[str] = ""
@@ -187,9 +197,16 @@ class Walk(Task):
     planar: bool = False
     velocity_weight: float | None = None  # 1/m
     effort_weight: float = 1.0
+    seen_field: Literal["map", "centre"] = "map"
+    # Per control step.
     dense_reward: float = 0.0
     progress_reward: float = 0.0
-    seen_field: Literal["map", "centre"] = "map"
+    vector_reward: float = 0.0
+    speed_reward: float = 0.0
+    direction_reward: float = 0.0
+    target_reward: float = 0.0
+    crossing_legs_reward: float = 0.0
+    knee_bend_reward: float = 0.0
 
     time_limit: float = dataclasses.field(default=ROUND_2, kw_only=True)  # s
     control_timestep: float = dataclasses.field(default=TIMESTEP, kw_only=True)  # s
@@ -198,6 +215,8 @@ class Walk(Task):
         _ = self.field
         if self.seen_field not in ("map", "centre"):
             raise ValueError(f'seen_field: expected "map" or "centre", got {self.seen_field!r}')
+        if self.target_reward and not self.difficulty:
+            raise ValueError("target_reward: there is no sink with difficulty=0")
         pose = tuple(float(x) for x in self.init_pose)
         if len(pose) != len(STRAIGHT) or not all(math.isfinite(x) for x in pose):
             raise ValueError(f"init_pose: expected 12 numbers, got {self.init_pose!r}")
@@ -255,6 +274,15 @@ class Walk(Task):
             for i, name in enumerate(MUSCLES)
         }
 
+    def arrows(self, v: View) -> Arrays:
+        """The target and the actual velocity, on the ground below the pelvis."""
+        xp, position = v.xp, self._position(v)
+        ground = xp.zeros_like(position[..., :1]) + ARROW_HEIGHT
+        return {
+            name: xp.concat([position, ground, position + ARROW * velocity, ground], axis=-1)
+            for name, velocity in (("target", self._target(v)), ("actual", self._velocity(v)))
+        }
+
     # Start of an episode.
 
     def initialize(self, v: SingleView, rng: Any) -> None:
@@ -298,24 +326,49 @@ class Walk(Task):
         """Target velocity at the pelvis, forward and leftward in the world, (..., 2)."""
         return self.field.velocity(v.memory, self._position(v)[..., None, :])[..., 0, :]
 
-    def _error(self, v: View) -> Array:
-        """Pelvis velocity minus target, forward and leftward in the world, (..., 2)."""
+    def _velocity(self, v: View) -> Array:
+        """Velocity of the pelvis, forward and leftward in the world, (..., 2) m/s."""
         u = self.body.speeds(v)
-        return v.xp.stack([u[..., FORWARD], -u[..., RIGHT]], axis=-1) - self._target(v)
+        return v.xp.stack([u[..., FORWARD], -u[..., RIGHT]], axis=-1)
 
-    def _progress(self, v: View) -> Array:
-        """Pelvis velocity along the target, as a fraction of it, within -1 and 1."""
-        target = self._target(v)
-        along = total((self._error(v) + target) * target)
-        square = v.xp.clip(total(target * target), SLOW_TARGET**2, None)
-        return v.xp.clip(along / square, -1.0, 1.0)
+    def _shaping(self, v: View) -> Arrays:
+        """The shaping rewards that are not 0, by name."""
+        weights = {
+            "pace": self.dense_reward,
+            "progress": self.progress_reward,
+            "vector": self.vector_reward,
+            "speed": self.speed_reward,
+            "direction": self.direction_reward,
+            "target": self.target_reward,
+            "crossing_legs": self.crossing_legs_reward,
+            "knee_bend": self.knee_bend_reward,
+        }
+        if not any(weights.values()):
+            return {}
+        velocity, target, to_sink = self._velocity(v), self._target(v), None
+        if self.difficulty:
+            away = v.memory["sink"] - self._position(v)
+            to_sink = v.xp.sqrt(total(away * away))
+        pelvis = v.body("pelvis").xpos
+        toes_l, toes_r, head = (v.body(x).xpos - pelvis for x in ("toes_l", "toes_r", "head"))
+        worth = {
+            "pace": shaping.pace(velocity, target),
+            "progress": shaping.progress(velocity, target),
+            "vector": shaping.vector(velocity, target),
+            "speed": shaping.speed(velocity, target, to_sink),
+            "direction": shaping.direction(velocity, target, to_sink),
+            "target": 0.0 if to_sink is None else shaping.target(to_sink),
+            "crossing_legs": shaping.crossing_legs(toes_l, toes_r, head),
+            "knee_bend": shaping.knee_bend(columns(self.body.positions(v), KNEES)),
+        }
+        return {name: weight * worth[name] for name, weight in weights.items() if weight}
 
     def _sums(self, v: View) -> dict[str, Array]:
         """Sums since the last rewarded footstep, including the current step."""
         m, activation = v.memory, self.activation(v)
         return {
             "duration": m["duration"] + self.control_timestep,
-            "astray": m["astray"] + self.control_timestep * self._error(v),
+            "astray": m["astray"] + self.control_timestep * (self._velocity(v) - self._target(v)),
             "spent": m["spent"] + self.control_timestep * total(activation * activation),
         }
 
@@ -345,13 +398,7 @@ class Walk(Task):
             terms["sink"] = SINK * m["new_sink"]
         else:
             terms["finish"] = FINISH * ends_well
-        if self.dense_reward:
-            error = self._error(v)
-            off = xp.sqrt(total(error * error))
-            terms["pace"] = self.dense_reward * tolerance(off, margin=PACE_MARGIN)
-        if self.progress_reward:
-            terms["progress"] = self.progress_reward * self._progress(v)
-        return terms
+        return terms | self._shaping(v)
 
     def reward(self, terms: Arrays) -> Array:
         return sum(terms.values())
