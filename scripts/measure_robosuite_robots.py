@@ -1,17 +1,23 @@
-"""Print the numbers of a robosuite robot: `python scripts/measure_robosuite_robots.py PandaOmron`.
+"""Print the numbers of a robosuite robot: `python scripts/measure_robosuite_robots.py Tiago`.
 
 It needs robosuite 1.5 and its MuJoCo, in an environment of their own; nothing is rendered. What it
 prints of each body, joint, actuator and primitive collision geom are the numbers that our models
-are written from. With `--record FILE` it also writes joint positions under random actions, one row
-at the start and one for each action, which the tests compare ours with.
+are written from. With `--record FILE` it also writes what the tests compare ours with: joint
+positions under random actions, one row at the start and one for each action; and poses of the tools
+with the robot's inertia matrix and bias forces in random configurations. `--controller BASIC` takes
+another composite controller than the robot's own, by name or path.
 """
 
 import argparse
+import json
 
+import mujoco
 import numpy as np
 import robosuite
 
 STEPS = 12  # of a record
+SLOW = 0.3  # second half's actions, so that nothing is touched
+POSES = 10  # random configurations of a record
 SEED = 0
 
 
@@ -20,10 +26,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("robot")
     parser.add_argument("--record", default="")
+    parser.add_argument("--controller", default=None)
     asked = parser.parse_args()
+    config = robosuite.load_composite_controller_config(asked.controller, robot=asked.robot)
     env = robosuite.make(
         "Lift",
         robots=asked.robot,
+        controller_configs=config,
         use_camera_obs=False,
         has_offscreen_renderer=False,
         initialization_noise=None,
@@ -31,7 +40,7 @@ def main() -> None:
     env.reset()
     report(env, asked.robot)
     if asked.record:
-        np.savez(asked.record, **record(env))
+        np.savez_compressed(asked.record, **record(env), **poses(env))
 
 
 def report(env: robosuite.environments.base.MujocoEnv, name: str) -> None:
@@ -75,16 +84,19 @@ def record(env: robosuite.environments.base.MujocoEnv) -> dict[str, np.ndarray]:
     robot, rng = env.robots[0], np.random.default_rng(SEED)
     model = env.sim.model._model
     names = [model.joint(i).name for i in range(model.njnt)]
-    joints = [name for name in names if not name.startswith(("cube", "gripper"))]
+    joints = [name for name in names if name and not name.startswith(("cube", "gripper"))]
     indices = [model.joint(name).qposadr[0] for name in joints]
     low, high = env.action_spec
-    actions = rng.uniform(low, high, (STEPS, len(low)))
+    actions = rng.uniform(np.maximum(low, -1), np.minimum(high, 1), (STEPS, len(low)))
     # First the base stands: robosuite's arms start from where a moving base was a physics step ago.
+    split = robot.composite_controller._action_split_indexes
     for part in ("base", "torso"):
-        begin, end = robot.composite_controller._action_split_indexes.get(part, (0, 0))
+        begin, end = split.get(part, (0, 0))
         actions[: STEPS // 2, begin:end] = 0
-    actions[: STEPS // 2, -1] = -1  # the mode of hybrid robots
-    actions[STEPS // 2 :, -1] = 1
+    actions[STEPS // 2 :] *= SLOW
+    if "HYBRID" in robot.composite_controller.name:
+        actions[: STEPS // 2, -1] = -1
+        actions[STEPS // 2 :, -1] = 1
     rows = [env.sim.data.qpos[indices].copy()]
     for action in actions:
         seen = env.step(action.copy())[0]
@@ -92,7 +104,47 @@ def record(env: robosuite.environments.base.MujocoEnv) -> dict[str, np.ndarray]:
     entries = {
         f"last/{n}": x for n, x in seen.items() if n.startswith(robot.robot_model.naming_prefix)
     }
-    return {"action": actions, "qpos": np.array(rows), "joints": np.array(joints), **entries}
+    return {
+        "action": actions,
+        "qpos": np.array(rows),
+        "joints": np.array(joints),
+        "split": np.array(json.dumps(split)),
+        "observed": np.array(list(seen)),
+        **entries,
+    }
+
+
+def poses(env: robosuite.environments.base.MujocoEnv) -> dict[str, np.ndarray]:
+    """Tools, inertia and bias forces of the robot in random configurations, its fingers at rest."""
+    env.reset()
+    robot, rng = env.robots[0], np.random.default_rng(SEED)
+    model, data = env.sim.model._model, env.sim.data._data
+    moved = [
+        i
+        for i in range(model.njnt)
+        if model.joint(i).name and not model.joint(i).name.startswith(("cube", "gripper"))
+    ]
+    places, dofs = model.jnt_qposadr[moved], model.jnt_dofadr[moved]
+    ranges = np.where(model.jnt_limited[moved, None], model.jnt_range[moved], [-0.5, 0.5])
+    found: dict[str, list[np.ndarray]] = {}
+    for _ in range(POSES):
+        data.qpos[places] = rng.uniform(*ranges.T)
+        data.qvel[:] = 0
+        data.qvel[dofs] = rng.uniform(-1, 1, len(dofs))
+        mujoco.mj_forward(model, data)
+        mass = np.zeros((model.nv, model.nv))
+        mujoco.mj_fullM(model, mass, data.qM)
+        row = {
+            "qpos": data.qpos[places],
+            "qvel": data.qvel[dofs],
+            "mass": mass[np.ix_(dofs, dofs)],
+            "bias": data.qfrc_bias[dofs],
+        }
+        for side, site in robot.eef_site_id.items():
+            row[f"{side}_pos"], row[f"{side}_mat"] = data.site_xpos[site], data.site_xmat[site]
+        for key, value in row.items():
+            found.setdefault(key, []).append(value.copy())
+    return {f"poses/{key}": np.array(values) for key, values in found.items()}
 
 
 if __name__ == "__main__":
