@@ -5,7 +5,8 @@ prints of each body, joint, actuator and primitive collision geom are the number
 are written from. With `--record FILE` it also writes what the tests compare ours with: joint
 positions under random actions, one row at the start and one for each action; and poses of the tools
 with the robot's inertia matrix and bias forces in random configurations. `--controller BASIC` takes
-another composite controller than the robot's own, by name or path.
+another composite controller than the robot's own, by name or path, `--gripper PandaGripper` other
+grippers.
 """
 
 import argparse
@@ -27,12 +28,14 @@ def main() -> None:
     parser.add_argument("robot")
     parser.add_argument("--record", default="")
     parser.add_argument("--controller", default=None)
+    parser.add_argument("--gripper", default="default")
     asked = parser.parse_args()
     config = robosuite.load_composite_controller_config(asked.controller, robot=asked.robot)
     env = robosuite.make(
         "Lift",
         robots=asked.robot,
         controller_configs=config,
+        gripper_types=asked.gripper,
         use_camera_obs=False,
         has_offscreen_renderer=False,
         initialization_noise=None,
@@ -80,13 +83,18 @@ def report(env: robosuite.environments.base.MujocoEnv, name: str) -> None:
 
 
 def record(env: robosuite.environments.base.MujocoEnv) -> dict[str, np.ndarray]:
-    """Joint positions of the robot under random actions, and its entries after the last."""
+    """State after a control step, joint positions of the robot under random actions that follow,
+    and its entries after the last.
+
+    In the first control step robosuite's controllers act on positions from before the start.
+    """
     robot, rng = env.robots[0], np.random.default_rng(SEED)
-    model = env.sim.model._model
-    names = [model.joint(i).name for i in range(model.njnt)]
-    joints = [name for name in names if name and not name.startswith(("cube", "gripper"))]
-    indices = [model.joint(name).qposadr[0] for name in joints]
+    model, data = env.sim.model._model, env.sim.data._data
     low, high = env.action_spec
+    env.step(np.zeros(len(low)))
+    rest = {"start/qpos": data.qpos.copy(), "start/qvel": data.qvel.copy()}
+    moved = moving(model)
+    indices = model.jnt_qposadr[moved]
     actions = rng.uniform(np.maximum(low, -1), np.minimum(high, 1), (STEPS, len(low)))
     # First the base stands: robosuite's arms start from where a moving base was a physics step ago.
     split = robot.composite_controller._action_split_indexes
@@ -97,21 +105,29 @@ def record(env: robosuite.environments.base.MujocoEnv) -> dict[str, np.ndarray]:
     if "HYBRID" in robot.composite_controller.name:
         actions[: STEPS // 2, -1] = -1
         actions[STEPS // 2 :, -1] = 1
-    rows = [env.sim.data.qpos[indices].copy()]
+    rows = []
     for action in actions:
         seen = env.step(action.copy())[0]
-        rows.append(env.sim.data.qpos[indices].copy())
+        rows.append(data.qpos[indices].copy())
     entries = {
         f"last/{n}": x for n, x in seen.items() if n.startswith(robot.robot_model.naming_prefix)
     }
     return {
+        **rest,
+        "names": np.array([model.joint(i).name or "root" for i in range(model.njnt)]),
         "action": actions,
         "qpos": np.array(rows),
-        "joints": np.array(joints),
+        "joints": np.array([model.joint(i).name for i in moved]),
         "split": np.array(json.dumps(split)),
         "observed": np.array(list(seen)),
         **entries,
     }
+
+
+def moving(model: mujoco.MjModel) -> list[int]:
+    """Joints of the robot without its fingers and a free base."""
+    names = [model.joint(i).name for i in range(model.njnt)]
+    return [i for i, n in enumerate(names) if n and not n.startswith(("cube", "gripper"))]
 
 
 def poses(env: robosuite.environments.base.MujocoEnv) -> dict[str, np.ndarray]:
@@ -119,11 +135,7 @@ def poses(env: robosuite.environments.base.MujocoEnv) -> dict[str, np.ndarray]:
     env.reset()
     robot, rng = env.robots[0], np.random.default_rng(SEED)
     model, data = env.sim.model._model, env.sim.data._data
-    moved = [
-        i
-        for i in range(model.njnt)
-        if model.joint(i).name and not model.joint(i).name.startswith(("cube", "gripper"))
-    ]
+    moved = moving(model)
     places, dofs = model.jnt_qposadr[moved], model.jnt_dofadr[moved]
     ranges = np.where(model.jnt_limited[moved, None], model.jnt_range[moved], [-0.5, 0.5])
     found: dict[str, list[np.ndarray]] = {}

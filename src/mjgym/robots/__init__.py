@@ -4,6 +4,7 @@ from mjgym.robots import (  # noqa: F401  (they register parts)
     gr1,
     menagerie,
     menagerie_legged,
+    spot,
     tabletop_arms,
     tabletop_grippers,
     tiago,

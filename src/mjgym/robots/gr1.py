@@ -6,7 +6,8 @@ from typing import Any
 from mjgym.controllers.joint import JointPosition
 from mjgym.mjcf import Spec, load
 from mjgym.robots.parts import Group, Limb, arms
-from mjgym.robots.tabletop_arms import HOLD, TabletopArm
+from mjgym.robots.tabletop_arms import TabletopArm
+from mjgym.robots.tabletop_bases import HOLD
 
 TORSO = ("torso_waist_yaw", "torso_waist_pitch", "torso_waist_roll")
 HEAD = ("head_yaw", "head_roll", "head_pitch")

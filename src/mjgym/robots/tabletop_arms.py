@@ -8,14 +8,9 @@ from dataclasses import dataclass
 from math import pi
 from typing import Any
 
-from mjgym.controllers.joint import JointPosition
 from mjgym.mjcf import Spec, load
 from mjgym.robots.parts import Arm, Limb, arms
 from mjgym.robots.tabletop_bases import LIFT
-
-HOLD = JointPosition(kp=1000.0, kd=200.0, output_max=0.5, output_min=-0.5, kp_limits=(0.0, 1000.0))
-"""Law of torsos, heads and legs."""
-
 
 def numbered(name: str, count: int, first: int = 1) -> tuple[str, ...]:
     """Names of `count` numbered elements; "{}" in `name` is the number."""

@@ -11,6 +11,8 @@ from mjgym.robots.parts import Base, Group, bases
 LIFT = "joint_torso_height"
 MOTIONS = ("mobile_forward", "mobile_side", "mobile_yaw")
 JOINTS, DRIVES = (tuple(f"{kind}_{m}" for m in MOTIONS) for kind in ("joint", "actuator"))
+HOLD = JointPosition(kp=1000.0, kd=200.0, output_max=0.5, output_min=-0.5, kp_limits=(0.0, 1000.0))
+"""Law of torsos, heads and legs."""
 DRIVE = Group("base", JOINTS, DRIVES, MobileBase(), "center")
 MOBILE: dict[str, Any] = {"prefix": "mobilebase", "centre": "center"}
 

@@ -3,7 +3,8 @@
 from dataclasses import dataclass, replace
 
 from mjgym.robots.parts import Group, Limb, arms
-from mjgym.robots.tabletop_arms import HOLD, TabletopArm, numbered
+from mjgym.robots.tabletop_arms import TabletopArm, numbered
+from mjgym.robots.tabletop_bases import HOLD
 
 TORSO, HEAD = ("torso_lift_joint",), ("head_1_joint", "head_2_joint")
 PLACED = replace(HOLD, input_type="absolute")
