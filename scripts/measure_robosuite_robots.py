@@ -17,6 +17,8 @@ import numpy as np
 import robosuite
 
 STEPS = 12  # of a record
+WARM = 3  # control steps before it
+HIGH = 1.0  # m
 SLOW = 0.3  # second half's actions, so that nothing is touched
 POSES = 10  # random configurations of a record
 SEED = 0
@@ -83,15 +85,21 @@ def report(env: robosuite.environments.base.MujocoEnv, name: str) -> None:
 
 
 def record(env: robosuite.environments.base.MujocoEnv) -> dict[str, np.ndarray]:
-    """State after a control step, joint positions of the robot under random actions that follow,
-    and its entries after the last.
+    """State after some control steps, joint positions of the robot under random actions that follow,
+    whether its hands and feet have touched nothing until then, and its entries after the last.
 
-    In the first control step robosuite's controllers act on positions from before the start.
+    In the first control step robosuite's controllers act on positions from before the start. A
+    robot on its feet falls from high up.
     """
     robot, rng = env.robots[0], np.random.default_rng(SEED)
     model, data = env.sim.model._model, env.sim.data._data
     low, high = env.action_spec
-    env.step(np.zeros(len(low)))
+    hold = held(env)
+    for _ in range(WARM):
+        env.step(hold.copy())
+    if model.jnt_type[0] == mujoco.mjtJoint.mjJNT_FREE and not model.joint(0).name:
+        data.qpos[2] += HIGH
+        mujoco.mj_forward(model, data)
     rest = {"start/qpos": data.qpos.copy(), "start/qvel": data.qvel.copy()}
     moved = moving(model)
     indices = model.jnt_qposadr[moved]
@@ -100,15 +108,18 @@ def record(env: robosuite.environments.base.MujocoEnv) -> dict[str, np.ndarray]:
     split = robot.composite_controller._action_split_indexes
     for part in ("base", "torso"):
         begin, end = split.get(part, (0, 0))
-        actions[: STEPS // 2, begin:end] = 0
-    actions[STEPS // 2 :] *= SLOW
+        actions[: STEPS // 2, begin:end] = hold[begin:end]
+    actions[STEPS // 2 :] = hold + SLOW * actions[STEPS // 2 :]
     if "HYBRID" in robot.composite_controller.name:
         actions[: STEPS // 2, -1] = -1
         actions[STEPS // 2 :, -1] = 1
-    rows = []
+    rows, free = [], []
     for action in actions:
         seen = env.step(action.copy())[0]
         rows.append(data.qpos[indices].copy())
+        names = [model.geom(g).name for pair in data.contact.geom for g in pair]
+        touching = any(name.startswith(("gripper", "leg")) for name in names)
+        free.append(not touching and (free or [True])[-1])
     entries = {
         f"last/{n}": x for n, x in seen.items() if n.startswith(robot.robot_model.naming_prefix)
     }
@@ -117,11 +128,23 @@ def record(env: robosuite.environments.base.MujocoEnv) -> dict[str, np.ndarray]:
         "names": np.array([model.joint(i).name or "root" for i in range(model.njnt)]),
         "action": actions,
         "qpos": np.array(rows),
+        "free": np.array(free),
         "joints": np.array([model.joint(i).name for i in moved]),
         "split": np.array(json.dumps(split)),
         "observed": np.array(list(seen)),
         **entries,
     }
+
+
+def held(env: robosuite.environments.base.MujocoEnv) -> np.ndarray:
+    """An action of zeros, with the present positions of joints that take positions."""
+    controller, action = env.robots[0].composite_controller, np.zeros(env.action_dim)
+    for part in ("torso", "head"):
+        law = controller.part_controllers.get(part)
+        if law is not None and law.input_type == "absolute":
+            begin, end = controller._action_split_indexes[part]
+            action[begin:end] = env.sim.data.qpos[law.qpos_index]
+    return action
 
 
 def moving(model: mujoco.MjModel) -> list[int]:
