@@ -10,7 +10,8 @@ import numpy as np
 
 from mjgym.controllers import Controller, controllers
 from mjgym.controllers.joint import JointPosition
-from mjgym.robots import Base, arms, bases
+from mjgym.robots import Base, Group, arms, bases
+from mjgym.robots.tabletop_bases import HOLD
 from mjgym.util.suggestions import or_else
 
 BASIC, WHOLE_BODY, HYBRID = "BASIC", "WHOLE_BODY_IK", "HYBRID_MOBILE_BASE"
@@ -56,8 +57,11 @@ JOINT_POSITION_GAIN = 50  # 1/s^2, the published default
 WHOLE_BODY_GAINS = 1000, 200  # 1/s^2 on the joints' positions, 1/s on their velocities
 USUAL = "OSC_POSE"
 SIDES = ("right", "left")
-_STAND = ("torso", "head", "base", "legs")  # parts missing in robots on a fixed base
+_STAND = ("torso", "head", "base", "legs")  # parts that robots may miss
 _GRIPPER = {"type": "GRIP"}
+_DRIVE = {"type": "JOINT_VELOCITY", "interpolation": None}
+UNSCALED = {**_GRIPPER, "use_action_scaling": False}
+_UNSCALED_HANDS = ("GR1", "PandaDex")  # beginnings of the names of robots whose hands take rad
 SPECIFIC = "composite_controller_specific_configs"
 
 Config = dict[str, Any]
@@ -120,12 +124,17 @@ def load_composite_controller_config(
         return _whole_body(sides)
     arm = load_part_controller_config(default_controller=USUAL)
     base = None if robot is None else bases.find(arms.find(robot).base)
-    if base is not None and base.hybrid and controller != BASIC:
-        parts = {side: {**arm, "gripper": dict(_GRIPPER)} for side in sides}
-        return {"type": HYBRID, "body_parts": {"arms": parts, **_base_parts(base)}}
-    if controller == HYBRID:
+    if controller == HYBRID and (base is None or not _drives(base)):
         raise ValueError(f"controller: {HYBRID} is of robots whose base drives, not of {robot!r}")
-    return refactor_composite_controller_config(arm, robot, sides)
+    if robot is None or base is None:
+        return refactor_composite_controller_config(arm, robot, sides)
+    own = controller is None
+    gripper = UNSCALED if own and robot.startswith(_UNSCALED_HANDS) else _GRIPPER
+    limbs = {side: {**arm, "gripper": dict(gripper)} for side in sides}
+    parts = _group_parts(_groups(robot, base), own)
+    if controller == HYBRID or (own and base.hybrid):
+        return {"type": HYBRID, "body_parts": {"arms": limbs, **parts}}
+    return {"type": BASIC, "body_parts": {**limbs, **parts}}
 
 
 def refactor_composite_controller_config(
@@ -161,14 +170,16 @@ def controller_of(config: Any, robot: str, number: int = 0, base: str = "default
     foot = own if base == "default" else bases.find(base, argument="base_types")
     asked = config.get("type") if isinstance(config, Mapping) and "body_parts" in config else None
     hybrid = asked == HYBRID or (config is None and own.hybrid)
-    if hybrid and not foot.hybrid:
+    if hybrid and not _drives(foot):
         raise ValueError(
             f"controller_configs: {HYBRID} is for a base that drives, not {robot}'s; {BASIC} is"
         )
+    if config is None and robot.startswith(_UNSCALED_HANDS):
+        config = load_composite_controller_config(robot=robot)
     law = _law(config, robot, number, foot)
-    if foot.hybrid and not hybrid:
-        return {**({"type": law} if isinstance(law, str) else law), "hybrid": False}
-    return law
+    if foot.hybrid == hybrid:
+        return law
+    return {**({"type": law} if isinstance(law, str) else law), "hybrid": hybrid}
 
 
 def _law(config: Any, robot: str, number: int, base: Base) -> Any:
@@ -189,7 +200,7 @@ def _law(config: Any, robot: str, number: int, base: Base) -> Any:
         )
     parts = dict(config["body_parts"])
     parts |= parts.pop("arms", {})
-    _check_base(parts, robot, base)
+    others = _other_laws(parts, robot, base)
     for name in parts:
         if name not in (*SIDES, *_STAND):
             raise ValueError(f"controller_configs: no part {name!r}{or_else(name, SIDES)}")
@@ -200,28 +211,49 @@ def _law(config: Any, robot: str, number: int, base: Base) -> Any:
     if any(other != laws[0] for other in laws):
         raise ValueError("controller_configs: both arms of a robot have the same controller here")
     if kind == WHOLE_BODY:
-        return _whole_body_law(config.get(SPECIFIC, {}), laws[0], robot, number)
-    return laws[0]
+        return {**_whole_body_law(config.get(SPECIFIC, {}), laws[0], robot, number), **others}
+    return {**laws[0], **others}
 
 
-def _base_parts(base: Base) -> Config:
-    """Part configurations of the joints of a mobile base."""
-    return {
-        group.name: {"type": "JOINT_POSITION", "interpolation": None, "kp": group.controller.kp}
-        if isinstance(group.controller, JointPosition)
-        else {"type": "JOINT_VELOCITY", "interpolation": None}
-        for group in base.groups
-    }
+def _drives(base: Base) -> bool:
+    return any(group.name == "base" for group in base.groups)
 
 
-def _check_base(parts: Mapping[str, Any], robot: str, base: Base) -> None:
-    """Refuse controllers of a base that drives other than its own."""
-    for name, own in _base_parts(base).items():
-        asked = {**own, **parts.get(name, own)}
-        if asked["interpolation"] == "null":
-            asked["interpolation"] = None
-        if asked != own:
+def _groups(robot: str, base: Base) -> tuple[Group, ...]:
+    """Torso, head, legs and drive of a robot on a base."""
+    return (*arms.find(robot).groups, *base.groups)
+
+
+def _group_parts(groups: Sequence[Group], own: bool) -> Config:
+    """Part configurations of joints beside the arms: the robot's own, or the usual ones."""
+    usual = _parameters(JointPosition())
+    parts: Config = {}
+    for group in groups:
+        law = group.controller if own else HOLD
+        if isinstance(group.controller, JointPosition):
+            changed = {k: v for k, v in _parameters(law).items() if v != usual[k]}
+            parts[group.name] = {"type": "JOINT_POSITION", "interpolation": None, **changed}
+        else:
+            parts[group.name] = dict(_DRIVE)
+    return parts
+
+
+def _other_laws(parts: Mapping[str, Any], robot: str, base: Base) -> Config:
+    """Laws of a configuration beside its arms', where they are not the robot's own."""
+    changed: Config = {}
+    groups = _groups(robot, base)
+    for name, own in _group_parts(groups, own=True).items():
+        asked = _arm(parts.get(name, own))
+        if own == _DRIVE and asked != own:
             raise ValueError(f"controller_configs: {name} of {robot} is {own} here, not {asked}")
+        if asked != own:
+            changed[name] = asked
+    grippers = [parts[side].get("gripper", _GRIPPER) for side in SIDES if side in parts]
+    scaled = {gripper.get("use_action_scaling", True) for gripper in grippers}
+    if len(scaled) > 1:
+        raise ValueError("controller_configs: both grippers have the same use_action_scaling here")
+    unscaled = {"scaled_hands": False} if scaled == {False} else {}
+    return {**({"parts": changed} if changed else {}), **unscaled}
 
 
 def _whole_body(sides: Sequence[str]) -> Config:
@@ -321,7 +353,7 @@ def _arm(config: Mapping[str, Any]) -> Config:
     """An arm's parameters, without empty entries."""
     law = dict(config)
     gripper = law.pop("gripper", _GRIPPER)
-    if gripper.get("type") != _GRIPPER["type"] or not gripper.get("use_action_scaling", True):
+    if gripper.get("type") != _GRIPPER["type"]:
         raise ValueError(f"controller_configs: no gripper {gripper!r}, only {_GRIPPER}")
     for key in _ignored(law.get("type")) & law.keys():
         del law[key]
