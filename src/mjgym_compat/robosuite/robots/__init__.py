@@ -261,7 +261,7 @@ class Robot:
     @property
     def is_mobile(self) -> bool:
         """Whether its base moves, or is of a robot with legs."""
-        return isinstance(self, MobileRobot)
+        return isinstance(self, MobileRobot) or bool(self.part.groups)
 
     def has_part(self, part_name: str) -> bool:
         """Whether it has a part, e.g. "right", "right_gripper" or "base"."""
