@@ -15,10 +15,12 @@ import json
 import mujoco
 import numpy as np
 import robosuite
+from robosuite.utils import transform_utils
 
 STEPS = 12  # of a record
 WARM = 3  # control steps before it
 HIGH = 1.0  # m
+AROUND = 0.1  # m and rad, of poses of tools around those at the start
 SLOW = 0.3  # second half's actions, so that nothing is touched
 POSES = 10  # random configurations of a record
 SEED = 0
@@ -51,7 +53,7 @@ def main() -> None:
 def report(env: robosuite.environments.base.MujocoEnv, name: str) -> None:
     """Print parts of the action, bodies, joints, actuators and geoms."""
     model, controller = env.sim.model._model, env.robots[0].composite_controller
-    print(name, controller.name, dict(controller._action_split_indexes), env.action_dim)
+    print(name, controller.name, dict(splits(controller)), env.action_dim)
     for i in range(1, model.nbody):
         body = model.body(i)
         if body.name.startswith(("table", "cube", "left_eef", "right_eef", "gripper")):
@@ -104,12 +106,15 @@ def record(env: robosuite.environments.base.MujocoEnv) -> dict[str, np.ndarray]:
     moved = moving(model)
     indices = model.jnt_qposadr[moved]
     actions = rng.uniform(np.maximum(low, -1), np.minimum(high, 1), (STEPS, len(low)))
+    poses = np.isinf(low)
+    actions[:, poses] = hold[poses] + AROUND * actions[:, poses]
     # First the base stands: robosuite's arms start from where a moving base was a physics step ago.
-    split = robot.composite_controller._action_split_indexes
+    split = splits(robot.composite_controller)
     for part in ("base", "torso"):
         begin, end = split.get(part, (0, 0))
         actions[: STEPS // 2, begin:end] = hold[begin:end]
-    actions[STEPS // 2 :] = hold + SLOW * actions[STEPS // 2 :]
+    late = actions[STEPS // 2 :]
+    late[:, ~poses] = (hold + SLOW * late)[:, ~poses]
     if "HYBRID" in robot.composite_controller.name:
         actions[: STEPS // 2, -1] = -1
         actions[STEPS // 2 :, -1] = 1
@@ -136,9 +141,27 @@ def record(env: robosuite.environments.base.MujocoEnv) -> dict[str, np.ndarray]:
     }
 
 
+def splits(controller: robosuite.controllers.composite.composite_controller.CompositeController):
+    """Start and end of each part of an action."""
+    return getattr(
+        controller, "_whole_body_controller_action_split_indexes", controller._action_split_indexes
+    )
+
+
 def held(env: robosuite.environments.base.MujocoEnv) -> np.ndarray:
-    """An action of zeros, with the present positions of joints that take positions."""
-    controller, action = env.robots[0].composite_controller, np.zeros(env.action_dim)
+    """An action of zeros, with the present positions of joints and tools that take positions."""
+    robot, data = env.robots[0], env.sim.data._data
+    controller, action = robot.composite_controller, np.zeros(env.action_dim)
+    policy = getattr(controller, "joint_action_policy", None)
+    if policy is not None:
+        base = data.body(robot.robot_model.root_body)
+        axes = base.xmat.reshape(3, 3).T
+        for side, (begin, end) in policy.action_split_indexes().items():
+            site = robot.eef_site_id[side]
+            turn = transform_utils.mat2quat(axes @ data.site_xmat[site].reshape(3, 3))
+            action[begin : begin + 3] = axes @ (data.site_xpos[site] - base.xpos)
+            action[begin + 3 : end] = transform_utils.quat2axisangle(turn)
+        return action
     for part in ("torso", "head"):
         law = controller.part_controllers.get(part)
         if law is not None and law.input_type == "absolute":

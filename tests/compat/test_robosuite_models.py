@@ -464,8 +464,9 @@ def test_a_robot_on_a_base_that_drives():
 @pytest.mark.parametrize(
     ("name", "kind", "dimensions", "parts"),
     [
-        ("GR1", "BASIC", 42, ["torso", "head", "legs"]),
-        ("GR1FixedLowerBody", "BASIC", 30, ["torso", "head"]),
+        ("GR1", "WHOLE_BODY_IK", 24, []),
+        ("GR1ArmsOnly", "WHOLE_BODY_IK", 24, []),
+        ("GR1FixedLowerBody", "WHOLE_BODY_IK", 24, []),
         ("GR1FloatingBody", "HYBRID_MOBILE_BASE", 34, ["torso", "head", "base"]),
         ("SpotWithArm", "BASIC", 19, ["legs"]),
         ("SpotWithArmFloating", "BASIC", 10, ["base"]),

@@ -10,7 +10,9 @@ from mjgym.robots.parts import Group, arms, bases
 from mjgym.robots.tabletop_arms import TabletopArm
 from mjgym.robots.tabletop_bases import DRIVE, DRIVES, HOLD, JOINTS, Mount
 
-LEGS = tuple(f"{leg}_{joint}_leg" for leg in ("fr", "fl", "hr", "hl") for joint in ("hx", "hy", "kn"))
+LEGS = tuple(
+    f"{leg}_{joint}_leg" for leg in ("fr", "fl", "hr", "hl") for joint in ("hx", "hy", "kn")
+)
 LEG_JOINTS = tuple(f"{name}_joint" for name in LEGS)
 STANDING = (0.0, 0.9, -1.8) * 4  # rad
 # Of a base without steps: axes, gains (N s/m, N m s/rad) and top speeds (m/s, rad/s).

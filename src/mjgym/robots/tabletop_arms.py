@@ -12,6 +12,7 @@ from mjgym.mjcf import Spec, load
 from mjgym.robots.parts import Arm, Limb, arms
 from mjgym.robots.tabletop_bases import LIFT
 
+
 def numbered(name: str, count: int, first: int = 1) -> tuple[str, ...]:
     """Names of `count` numbered elements; "{}" in `name` is the number."""
     return tuple(name.format(i) for i in range(first, first + count))

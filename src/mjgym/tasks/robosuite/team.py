@@ -37,6 +37,7 @@ class Manipulator:
         hand: the hand.
         controller: maps actions to torques.
         alone: whether the robot has no other arm.
+        stand: the site that defines the robot's frame.
     """
 
     robot: int
@@ -45,6 +46,7 @@ class Manipulator:
     hand: Hand
     controller: Controller
     alone: bool
+    stand: str
 
     @functools.cached_property
     def name(self) -> str:
@@ -95,9 +97,9 @@ class Manipulator:
 
     @functools.cached_property
     def origin(self) -> str:
-        """Site that defines the axes of the arm's motion: the arm's, or that of its mount."""
-        if not self.limb.origin:
-            return f"fixed_mount{self.robot}_mount"
+        """Site that defines the axes of the arm's motion: the arm's, or the robot's."""
+        if self.controller.couples or not self.limb.origin:
+            return self.stand
         return f"robot{self.robot}_{self.limb.origin}"
 
 
@@ -275,7 +277,7 @@ def find_robots(
         mount = (arm.base or "RethinkMount") if stand == DEFAULT else stand
         foot = bases.find(mount, argument="base")
         control, options = _find_controller(law, substeps)
-        limbs, taken = arm.limbs, {}
+        limbs, taken, site = arm.limbs, {}, f"{foot.prefix}{i}_{foot.mount}"
         for side, limb in limbs.items():
             control.actions(limb.joints)  # raises for parameters of another number of joints
             hand = _find_hand(name, limb.hand or arm.hand, held)
@@ -288,7 +290,7 @@ def find_robots(
                 arm,
                 foot,
                 tuple(
-                    Manipulator(i, side, limb, taken[side], control, alone=len(limbs) == 1)
+                    Manipulator(i, side, limb, taken[side], control, len(limbs) == 1, site)
                     for side, limb in limbs.items()
                 ),
                 _find_groups(i, arm, foot, options.get("parts", {}), substeps),

@@ -89,7 +89,9 @@ class TwoArmPegInHole(TwoArms):
         peg = mjcf.load("robosuite/peg.xml")
         geom = peg.geom("g0")
         geom.size, geom.density = (self.peg_radius[1], self.peg_length, 0.0), DENSITY
-        scene.attach(peg, prefix="peg_", frame=first.add_frame(pos=(0, 0, arms[0].ahead * self.peg_length)))
+        scene.attach(
+            peg, prefix="peg_", frame=first.add_frame(pos=(0, 0, arms[0].ahead * self.peg_length))
+        )
         board = mjcf.load("robosuite/hole.xml")
         x, y, z = BOARD_PLACE
         held = second.add_frame(pos=(x, y, arms[1].ahead * z), quat=BOARD_TURN)

@@ -399,9 +399,7 @@ class LeggedRobot(MobileRobot):
     """A robot with legs, whether they move or not."""
 
 
-CLASSES = {
-    each.__name__: each for each in (FixedBaseRobot, MobileRobot, WheeledRobot, LeggedRobot)
-}
+CLASSES = {each.__name__: each for each in (FixedBaseRobot, MobileRobot, WheeledRobot, LeggedRobot)}
 
 
 @dataclass(frozen=True)
