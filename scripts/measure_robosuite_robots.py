@@ -11,6 +11,7 @@ grippers.
 
 import argparse
 import json
+from typing import Any
 
 import mujoco
 import numpy as np
@@ -87,11 +88,13 @@ def report(env: robosuite.environments.base.MujocoEnv, name: str) -> None:
 
 
 def record(env: robosuite.environments.base.MujocoEnv) -> dict[str, np.ndarray]:
-    """State after some control steps, joint positions of the robot under random actions that follow,
-    whether its hands and feet have touched nothing until then, and its entries after the last.
+    """A state, and joint positions under random actions that follow.
 
-    In the first control step robosuite's controllers act on positions from before the start. A
-    robot on its feet falls from high up.
+    With each goes whether hands and feet have touched nothing until then, and with the last action
+    the robot's entries.
+
+    The state is that after some control steps, as in the first one robosuite's controllers act on
+    positions from before the start. A robot on its feet falls from high up.
     """
     robot, rng = env.robots[0], np.random.default_rng(SEED)
     model, data = env.sim.model._model, env.sim.data._data
@@ -141,7 +144,7 @@ def record(env: robosuite.environments.base.MujocoEnv) -> dict[str, np.ndarray]:
     }
 
 
-def splits(controller: robosuite.controllers.composite.composite_controller.CompositeController):
+def splits(controller: Any) -> dict[str, tuple[int, int]]:
     """Start and end of each part of an action."""
     return getattr(
         controller, "_whole_body_controller_action_split_indexes", controller._action_split_indexes

@@ -19,9 +19,8 @@ class GripperLaw:
 
     so that an action of 0.01 moves as fast as 1, exactly 0 holds, and a stroke takes 2 / speed
     control steps of any length. A proportional gripper uses a instead of sign(a). Without
-    increments, c <- clip(direction * a, -1, 1), or without a scale the control itself, direction * a
-    within its range. The law is stateless: tasks keep the command in
-    their memory.
+    increments, c <- clip(direction * a, -1, 1), or without a scale the control itself, in the
+    actuator's units. The law is stateless: tasks keep the command in their memory.
 
     Args:
         directions: sign of each actuator's motion with the action: 1, -1, or 0 to hold.

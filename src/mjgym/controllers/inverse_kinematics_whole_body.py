@@ -4,7 +4,7 @@ import functools
 import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Self
+from typing import ClassVar
 
 from mjgym import rotations
 from mjgym.actions import UNLIMITED, Action
@@ -93,7 +93,9 @@ class InverseKinematicsWholeBody(Controller):
         return self.coupled_goals([(self, state, action, memory)])[0]
 
     @staticmethod
-    def coupled_goals(parts: Sequence[tuple[Self, State, Array, Arrays]]) -> list[Arrays]:
+    def coupled_goals(
+        parts: Sequence[tuple["InverseKinematicsWholeBody", State, Array, Arrays]],
+    ) -> list[Arrays]:
         """Joint goals for the target poses of all tools."""
         law = next(law for law, *_ in parts if law.tool)
         states = [state for _, state, *_ in parts]

@@ -57,11 +57,12 @@ class SpotFloatingBase(SpotBase):
         return spec
 
 
+ARM = ("arm_sh0", "arm_sh1", "arm_el0", "arm_el1", "arm_wr0", "arm_wr1")
 SPOT: dict[str, Any] = {
     "file": "spot",
     "hand": "BDGripper",
-    "joints": (JOINT_NAMES := ("arm_sh0", "arm_sh1", "arm_el0", "arm_el1", "arm_wr0", "arm_wr1")),
-    "actuators": JOINT_NAMES,
+    "joints": ARM,
+    "actuators": ARM,
     "start": (0.0, -2.0, 1.26, -0.335, 0.862, 0.0),
     "table_distance": 0.5,
 }

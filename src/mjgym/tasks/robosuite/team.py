@@ -1,8 +1,8 @@
 """Robots of a task: arms, hands, mounts, controllers and names.
 
 Names of the n-th robot begin with "robot<n>_", its mount's with "fixed_mount<n>_" (of a base that
-moves with "mobilebase<n>_", of one with legs "leg<n>_"), and those of the hand on its right or left arm with
-"gripper<n>_right_" or "gripper<n>_left_".
+moves with "mobilebase<n>_", of one with legs "leg<n>_"), and those of the hand on its right or left
+arm with "gripper<n>_right_" or "gripper<n>_left_".
 """
 
 import dataclasses
