@@ -64,6 +64,11 @@ class Base(Part):
     hybrid: bool = False
     centre: str = ""
 
+    @property
+    def drives(self) -> bool:
+        """Whether it moves along the floor by a group named "base"."""
+        return any(group.name == "base" for group in self.groups)
+
 
 @dataclass(frozen=True)
 class Limb:

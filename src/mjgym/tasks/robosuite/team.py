@@ -294,7 +294,7 @@ def find_robots(
                     for side, limb in limbs.items()
                 ),
                 _find_groups(i, arm, foot, options.get("parts", {}), substeps),
-                bool(foot.groups) and bool(options.get("hybrid", foot.hybrid)),
+                foot.drives and bool(options.get("hybrid", foot.hybrid)),
             )
         )
     return tuple(robots)

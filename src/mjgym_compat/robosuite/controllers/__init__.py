@@ -133,7 +133,7 @@ def load_composite_controller_config(
         return _whole_body(sides, robot, humanoid)
     arm = load_part_controller_config(default_controller=USUAL)
     base = None if robot is None else bases.find(arms.find(robot).base)
-    if controller == HYBRID and (base is None or not _drives(base)):
+    if controller == HYBRID and (base is None or not base.drives):
         raise ValueError(f"controller: {HYBRID} is of robots whose base drives, not of {robot!r}")
     if robot is None or base is None:
         return refactor_composite_controller_config(arm, robot, sides)
@@ -179,7 +179,7 @@ def controller_of(config: Any, robot: str, number: int = 0, base: str = "default
     foot = own if base == "default" else bases.find(base, argument="base_types")
     asked = config.get("type") if isinstance(config, Mapping) and "body_parts" in config else None
     hybrid = asked == HYBRID or (config is None and own.hybrid)
-    if hybrid and not _drives(foot):
+    if hybrid and not foot.drives:
         raise ValueError(
             f"controller_configs: {HYBRID} is for a base that drives, not {robot}'s; {BASIC} is"
         )
@@ -222,10 +222,6 @@ def _law(config: Any, robot: str, number: int, base: Base) -> Any:
     if kind == WHOLE_BODY:
         return _whole_body_law(config.get(SPECIFIC, {}), laws[0], others, robot, number)
     return {**laws[0], **others}
-
-
-def _drives(base: Base) -> bool:
-    return any(group.name == "base" for group in base.groups)
 
 
 def _groups(robot: str, base: Base) -> tuple[Group, ...]:
