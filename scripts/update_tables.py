@@ -21,7 +21,7 @@ from papers_dimensions import PRINTED, REASONS
 from mjgym import registry
 from mjgym.controllers import controllers
 from mjgym.policies import trained
-from mjgym.robots import arms, hands
+from mjgym.robots import arms, bases, hands
 from mjgym.tasks.robosuite.lift import Lift
 from mjgym.util import atomic
 from mjgym_train import baselines, leaderboard
@@ -112,13 +112,17 @@ def tabletop_tasks() -> str:
 
 def tabletop_robots() -> str:
     """A row for each robot of the tabletop: a portrait, its joints, gripper and mount."""
-    columns = ("", "`robot=`", "arms x joints", "default gripper", "default mount")
+    columns = ("", "`robot=`", "arms x joints", "other joints", "default gripper", "default mount")
     lines = [f"| {' | '.join(columns)} |", "|---" * len(columns) + "|"]
     for name in ROBOTS:
         arm = arms.find(name)
         picture = f'<img src="{GALLERY}/{TABLETOP}/robots/{name}.webp" width="120" alt="{name}">'
-        count = f"{len(arm.limbs)} x {len(next(iter(arm.limbs.values())).joints)}"
-        lines.append(f"| {picture} | `{name}` | {count} | `{arm.hand}` | `{arm.base}` |")
+        limbs = arm.limbs.values()
+        count = f"{len(limbs)} x {len(next(iter(limbs)).joints)}"
+        groups = (*arm.groups, *bases.find(arm.base).groups)
+        others = ", ".join(f"{group.name} {len(group.joints)}" for group in groups)
+        held = ", ".join(dict.fromkeys(f"`{limb.hand or arm.hand}`" for limb in limbs))
+        lines.append(f"| {picture} | `{name}` | {count} | {others} | {held} | `{arm.base}` |")
     return "\n".join(lines)
 
 

@@ -18,6 +18,7 @@ from mjgym_compat.robosuite.models.grippers import ALL_GRIPPERS, gripper_factory
 from mjgym_compat.robosuite.models.objects import BallObject, BoxObject, MujocoXMLObject
 from mjgym_compat.robosuite.models.robots import REGISTERED_ROBOTS, Panda, create_robot
 from mjgym_compat.robosuite.models.tasks import ManipulationTask
+from mjgym_compat.robosuite.robots import LeggedRobot, WheeledRobot
 from mjgym_compat.robosuite.utils import input_utils, mjcf_utils
 from mjgym_compat.robosuite.utils.errors import XMLError
 from mjgym_compat.robosuite.utils.observables import (
@@ -243,7 +244,7 @@ def test_every_robot_compiles_with_its_gripper(name):
     model = world.get_model()
     names = {model.joint(i).name for i in range(model.njnt)}
     assert set(robot.joints) <= names
-    assert len(robot.init_qpos) == len(robot.arm_joints)
+    assert len(robot.init_qpos) == robot.dof >= len(robot.arm_joints)
     with pytest.raises(ValueError, match="holds"):
         robot.add_gripper(hand, robot.eef_name[side])
     with pytest.raises(ValueError, match="no body"):
@@ -443,7 +444,10 @@ def test_a_robot_on_a_base_that_drives():
     again = suite.make("Lift", robots="PandaOmron", controller_configs=config, use_camera_obs=False)
     assert again.action_dim == 12
     config["body_parts"]["torso"]["kp"] = 50
-    with pytest.raises(ValueError, match="torso of PandaOmron"):
+    weak = suite.make("Lift", robots="PandaOmron", controller_configs=config, use_camera_obs=False)
+    assert weak.env.task.robots[0].groups[0].controller.kp == 50
+    config["body_parts"]["base"]["kp"] = 3
+    with pytest.raises(ValueError, match="base of PandaOmron"):
         suite.make("Lift", robots="PandaOmron", controller_configs=config, use_camera_obs=False)
     basic = suite.load_composite_controller_config(controller="BASIC", robot="PandaOmron")
     plain = suite.make("Lift", "PandaOmron", controller_configs=basic, use_camera_obs=False)
@@ -455,6 +459,60 @@ def test_a_robot_on_a_base_that_drives():
             controller_configs={**config, "type": "HYBRID_MOBILE_BASE"},
             use_camera_obs=False,
         )
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "dimensions", "parts"),
+    [
+        ("GR1", "WHOLE_BODY_IK", 24, []),
+        ("GR1ArmsOnly", "WHOLE_BODY_IK", 24, []),
+        ("GR1FixedLowerBody", "WHOLE_BODY_IK", 24, []),
+        ("GR1FloatingBody", "HYBRID_MOBILE_BASE", 34, ["torso", "head", "base"]),
+        ("SpotWithArm", "BASIC", 19, ["legs"]),
+        ("SpotWithArmFloating", "BASIC", 10, ["base"]),
+        ("Tiago", "BASIC", 20, ["torso", "head", "base"]),
+    ],
+)
+def test_robots_with_torsos_heads_and_legs(name, kind, dimensions, parts):
+    config = suite.load_composite_controller_config(robot=name)
+    assert config["type"] == kind
+    env = suite.make("Lift", robots=name, use_camera_obs=False, initialization_noise=None)
+    same = suite.make("Lift", name, controller_configs=config, use_camera_obs=False)
+    assert env.action_dim == same.action_dim == dimensions
+    robot = env.robots[0]
+    assert isinstance(robot, WheeledRobot if name == "Tiago" else LeggedRobot)
+    assert robot.is_mobile
+    arms = [f"{side}{what}" for what in ("", "_gripper") for side in robot.arms]
+    split = list(robot.composite_controller._action_split_indexes)
+    assert [part for part in split if part not in (*arms, "base_mode")] == parts
+    env.reset()
+    np.testing.assert_allclose(robot._joint_positions, robot.init_qpos)
+    own = make(robots=name, initialization_noise=None)
+    own.reset()
+    action = np.linspace(-0.3, 0.3, dimensions)
+    for _ in range(3):
+        ours, theirs = own.step(action)[0], env.step(action)[0]
+    # Wheels that just touch the floor magnify rounding; Cartesian entries are a physics step old.
+    bounds = {"robot0_joint_pos": 1e-2 if name == "Tiago" else 1e-6, "robot0_base_pos": 5e-3}
+    for entry, bound in bounds.items():
+        np.testing.assert_allclose(ours[entry], theirs[entry], atol=bound)
+
+
+def test_parts_of_humanoids_take_the_laws_of_a_configuration():
+    config = suite.load_composite_controller_config(controller="BASIC", robot="GR1FloatingBody")
+    config["body_parts"]["head"]["kp"] = 300
+    env = suite.make("Lift", "GR1FloatingBody", controller_configs=config, use_camera_obs=False)
+    assert env.action_dim == 33  # without the mode of a hybrid robot
+    torso, head, _ = env.env.task.robots[0].groups
+    assert (torso.controller.kp, head.controller.kp) == (1000, 300)
+    hybrid = suite.load_composite_controller_config("HYBRID_MOBILE_BASE", robot="Tiago")
+    env = suite.make("Lift", "Tiago", controller_configs=hybrid, use_camera_obs=False)
+    assert env.action_dim == 21
+    env = suite.make("Lift", "GR1FixedLowerBody", use_camera_obs=False)
+    assert not env.env.task.manipulators[0].hand.law.scaled  # its fingers take rad
+    config["body_parts"]["right"]["gripper"]["use_action_scaling"] = False
+    with pytest.raises(ValueError, match="both grippers"):
+        suite.make("Lift", "GR1FloatingBody", controller_configs=config, use_camera_obs=False)
 
 
 def test_robots_composed_of_parts():

@@ -196,7 +196,7 @@ def test_argument_of_pictures_does_as_published(script, argument):
         ({"render_camera": ["frontview", "agentview"]}, "one camera"),
         ({"control_freq": 0}, "above 0"),
         ({"control_freq": 700}, "at most 500 Hz"),
-        ({"base_types": "SpotFloating"}, "there are NullMount"),
+        ({"base_types": "SpotFlotingBase"}, "did you mean SpotFloating"),
         ({"initialization_noise": [None, None]}, "2 of them for 1"),
         ({"initialization_noise": {"type": "normal"}}, "no type"),
         ({"placement_initializer": "nowhere"}, "nowhere"),

@@ -115,6 +115,10 @@ class TestTheSameBits:
     def test_of_two_arms(self, robot):
         assert_same(*pair(VectorEnv, task_of("TwoArmLift", robot=robot), num_envs=2, **EXACT))
 
+    @pytest.mark.parametrize("robot", ["GR1FixedLowerBody", "SpotWithArm", "Tiago"])
+    def test_of_a_torso_and_legs(self, robot):
+        assert_same(*pair(VectorEnv, task_of("Lift", robot=robot), num_envs=2, **EXACT))
+
     @pytest.mark.parametrize("threads", [1, 2, 3])
     def test_of_many_in_threads(self, threads):
         options = {"num_envs": 70, "threads": threads, **EXACT}

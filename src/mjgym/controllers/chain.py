@@ -83,6 +83,7 @@ class Chain:
         mask: which of the joints move the tool, (n,) bool; None for all.
         inertia: of `inertia_index`; None instead of a mask that keeps everything.
         alone: whether no other joint moves the tool.
+        moving: which of the model's degrees of freedom move the tool, (nv,) bool.
 
     Raises:
         KeyError: the model has no element of a name; the message names the nearest ones.
@@ -121,8 +122,8 @@ class Chain:
         self.mask = None if mask.all() else mask
         index, there = inertia_index(model, dofs)
         self.inertia = index, None if there.all() else there
-        every = chain_mask(model, self.tool.body, np.arange(model.nv))
-        self.alone = bool(every.sum() == mask.sum())
+        self.moving = chain_mask(model, self.tool.body, np.arange(model.nv))
+        self.alone = bool(self.moving.sum() == mask.sum())
         self.take_qpos, self.take_dofs = taker(self.qpos), taker(self.dofs)
         self.take_axes = taker(self.dofs, -2)
         still = {} if self.origin.moves else {"origin_velocity": 0.0}
@@ -169,7 +170,7 @@ class _ArmState(State):
             case "bias":
                 known[name] = arm.take_dofs(v.qfrc_bias) + 0.0
             case "jacobian":
-                offset = v.site_xpos[..., arm.tool.site, :] - v.subtree_com[..., arm.tool.root, :]
+                offset = arm.tool.offset(v)
                 known[name] = point_jacobian(arm.take_axes(v.cdof), offset, arm.mask, self.xp)
             case "velocity":
                 alone = arm.alone
@@ -181,6 +182,15 @@ class _ArmState(State):
             case _:
                 raise AttributeError(f"this state has no {name!r}")
         return known[name]
+
+    def jacobian_by(self, part: State) -> Array:
+        """Jacobian of the tool with respect to the joints of a part of the robot."""
+        if part is self or not isinstance(part, _ArmState):
+            return super().jacobian_by(part)
+        joints, mask = part.arm, self.arm.moving[part.arm.dofs]
+        return point_jacobian(
+            joints.take_axes(self.v.cdof), self.arm.tool.offset(self.v), mask, self.xp
+        )
 
 
 def _find(model: Model, kind: str, name: str) -> int:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from mjgym.actions import Action
-from mjgym.arrays import Array, namespace
+from mjgym.arrays import Array
 from mjgym.controllers.controller import Arrays, Controller, State
 
 
@@ -53,33 +53,26 @@ class Composite:
             name: (states[name], action[..., numbers])
             for (name, _), numbers in zip(self.parts, self._numbers, strict=True)
         }
-        fastest = self._fastest(asked) if self._couples else {}
-        return _joined(
-            {
-                name: part.coupled_goal(*asked[name], _within(name, memory), fastest[name])
-                if part.couples
-                else part.goal(*asked[name], _within(name, memory))
-                for name, part in self.parts
-            }
-        )
+        goals = {
+            name: part.goal(*asked[name], _within(name, memory))
+            for name, part in self.parts
+            if not part.couples
+        }
+        for together in self._coupled:
+            parts = [(law, *asked[name], _within(name, memory)) for name, law in together]
+            found = together[0][1].coupled_goals(parts)
+            goals |= zip((name for name, _ in together), found, strict=True)
+        return _joined({name: goals[name] for name, _ in self.parts})
 
     @functools.cached_property
-    def _couples(self) -> bool:
-        return any(part.couples for _, part in self.parts)
-
-    def _fastest(self, asked: Mapping[str, tuple[State, Array]]) -> dict[str, Array]:
-        """Fastest joint velocity of each part's robot, by part."""
+    def _coupled(self) -> list[list[tuple[str, Controller]]]:
+        """Coupled parts of each robot that has any."""
+        of_robots: dict[int, list[tuple[str, Controller]]] = {}
         robots = self.robots or (0,) * len(self.parts)
-        of_robots: dict[int, Array] = {}
-        for robot, (name, part) in zip(robots, self.parts, strict=True):
-            if part.couples:
-                limit = part.fastest(*asked[name])
-                other = of_robots.get(robot)
-                of_robots[robot] = (
-                    limit if other is None else namespace(limit).maximum(limit, other)
-                )
-        names = [name for name, _ in self.parts]
-        return {n: of_robots[i] for n, i in zip(names, robots, strict=True) if i in of_robots}
+        for robot, (name, law) in zip(robots, self.parts, strict=True):
+            if law.couples:
+                of_robots.setdefault(robot, []).append((name, law))
+        return list(of_robots.values())
 
     @functools.cached_property
     def _numbers(self) -> tuple[slice, ...]:

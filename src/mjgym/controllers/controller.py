@@ -1,7 +1,7 @@
 """The controller interface, the state that controllers read, and lookup by name."""
 
 import dataclasses
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -73,6 +73,13 @@ class State:
         self.__dict__[name] = value
         return value
 
+    def jacobian_by(self, part: "State") -> Array:
+        """Jacobian of the tool with respect to the joints of a part of the robot, (..., 6, m)."""
+        if part is self:
+            return self.jacobian
+        zero = self.xp.zeros_like(part.qpos)
+        return self.xp.stack([zero] * 6, axis=-2)
+
 
 @dataclass(frozen=True)
 class Controller:
@@ -86,7 +93,8 @@ class Controller:
     """
 
     couples: ClassVar[bool] = False
-    """Whether the arms of a robot slow down together, by `fastest` and `coupled_goal`."""
+    """Whether the parts of a robot find their goals together, by `coupled_goals`; their actions are
+    then given in the robot's frame instead of an arm's own."""
 
     def actions(self, joints: tuple[str, ...]) -> tuple[Action, ...]:
         """Action dimensions for an arm with these joints."""
@@ -103,15 +111,10 @@ class Controller:
     def start_from_goal(self, state: State, memory: Arrays, where: Array) -> None:
         """Let the next `goal` begin at the last one where a condition (...) holds, if it can."""
 
-    def fastest(self, state: State, action: Array) -> Array:
-        """Highest joint velocity that an action asks for, (..., 1), rad/s."""
-        raise NotImplementedError(f"{type(self).__name__} couples arms and must define fastest()")
-
-    def coupled_goal(self, state: State, action: Array, memory: Arrays, fastest: Array) -> Arrays:
-        """`goal`, with the fastest joint velocity of all of the robot's arms, (..., 1), rad/s."""
-        raise NotImplementedError(
-            f"{type(self).__name__} couples arms and must define coupled_goal()"
-        )
+    @staticmethod
+    def coupled_goals(parts: Sequence[tuple[Any, State, Array, Arrays]]) -> list[Arrays]:
+        """`goal` of all coupled parts of a robot: of each its law, state, action and memory."""
+        raise NotImplementedError("a controller that couples parts must define coupled_goals()")
 
     def torque(self, state: State, memory: Arrays) -> Array:
         """Joint torques, (..., n), N m, within their limits."""

@@ -19,8 +19,8 @@ class GripperLaw:
 
     so that an action of 0.01 moves as fast as 1, exactly 0 holds, and a stroke takes 2 / speed
     control steps of any length. A proportional gripper uses a instead of sign(a). Without
-    increments, c <- clip(direction * a, -1, 1). The law is stateless: tasks keep the command in
-    their memory.
+    increments, c <- clip(direction * a, -1, 1), or without a scale the control itself, in the
+    actuator's units. The law is stateless: tasks keep the command in their memory.
 
     Args:
         directions: sign of each actuator's motion with the action: 1, -1, or 0 to hold.
@@ -29,6 +29,7 @@ class GripperLaw:
         proportional: whether the size of the action counts, not its sign alone.
         starts: initial commands; empty for the centre.
         incremental: whether the action moves the command, or is the command.
+        scaled: whether a command that is an action spans the control range.
     """
 
     directions: tuple[float, ...] = ()
@@ -37,6 +38,7 @@ class GripperLaw:
     proportional: bool = False
     starts: tuple[float, ...] = ()
     incremental: bool = True
+    scaled: bool = True
 
     def __post_init__(self) -> None:
         for name in ("inputs", "starts"):
@@ -102,4 +104,6 @@ class GripperLaw:
             centre: centres of the control ranges, (..., actuators), in the actuators' units.
             reach: half the widths of those ranges.
         """
+        if not (self.incremental or self.scaled):
+            return namespace(command).clip(command, centre - reach, centre + reach)
         return centre + reach * command

@@ -1,6 +1,8 @@
-"""Poses of all tools of a robot by inverse kinematics, solved jointly for its arms."""
+"""Poses of all tools of a robot by inverse kinematics, solved jointly for its parts."""
 
 import functools
+import itertools
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -22,16 +24,19 @@ class InverseKinematicsWholeBody(Controller):
 
     S. R. Buss, "Introduction to inverse kinematics with Jacobian transpose, pseudoinverse and
     damped least squares methods" (2004). Null-space motion draws joints to zero. All joints of a
-    robot slow down together when one exceeds its speed limit. `JointPosition` tracks the solution.
+    robot slow down together when one exceeds its speed limit, then those of a part with a lower
+    limit. `JointPosition` tracks the solution.
 
     Args:
         damping: least-squares damping: trades accuracy for stability near singularities.
         integration_dt: s, time scale of the joint velocities.
         max_dq: rad/s, joint speed limit; 0: unlimited.
         posture_gain: 1/s, pull towards zero, or one per joint.
-        input_ref_frame: axes of the action: "world", or "base", those of the arm's origin.
+        input_ref_frame: axes of the action: "world", or "base", those of the robot.
         kp: gain on joint position, 1/s^2, or one per joint.
         kd: gain on joint velocity, 1/s, or one per joint; None for critical damping.
+        tool: whether the joints are an arm's, with a pose as the action; those of a torso, a head
+            or legs have none and take part in the arms' solution.
 
     Raises:
         ValueError: a parameter is invalid.
@@ -44,6 +49,7 @@ class InverseKinematicsWholeBody(Controller):
     input_ref_frame: str = "world"
     kp: Numbers = 1000.0
     kd: Numbers | None = 200.0
+    tool: bool = True
 
     couples: ClassVar[bool] = True
 
@@ -69,7 +75,9 @@ class InverseKinematicsWholeBody(Controller):
     def actions(self, joints: tuple[str, ...]) -> tuple[Action, ...]:
         """Position and rotation vector of the tool."""
         self.joints.actions(joints)  # checks that gains fit the joints
-        frame = "the world" if self.input_ref_frame == "world" else "the arm's origin"
+        if not self.tool:
+            return ()
+        frame = "the world" if self.input_ref_frame == "world" else "the robot"
         whats = ("the tool's",) * 3 + ("rotation vector of the tool,",) * 3
         return tuple(
             Action(axis, -UNLIMITED, UNLIMITED, unit, meaning=f"{what} {axis[-1]} of {frame}")
@@ -81,34 +89,45 @@ class InverseKinematicsWholeBody(Controller):
         return self.joints.memory(state)
 
     def goal(self, state: State, action: Array, memory: Arrays) -> Arrays:
-        """Joint goals for the target tool pose, as if this were the robot's only arm."""
-        return self.coupled_goal(state, action, memory, self.fastest(state, action))
+        """Joint goals for the target tool pose, as if this were the robot's only part."""
+        return self.coupled_goals([(self, state, action, memory)])[0]
 
-    def coupled_goal(self, state: State, action: Array, memory: Arrays, fastest: Array) -> Arrays:
-        """Joint goals for the target tool pose.
+    @staticmethod
+    def coupled_goals(
+        parts: Sequence[tuple["InverseKinematicsWholeBody", State, Array, Arrays]],
+    ) -> list[Arrays]:
+        """Joint goals for the target poses of all tools."""
+        law = next(law for law, *_ in parts if law.tool)
+        states = [state for _, state, *_ in parts]
+        xp = namespace(states[0].qpos)
+        tools = [(each, state, action) for each, state, action, _ in parts if each.tool]
+        error = xp.concat([each.error(state, action) for each, state, action in tools], axis=-1)
+        rows = [
+            xp.concat([state.jacobian_by(part) for part in states], axis=-1)
+            for _, state, _ in tools
+        ]
+        jacobian = xp.concat(rows, axis=-2)
+        across = jacobian.mT
+        pulls = [-constant(each.posture_gain, state.qpos) * state.qpos for each, state, *_ in parts]
+        posture = xp.concat(pulls, axis=-1)
+        velocity = (
+            times(across, solve(gram(jacobian, law.damping**2), error))
+            * (GAIN / law.integration_dt)
+            + posture
+            - times(across, solve(gram(jacobian), times(jacobian, posture)))
+        )
+        velocity = _slowed(velocity, law.max_dq)
+        ends = list(itertools.accumulate(state.qpos.shape[-1] for state in states))
+        goals = []
+        for (each, state, _, memory), end in zip(parts, ends, strict=True):
+            own = _slowed(velocity[..., end - state.qpos.shape[-1] : end], each.max_dq)
+            wanted = state.qpos + law.integration_dt * own
+            wanted = clip(wanted, state.qpos_low, state.qpos_high)
+            goals.append(each.joints.goal(state, wanted, memory))
+        return goals
 
-        Args:
-            state: state of the arm.
-            action: (..., 6).
-            memory: memory of the law.
-            fastest: rad/s, fastest joint of all of the robot's arms, (..., 1).
-        """
-        velocity = self._velocity(state, action)
-        if self.max_dq:
-            xp = namespace(velocity)
-            velocity = velocity / xp.maximum(fastest / self.max_dq, xp.ones_like(fastest))
-        wanted = state.qpos + self.integration_dt * velocity
-        wanted = clip(wanted, state.qpos_low, state.qpos_high)
-        return self.joints.goal(state, wanted, memory)
-
-    def fastest(self, state: State, action: Array) -> Array:
-        """Highest joint velocity that an action asks for, (..., 1), rad/s."""
-        velocity = self._velocity(state, action)
-        xp = namespace(velocity)
-        return xp.max(xp.abs(velocity), axis=-1)[..., None]
-
-    def _velocity(self, state: State, action: Array) -> Array:
-        """Joint velocities, (..., n), that take the tool to a pose, before the speed limit."""
+    def error(self, state: State, action: Array) -> Array:
+        """Distance (m) and rotation vector (rad) from the tool to the action's pose, (..., 6)."""
         xp = namespace(action)
         action = as_precise(action, state.qpos)
         position = action[..., 0:3]
@@ -118,20 +137,20 @@ class InverseKinematicsWholeBody(Controller):
             position = state.origin_position + turned
             rotation = rotations.compose(state.origin_rotation, rotation)
         turn = rotations.compose(rotation, rotations.transposed(state.rotation))
-        error = xp.concat([position - state.position, rotations.to_rotation_vector(turn)], axis=-1)
-        jacobian = state.jacobian
-        across = jacobian.mT
-        posture = -constant(self.posture_gain, action) * state.qpos
-        return (
-            times(across, solve(gram(jacobian, self.damping**2), error))
-            * (GAIN / self.integration_dt)
-            + posture
-            - times(across, solve(gram(jacobian), times(jacobian, posture)))
-        )
+        return xp.concat([position - state.position, rotations.to_rotation_vector(turn)], axis=-1)
 
     def torque(self, state: State, memory: Arrays) -> Array:
         """Torques of the joint law."""
         return self.joints.torque(state, memory)
+
+
+def _slowed(velocity: Array, limit: float) -> Array:
+    """Joint velocities (..., n), slowed down together to a limit; 0: unlimited."""
+    if not limit:
+        return velocity
+    xp = namespace(velocity)
+    fastest = xp.max(xp.abs(velocity), axis=-1)[..., None]
+    return velocity / xp.maximum(fastest / limit, xp.ones_like(fastest))
 
 
 controllers.add("WHOLE_BODY_IK", InverseKinematicsWholeBody())

@@ -1,10 +1,13 @@
 """Arms, hands, bases and legged robots shared by several task families."""
 
 from mjgym.robots import (  # noqa: F401  (they register parts)
+    gr1,
     menagerie,
     menagerie_legged,
+    spot,
     tabletop_arms,
     tabletop_grippers,
+    tiago,
 )
 from mjgym.robots.grasping import grasped, touching, watch_grasp
 from mjgym.robots.inverse_kinematics import Solution, solve

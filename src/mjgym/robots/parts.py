@@ -26,7 +26,7 @@ class Part:
 
 @dataclass(frozen=True)
 class Group:
-    """Joints of a robot beside its arms, with their own part of an action: a torso, a drive.
+    """Joints of a robot beside its arms, with their own part of an action: a torso, legs, a drive.
 
     Args:
         name: of the part, e.g. "torso".
@@ -34,6 +34,7 @@ class Group:
         actuators: one per joint, in the same order.
         controller: maps its part of an action to the actuators' controls.
         site: any site that it moves.
+        start: initial joint positions (rad or m) of a base's; empty for those of the model.
     """
 
     name: str
@@ -41,6 +42,7 @@ class Group:
     actuators: tuple[str, ...]
     controller: Controller
     site: str
+    start: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -51,8 +53,8 @@ class Base(Part):
         mount: the site that an arm's frame is attached to.
         prefix: of its elements in a scene, before the robot's number.
         groups: joints of a base that moves.
-        hybrid: whether a last number of an action selects between moving the arm from where it is
-            (at most 0) and from its goal (above 0), which follows the base.
+        hybrid: whether by default a last number of an action selects between moving the arm from
+            where it is (at most 0) and from its goal (above 0), which follows the base.
         centre: the site that is observed as the base's pose; empty for a fixed mount.
     """
 
@@ -61,6 +63,11 @@ class Base(Part):
     groups: tuple[Group, ...] = ()
     hybrid: bool = False
     centre: str = ""
+
+    @property
+    def drives(self) -> bool:
+        """Whether it moves along the floor by a group named "base"."""
+        return any(group.name == "base" for group in self.groups)
 
 
 @dataclass(frozen=True)
@@ -74,6 +81,7 @@ class Limb:
         link: the body that carries the wrist.
         start: initial joint positions (rad or m); empty for zeros.
         origin: the site that defines the task frame of the hand; empty for the arm frame.
+        hand: default hand, a name in `hands`; empty for the robot's.
     """
 
     joints: tuple[str, ...] = ()
@@ -82,29 +90,36 @@ class Limb:
     link: str = ""
     start: tuple[float, ...] = ()
     origin: str = ""
+    hand: str = ""
 
 
 @dataclass(frozen=True)
 class Arm(Limb, Part):
     """A robot that reaches: a single limb, or a trunk with several.
 
-    With several limbs, `joints`, `actuators` and `start` concatenate theirs in the order of
-    `limbs`; `wrist`, `link` and `origin` are the first one's.
+    With several limbs, `joints`, `actuators` and `start` are the robot's, those of its groups
+    included; `wrist`, `link` and `origin` are the first one's.
 
     Args:
         base: default base, a name in `bases`.
-        hand: default hand, a name in `hands`.
+        groups: its driven joints beside the limbs, e.g. a torso and a head.
         table_distance: from the near edge of a table to the arm's frame (m).
         centre_distance: from the middle of a scene without a table to the arm's frame (m).
+        bins_distance: from the middle of a scene with bins to the arm's frame (m).
+        height: of its base's frame above the floor (m).
+        ahead: sign of the direction along its hands' z axes that points away from the wrists.
         base_start: initial positions of its base's joints by name (m or rad).
         torques: torque sensors (N m) of the joints, three numbers each, in a frame with the joint
             axis as z; empty without sensors.
     """
 
     base: str = ""
-    hand: str = ""
+    groups: tuple[Group, ...] = ()
     table_distance: float = 0.16
     centre_distance: float = 0.6
+    bins_distance: float = 0.5
+    height: float = 0.0
+    ahead: float = 1.0
     base_start: tuple[tuple[str, float], ...] = ()
     torques: tuple[str, ...] = ()
 

@@ -1,4 +1,4 @@
-"""Arms of the tabletop tasks, under their published names, with their mounts.
+"""Arms of the tabletop tasks, under their published names.
 
 Motors drive the joints by torque (N m); their control ranges are the torque limits. Every arm has
 the cameras `robotview` and `eye_in_hand` (Baxter: `right_eye_in_hand` and `left_eye_in_hand`).
@@ -8,43 +8,9 @@ from dataclasses import dataclass
 from math import pi
 from typing import Any
 
-from mjgym.controllers.joint import JointPosition
-from mjgym.controllers.mobile_base import MobileBase
 from mjgym.mjcf import Spec, load
-from mjgym.robots.parts import Arm, Base, Group, Limb, arms, bases
-
-LIFT = "joint_torso_height"
-MOTIONS = ("mobile_forward", "mobile_side", "mobile_yaw")
-DRIVE, DRIVES = (tuple(f"{kind}_{m}" for m in MOTIONS) for kind in ("joint", "actuator"))
-OMRON: dict[str, Any] = {
-    "file": "omron",
-    "prefix": "mobilebase",
-    "centre": "center",
-    "hybrid": True,
-    "groups": (
-        Group("torso", (LIFT,), ("actuator_torso_height",), JointPosition(kp=2000.0), "center"),
-        Group("base", DRIVE, DRIVES, MobileBase(), "center"),
-    ),
-}
-
-
-@bases.register("OmronMobileBase", **OMRON)
-@bases.register("NullMount", file="null_mount")  # the floor itself
-@bases.register("RethinkMinimalMount", file="rethink_minimal_mount")  # of Baxter
-@bases.register("RethinkMount", file="rethink_mount")  # of all others
-@dataclass(frozen=True)
-class Mount(Base):
-    """A pedestal on the floor, possibly empty, or a base that moves.
-
-    Args:
-        file: the name of its MJCF.
-    """
-
-    file: str = "rethink_mount"
-
-    def model(self) -> Spec:
-        """Build it, with its frame on the floor."""
-        return load(f"robots/bases/{self.file}.xml")
+from mjgym.robots.parts import Arm, Limb, arms
+from mjgym.robots.tabletop_bases import LIFT
 
 
 def numbered(name: str, count: int, first: int = 1) -> tuple[str, ...]:
@@ -122,6 +88,7 @@ PANDA: dict[str, Any] = {
     hand="PandaGripper",
     base="OmronMobileBase",
     base_start=((LIFT, 0.2),),
+    bins_distance=0.6,
 )
 @arms.register("PandaDexRH", **PANDA, hand="InspireRightHand")
 @arms.register("PandaDexLH", **PANDA, hand="InspireLeftHand")

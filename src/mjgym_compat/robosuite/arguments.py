@@ -6,7 +6,6 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from mjgym import registry
-from mjgym.robots import arms, bases
 from mjgym.util.suggestions import or_else
 from mjgym_compat.robosuite.controllers import COMPOSITES, controller_of
 from mjgym_compat.robosuite.macros import SIMULATION_TIMESTEP
@@ -94,25 +93,7 @@ SAMPLED: dict[str, tuple[str, Any]] = {
 }
 NOISE_FIELDS = ("start_noise", "start_noise_type")
 NOISES = ("gaussian", "uniform")
-MOBILE_BASES = (
-    "NullMobileBase",
-    "NoActuationBase",
-    "FloatingLeggedBase",
-    "SpotFloating",
-    "Spot",
-)
-# Robots of robosuite that are not here.
-MOVING_ROBOTS = (
-    "Tiago",
-    "SpotWithArm",
-    "SpotWithArmFloating",
-    "GR1",
-    "GR1FixedLowerBody",
-    "GR1ArmsOnly",
-    "GR1FloatingBody",
-)
 DEFAULT = "default"
-DRIVING = tuple(name for name in bases.names() if bases.find(name).hybrid)
 WHOLE = 1e-9  # relative tolerance of integer numbers of physics steps
 # Arguments of all tasks that do not map to a single field.
 COMMON = (
@@ -215,8 +196,6 @@ def bases_of(asked: Any) -> Any:
     """Robot bases; None means no base."""
     if isinstance(asked, list | tuple):
         return tuple(map(bases_of, asked))
-    if asked in MOBILE_BASES:
-        raise ValueError(f"base_types: no {asked!r} here yet; there are {', '.join(bases.names())}")
     return "NullMount" if asked is None else asked
 
 
@@ -281,12 +260,6 @@ def robot_fields(asked: Mapping[str, Any]) -> dict[str, Any]:
     names = asked["robots"]
     feet = asked.get("base_types", DEFAULT)
     feet = [feet] * len(names) if not isinstance(feet, list | tuple) else feet
-    for robot in names:
-        if robot in MOVING_ROBOTS:
-            raise ValueError(
-                f"robots: no {robot!r}, as robots with legs or torsos are not here yet;"
-                f" there are {', '.join(n for n in arms.names() if arms.find(n).base)}"
-            )
     fields: dict[str, Any] = {"robot": names[0] if len(names) == 1 else names}
     where = asked.get("env_configuration", "default")
     if where not in ARRANGEMENTS:
@@ -294,8 +267,6 @@ def robot_fields(asked: Mapping[str, Any]) -> dict[str, Any]:
     if ARRANGEMENTS[where] is not None:
         fields["arrangement"] = ARRANGEMENTS[where]
     configs = asked.get("controller_configs")
-    if configs is None and not any(foot in DRIVING for foot in feet):
-        return fields
     each = list(configs) if isinstance(configs, list | tuple) else [configs] * len(names)
     if len(each) != len(names):
         raise ValueError(f"controller_configs: {len(each)} of them for {len(names)} robots")
@@ -303,7 +274,8 @@ def robot_fields(asked: Mapping[str, Any]) -> dict[str, Any]:
         controller_of(config, robot, number, foot)
         for number, (config, robot, foot) in enumerate(zip(each, names, feet, strict=True))
     ]
-    return {**fields, "controller": laws[0] if len(laws) == 1 else tuple(laws)}
+    same = all(law == laws[0] for law in laws)
+    return {**fields, "controller": laws[0] if same else tuple(laws)}
 
 
 def _noise(asked: Any, robots: int) -> dict[str, Any]:

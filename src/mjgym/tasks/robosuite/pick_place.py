@@ -27,7 +27,7 @@ EXTENTS = {
     "Can": Extent(radius=0.025, bottom=-0.0605, top=0.04, clearance=0.0251),
 }
 WALL = 0.05  # m, margin of objects to the bins' edges
-ROBOT = (-0.5, -0.1)  # m
+ASIDE = -0.1  # m, the robot along y
 
 # Side of the second bin's centre with each object's quarter, along x and y.
 SIDES = {"Milk": (-1, -1), "Bread": (1, -1), "Cereal": (-1, 1), "Can": (1, 1)}
@@ -135,7 +135,7 @@ class PickPlace(Sorting, GoalTask):
         return Uniform(self.object_names, (-x, x), (-y, y), whole=True, reference=self.bin1_pos)
 
     def robot_place(self, arm: Arm) -> tuple[float, float]:
-        return ROBOT
+        return -arm.bins_distance, ASIDE
 
     def furnish(self, scene: Spec) -> None:
         bins = mjcf.load("robosuite/bins.xml")

@@ -278,6 +278,9 @@ class Tabletop(Task):
             else:
                 noise = rng.uniform(-1, 1, size=start.shape)
             v.qpos[v.rows("qpos", robot.joints)] = start + size * noise
+            for part in robot.groups:
+                if part.group.start:
+                    v.qpos[v.rows("qpos", part.joints)] = part.group.start
             for joint, place in robot.arm.base_start:
                 v.joint(robot.base_prefix + joint).qpos[:] = place
         for each in self.manipulators:

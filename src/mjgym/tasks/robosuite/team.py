@@ -1,8 +1,8 @@
 """Robots of a task: arms, hands, mounts, controllers and names.
 
 Names of the n-th robot begin with "robot<n>_", its mount's with "fixed_mount<n>_" (of a base that
-moves with "mobilebase<n>_"), and those of the hand on its right or left arm with
-"gripper<n>_right_" or "gripper<n>_left_".
+moves with "mobilebase<n>_", of one with legs "leg<n>_"), and those of the hand on its right or left
+arm with "gripper<n>_right_" or "gripper<n>_left_".
 """
 
 import dataclasses
@@ -18,10 +18,12 @@ from mjgym.controllers import Controller, controllers, make
 from mjgym.mjcf import Spec, add, word
 from mjgym.robots import Arm, Base, Group, Hand, Limb, arms, attach, bases, hands
 from mjgym.rotations import about_z
+from mjgym.util.suggestions import or_else
 
 PHYSICS_TIMESTEP = 0.002  # s
 DEFAULT = "default"  # instead of a name: the robot's default
 TOOL_CENTRE = "grip_site"  # controlled site of every tabletop hand
+OF_ROBOT = ("hybrid", "parts", "scaled_hands")  # parameters beside those of the arms' controller
 
 
 @dataclass(frozen=True)
@@ -35,6 +37,7 @@ class Manipulator:
         hand: the hand.
         controller: maps actions to torques.
         alone: whether the robot has no other arm.
+        stand: the site that defines the robot's frame.
     """
 
     robot: int
@@ -43,6 +46,7 @@ class Manipulator:
     hand: Hand
     controller: Controller
     alone: bool
+    stand: str
 
     @functools.cached_property
     def name(self) -> str:
@@ -93,9 +97,9 @@ class Manipulator:
 
     @functools.cached_property
     def origin(self) -> str:
-        """Site that defines the axes of the arm's motion: the arm's, or that of its mount."""
-        if not self.limb.origin:
-            return f"fixed_mount{self.robot}_mount"
+        """Site that defines the axes of the arm's motion: the arm's, or the robot's."""
+        if self.controller.couples or not self.limb.origin:
+            return self.stand
         return f"robot{self.robot}_{self.limb.origin}"
 
 
@@ -150,6 +154,7 @@ class Robot:
         arm: the robot without hands.
         base: its mount.
         manipulators: its arms, the right one first.
+        groups: its driven joints beside its arms, then those of its base.
         hybrid: whether an action ends with the mode of a base that drives.
     """
 
@@ -157,12 +162,13 @@ class Robot:
     arm: Arm
     base: Base
     manipulators: tuple[Manipulator, ...]
+    groups: tuple[Driven, ...] = ()
     hybrid: bool = False
 
     @functools.cached_property
     def joints(self) -> tuple[str, ...]:
-        """Joints of all of its arms."""
-        return tuple(joint for each in self.manipulators for joint in each.joints)
+        """Joints of its arms, and of a torso, head and legs of its own."""
+        return tuple(f"robot{self.number}_{joint}" for joint in self.arm.joints)
 
     @functools.cached_property
     def base_prefix(self) -> str:
@@ -173,11 +179,6 @@ class Robot:
     def centre(self) -> str:
         """Site that is observed as the pose of its base; empty for a fixed one."""
         return self.base.centre and self.base_prefix + self.base.centre
-
-    @functools.cached_property
-    def groups(self) -> tuple[Driven, ...]:
-        """Its driven joints beside its arms."""
-        return tuple(Driven(self.number, group, self.base_prefix) for group in self.base.groups)
 
     @functools.cached_property
     def parts(self) -> tuple[Manipulator | Driven, ...]:
@@ -192,7 +193,8 @@ class Robot:
             place: x and y (m) on the floor, and the angle (rad) of its rotation.
         """
         x, y, yaw = place
-        site = add(scene.worldbody, "site", name=f"stand{self.number}", pos=(x, y, 0.0), group=4)
+        pos = x, y, self.arm.height
+        site = add(scene.worldbody, "site", name=f"stand{self.number}", pos=pos, group=4)
         site.quat = about_z(yaw)
         mount, arm = self.base_prefix, f"robot{self.number}_"
         attach(scene, self.base, mount, site)
@@ -249,7 +251,9 @@ def find_robots(
         base: a name in `mjgym.robots.bases`, "default", or one for each robot.
         controller: a name in `mjgym.controllers.controllers`, a dict of parameters with "type" as
             normalised by `normal`, or one for each robot. With `"hybrid": false` in it, an action
-            for a base that drives has no mode.
+            for a base that drives has no mode; "parts" has controllers of a torso, a head or legs
+            by name; with `"scaled_hands": false`, hands whose actions are positions take them in
+            their own units.
         substeps: physics steps per control step.
 
     Raises:
@@ -270,26 +274,50 @@ def find_robots(
         )
     ):
         arm = _find_arm(name)
-        hand = _find_hand(name, arm, held)
         mount = (arm.base or "RethinkMount") if stand == DEFAULT else stand
         foot = bases.find(mount, argument="base")
-        control, hybrid = _find_controller(law, substeps)
-        limbs = arm.limbs
-        for limb in limbs.values():
+        control, options = _find_controller(law, substeps)
+        limbs, taken, site = arm.limbs, {}, f"{foot.prefix}{i}_{foot.mount}"
+        for side, limb in limbs.items():
             control.actions(limb.joints)  # raises for parameters of another number of joints
+            hand = _find_hand(name, limb.hand or arm.hand, held)
+            if hand.law is not None and not options.get("scaled_hands", True):
+                hand = dataclasses.replace(hand, law=dataclasses.replace(hand.law, scaled=False))
+            taken[side] = hand
         robots.append(
             Robot(
                 i,
                 arm,
                 foot,
                 tuple(
-                    Manipulator(i, side, limb, hand, control, alone=len(limbs) == 1)
+                    Manipulator(i, side, limb, taken[side], control, len(limbs) == 1, site)
                     for side, limb in limbs.items()
                 ),
-                hybrid and foot.hybrid,
+                _find_groups(i, arm, foot, options.get("parts", {}), substeps),
+                foot.drives and bool(options.get("hybrid", foot.hybrid)),
             )
         )
     return tuple(robots)
+
+
+def _find_groups(
+    number: int, arm: Arm, base: Base, laws: Mapping[str, Any], substeps: int
+) -> tuple[Driven, ...]:
+    driven = [Driven(number, group, f"robot{number}_") for group in arm.groups]
+    driven += [Driven(number, group, f"{base.prefix}{number}_") for group in base.groups]
+    known = [each.group.name for each in driven]
+    for part in laws:
+        if part not in known:
+            raise ValueError(f"controller: no part {part!r}{or_else(part, known)}")
+    found = []
+    for each in driven:
+        group = each.group
+        if group.name in laws:
+            law = _substeps(laws[group.name], substeps)
+            law.actions(group.joints)  # raises for parameters of another number of joints
+            group = dataclasses.replace(group, controller=law)
+        found.append(dataclasses.replace(each, group=group))
+    return tuple(found)
 
 
 def one_each(what: str, value: Any, count: int) -> tuple[Any, ...]:
@@ -327,9 +355,9 @@ def _driven_by_torques(arm: Arm) -> bool:
     )
 
 
-def _find_hand(robot: str, arm: Arm, name: str | None) -> Hand:
+def _find_hand(robot: str, own: str, name: str | None) -> Hand:
     if name == DEFAULT:
-        name = arm.hand or "none"
+        name = own or "none"
     hand = hands.find("none" if name is None else name, argument="gripper")
     if hand.law is None or hand.tool_centre != TOOL_CENTRE:
         fit = [n for n in hands.names() if hands.find(n).law is not None]
@@ -340,19 +368,23 @@ def _find_hand(robot: str, arm: Arm, name: str | None) -> Hand:
     return hand
 
 
-def _find_controller(controller: Any, substeps: int) -> tuple[Controller, bool]:
-    """A controller, and whether an action may end with the mode of a base that drives."""
-    parameters, hybrid = unpacked(controller), True
+def _find_controller(controller: Any, substeps: int) -> tuple[Controller, Mapping[str, Any]]:
+    """A controller of arms, and the options of the whole robot."""
+    parameters, options = unpacked(controller), {}
     if isinstance(parameters, Mapping):
-        hybrid = bool(parameters.get("hybrid", True))
-        parameters = {name: value for name, value in parameters.items() if name != "hybrid"}
+        options = {name: value for name, value in parameters.items() if name in OF_ROBOT}
+        parameters = {name: value for name, value in parameters.items() if name not in OF_ROBOT}
     if parameters is None or parameters == DEFAULT:
         raise ValueError(f"controller: expected one of {', '.join(controllers.names())}")
+    return _substeps(parameters, substeps), options
+
+
+def _substeps(parameters: Any, substeps: int) -> Controller:
     law = make(parameters)
     ramps = any(field.name == "substeps" for field in dataclasses.fields(law))
     if ramps and not (isinstance(parameters, Mapping) and "substeps" in parameters):
         law = make(law, substeps=substeps)
-    return law, hybrid
+    return law
 
 
 def places(

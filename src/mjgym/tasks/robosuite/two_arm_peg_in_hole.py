@@ -85,12 +85,16 @@ class TwoArmPegInHole(TwoArms):
 
     def furnish(self, scene: Spec) -> None:
         first, second = (scene.body(each.link) for each in self.manipulators)
+        arms = [self.robots[each.robot].arm for each in self.manipulators]
         peg = mjcf.load("robosuite/peg.xml")
         geom = peg.geom("g0")
         geom.size, geom.density = (self.peg_radius[1], self.peg_length, 0.0), DENSITY
-        scene.attach(peg, prefix="peg_", frame=first.add_frame(pos=(0, 0, self.peg_length)))
+        scene.attach(
+            peg, prefix="peg_", frame=first.add_frame(pos=(0, 0, arms[0].ahead * self.peg_length))
+        )
         board = mjcf.load("robosuite/hole.xml")
-        held = second.add_frame(pos=BOARD_PLACE, quat=BOARD_TURN)
+        x, y, z = BOARD_PLACE
+        held = second.add_frame(pos=(x, y, arms[1].ahead * z), quat=BOARD_TURN)
         scene.attach(board, prefix="hole_", frame=held)
 
     def place(self, v: SingleView, rng: Any) -> None:

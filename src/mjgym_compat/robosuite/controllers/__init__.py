@@ -10,9 +10,11 @@ import numpy as np
 
 from mjgym.controllers import Controller, controllers
 from mjgym.controllers.joint import JointPosition
-from mjgym.robots import Base, arms, bases
+from mjgym.robots import Base, Group, arms, bases
+from mjgym.robots.tabletop_bases import HOLD
 from mjgym.util.suggestions import or_else
 
+AXES = ("pitch", "roll", "yaw")
 BASIC, WHOLE_BODY, HYBRID = "BASIC", "WHOLE_BODY_IK", "HYBRID_MOBILE_BASE"
 ALL_COMPOSITE_CONTROLLERS = (BASIC, WHOLE_BODY, HYBRID)
 ALL_PART_CONTROLLERS = tuple(name for name in controllers.names() if name != WHOLE_BODY)
@@ -36,8 +38,14 @@ WHOLE_BODY_FIXED: dict[str, tuple[Any, ...]] = {
     "skip_wbc_action": (False,),
 }
 WHOLE_BODY_NAMES = ("ref_name", "actuation_part_names", "nullspace_joint_weights")
-# Keys without effect in robosuite: nothing reads "max_dq", and arms have no torso joints.
-WHOLE_BODY_UNUSED = ("max_dq", "ik_max_dq_torso")
+TORSO_SPEED = "ik_max_dq_torso", 0.2  # its key, and the default in rad/s
+WHOLE_BODY_UNUSED = ("max_dq", "ik_verbose")  # nothing reads them in robosuite
+# Weights of the null space of the humanoid's joints, by the ends of their names.
+HUMANOID = "GR1"
+HUMANOID_WEIGHTS = {
+    **{"torso_waist_yaw": 100.0, "torso_waist_pitch": 100.0, "torso_waist_roll": 500.0},
+    **{f"{side}_shoulder_{axis}": 4.0 - i for side in "lr" for i, axis in enumerate(AXES)},
+}
 # Keys of the joints' law of WHOLE_BODY_IK: the values that they can have, and those that nothing
 # reads there for absolute positions.
 JOINTS_FIXED: dict[str, tuple[Any, ...]] = {
@@ -56,9 +64,13 @@ JOINT_POSITION_GAIN = 50  # 1/s^2, the published default
 WHOLE_BODY_GAINS = 1000, 200  # 1/s^2 on the joints' positions, 1/s on their velocities
 USUAL = "OSC_POSE"
 SIDES = ("right", "left")
-_STAND = ("torso", "head", "base", "legs")  # parts missing in robots on a fixed base
+_STAND = ("torso", "head", "base", "legs")  # parts that robots may miss
 _GRIPPER = {"type": "GRIP"}
+_DRIVE = {"type": "JOINT_VELOCITY", "interpolation": None}
+UNSCALED = {**_GRIPPER, "use_action_scaling": False}
+_UNSCALED_HANDS = ("GR1", "PandaDex")  # beginnings of the names of robots whose hands take rad
 SPECIFIC = "composite_controller_specific_configs"
+FLOATING = "FloatingBody"  # end of the name of the humanoid that is moved
 
 Config = dict[str, Any]
 COMPOSITES: dict[str, tuple[str, str | None, str | None]] = {}
@@ -116,16 +128,22 @@ def load_composite_controller_config(
         )
     robot = robot and COMPOSITES.get(robot, (robot,))[0]
     sides = SIDES if robot is None else tuple(arms.find(robot).limbs)
-    if controller == WHOLE_BODY:
-        return _whole_body(sides)
+    humanoid = robot is not None and robot.startswith(HUMANOID) and not robot.endswith(FLOATING)
+    if controller == WHOLE_BODY or (controller is None and humanoid):
+        return _whole_body(sides, robot, humanoid)
     arm = load_part_controller_config(default_controller=USUAL)
     base = None if robot is None else bases.find(arms.find(robot).base)
-    if base is not None and base.hybrid and controller != BASIC:
-        parts = {side: {**arm, "gripper": dict(_GRIPPER)} for side in sides}
-        return {"type": HYBRID, "body_parts": {"arms": parts, **_base_parts(base)}}
-    if controller == HYBRID:
+    if controller == HYBRID and (base is None or not base.drives):
         raise ValueError(f"controller: {HYBRID} is of robots whose base drives, not of {robot!r}")
-    return refactor_composite_controller_config(arm, robot, sides)
+    if robot is None or base is None:
+        return refactor_composite_controller_config(arm, robot, sides)
+    own = controller is None
+    gripper = UNSCALED if own and robot.startswith(_UNSCALED_HANDS) else _GRIPPER
+    limbs = {side: {**arm, "gripper": dict(gripper)} for side in sides}
+    parts = _group_parts(_groups(robot, base), own)
+    if controller == HYBRID or (own and base.hybrid):
+        return {"type": HYBRID, "body_parts": {"arms": limbs, **parts}}
+    return {"type": BASIC, "body_parts": {**limbs, **parts}}
 
 
 def refactor_composite_controller_config(
@@ -161,14 +179,16 @@ def controller_of(config: Any, robot: str, number: int = 0, base: str = "default
     foot = own if base == "default" else bases.find(base, argument="base_types")
     asked = config.get("type") if isinstance(config, Mapping) and "body_parts" in config else None
     hybrid = asked == HYBRID or (config is None and own.hybrid)
-    if hybrid and not foot.hybrid:
+    if hybrid and not foot.drives:
         raise ValueError(
             f"controller_configs: {HYBRID} is for a base that drives, not {robot}'s; {BASIC} is"
         )
+    if config is None and robot.startswith(_UNSCALED_HANDS):  # of other laws, too
+        config = load_composite_controller_config(robot=robot)
     law = _law(config, robot, number, foot)
-    if foot.hybrid and not hybrid:
-        return {**({"type": law} if isinstance(law, str) else law), "hybrid": False}
-    return law
+    if foot.hybrid == hybrid:
+        return law
+    return {**({"type": law} if isinstance(law, str) else law), "hybrid": hybrid}
 
 
 def _law(config: Any, robot: str, number: int, base: Base) -> Any:
@@ -189,7 +209,7 @@ def _law(config: Any, robot: str, number: int, base: Base) -> Any:
         )
     parts = dict(config["body_parts"])
     parts |= parts.pop("arms", {})
-    _check_base(parts, robot, base)
+    others = _other_laws(parts, robot, base)
     for name in parts:
         if name not in (*SIDES, *_STAND):
             raise ValueError(f"controller_configs: no part {name!r}{or_else(name, SIDES)}")
@@ -200,32 +220,50 @@ def _law(config: Any, robot: str, number: int, base: Base) -> Any:
     if any(other != laws[0] for other in laws):
         raise ValueError("controller_configs: both arms of a robot have the same controller here")
     if kind == WHOLE_BODY:
-        return _whole_body_law(config.get(SPECIFIC, {}), laws[0], robot, number)
-    return laws[0]
+        return _whole_body_law(config.get(SPECIFIC, {}), laws[0], others, robot, number)
+    return {**laws[0], **others}
 
 
-def _base_parts(base: Base) -> Config:
-    """Part configurations of the joints of a mobile base."""
-    return {
-        group.name: {"type": "JOINT_POSITION", "interpolation": None, "kp": group.controller.kp}
-        if isinstance(group.controller, JointPosition)
-        else {"type": "JOINT_VELOCITY", "interpolation": None}
-        for group in base.groups
-    }
+def _groups(robot: str, base: Base) -> tuple[Group, ...]:
+    """Torso, head, legs and drive of a robot on a base."""
+    return (*arms.find(robot).groups, *base.groups)
 
 
-def _check_base(parts: Mapping[str, Any], robot: str, base: Base) -> None:
-    """Refuse controllers of a base that drives other than its own."""
-    for name, own in _base_parts(base).items():
-        asked = {**own, **parts.get(name, own)}
-        if asked["interpolation"] == "null":
-            asked["interpolation"] = None
-        if asked != own:
+def _group_parts(groups: Sequence[Group], own: bool) -> Config:
+    """Part configurations of joints beside the arms: the robot's own, or the usual ones."""
+    usual = _parameters(JointPosition())
+    parts: Config = {}
+    for group in groups:
+        law = group.controller if own else HOLD
+        if isinstance(group.controller, JointPosition):
+            changed = {k: v for k, v in _parameters(law).items() if v != usual[k]}
+            parts[group.name] = {"type": "JOINT_POSITION", "interpolation": None, **changed}
+        else:
+            parts[group.name] = dict(_DRIVE)
+    return parts
+
+
+def _other_laws(parts: Mapping[str, Any], robot: str, base: Base) -> Config:
+    """Laws of a configuration beside its arms', where they are not the robot's own."""
+    changed: Config = {}
+    groups = _groups(robot, base)
+    for name, own in _group_parts(groups, own=True).items():
+        asked = _arm(parts.get(name, own))
+        if own == _DRIVE and asked != own:
             raise ValueError(f"controller_configs: {name} of {robot} is {own} here, not {asked}")
+        if asked != own:
+            changed[name] = asked
+    grippers = [parts[side].get("gripper", _GRIPPER) for side in SIDES if side in parts]
+    scaled = {gripper.get("use_action_scaling", True) for gripper in grippers}
+    if len(scaled) > 1:
+        raise ValueError("controller_configs: both grippers have the same use_action_scaling here")
+    unscaled = {"scaled_hands": False} if scaled == {False} else {}
+    return {**({"parts": changed} if changed else {}), **unscaled}
 
 
-def _whole_body(sides: Sequence[str]) -> Config:
+def _whole_body(sides: Sequence[str], robot: str | None, humanoid: bool) -> Config:
     law = _parameters(controllers.find(WHOLE_BODY))
+    groups = () if robot is None else arms.find(robot).groups
     kp, kd = WHOLE_BODY_GAINS
     joints = {"type": "JOINT_POSITION", "input_type": "absolute", "kp": kp, "kd": kd}
     joints |= {"kp_limits": [0, kp], "interpolation": None}
@@ -233,22 +271,39 @@ def _whole_body(sides: Sequence[str]) -> Config:
         "type": WHOLE_BODY,
         SPECIFIC: {
             "ref_name": [f"gripper0_{side}_grip_site" for side in sides],
-            "actuation_part_names": list(sides),
-            "nullspace_joint_weights": {},
+            "actuation_part_names": [*(group.name for group in groups), *sides],
+            "nullspace_joint_weights": {
+                f"robot0_{joint}": weight
+                for joint, weight in HUMANOID_WEIGHTS.items()
+                if humanoid and robot is not None and joint in arms.find(robot).joints
+            },
             **{theirs: law[ours] for theirs, ours in WHOLE_BODY_PARAMETERS.items()},
+            **({"ik_input_ref_frame": "base"} if humanoid else {}),
+            **dict([TORSO_SPEED] if groups else []),
             "ik_input_type": "absolute",
             "ik_input_rotation_repr": "axis_angle",
             "interpolation": None,
             "verbose": False,
         },
-        "body_parts": {side: {**joints, "gripper": dict(_GRIPPER)} for side in sides},
+        "body_parts": {
+            **{
+                side: {**joints, "gripper": dict(UNSCALED if humanoid else _GRIPPER)}
+                for side in sides
+            },
+            **{group.name: dict(joints) for group in groups},
+        },
     }
 
 
 def _whole_body_law(
-    asked: Mapping[str, Any], joints: Mapping[str, Any], robot: str, number: int
+    asked: Mapping[str, Any],
+    joints: Mapping[str, Any],
+    others: Mapping[str, Any],
+    robot: str,
+    number: int,
 ) -> Config:
     known = (*WHOLE_BODY_PARAMETERS, *WHOLE_BODY_FIXED, *WHOLE_BODY_NAMES, *WHOLE_BODY_UNUSED)
+    known = (*known, TORSO_SPEED[0])
     _check(SPECIFIC, asked, known, WHOLE_BODY_FIXED)
     _check(
         f"controller_configs: the arms of {WHOLE_BODY}",
@@ -261,8 +316,21 @@ def _whole_body_law(
     law = {ours: asked[theirs] for theirs, ours in WHOLE_BODY_PARAMETERS.items() if theirs in asked}
     sides = tuple(arms.find(robot).limbs)
     _check_names(asked, sides, number)
-    gains = _posture_gains(asked.get("nullspace_joint_weights") or {}, robot, number)
-    return {"type": WHOLE_BODY, **law, **gains, **_joint_gains(joints)}
+    weights = asked.get("nullspace_joint_weights") or {}
+    gains = _posture_gains(weights, robot, number)
+    parts = dict(others.get("parts", {}))
+    names = asked.get("actuation_part_names", ())
+    for group in arms.find(robot).groups:
+        if group.name in names:
+            parts[group.name] = {
+                **{"type": WHOLE_BODY, "tool": False, **law},
+                **_gains_of(weights, group.joints, number),
+                **_joint_gains(parts.get(group.name, joints)),
+            }
+            if group.name == "torso":
+                parts[group.name]["max_dq"] = asked.get(*TORSO_SPEED)
+    together = {"parts": parts} if parts else {}
+    return {"type": WHOLE_BODY, **law, **gains, **_joint_gains(joints), **others, **together}
 
 
 def _check(
@@ -299,15 +367,18 @@ def _check_names(asked: Mapping[str, Any], sides: Sequence[str], number: int) ->
 
 def _posture_gains(weights: Mapping[str, float], robot: str, number: int) -> Config:
     """Posture gain of each joint by name; names of other robots' joints are ignored."""
-    each = [
-        tuple(float(weights.get(f"robot{number}_{joint}", 1.0)) for joint in limb.joints)
-        for limb in arms.find(robot).limbs.values()
-    ]
+    limbs = arms.find(robot).limbs.values()
+    each = [_gains_of(weights, limb.joints, number) for limb in limbs]
     if any(gains != each[0] for gains in each):
         raise ValueError(
             f"{SPECIFIC}: nullspace_joint_weights: both arms of a robot have the same weights here"
         )
-    return {} if set(each[0]) == {1.0} else {"posture_gain": each[0]}
+    return each[0]
+
+
+def _gains_of(weights: Mapping[str, float], joints: Sequence[str], number: int) -> Config:
+    gains = tuple(float(weights.get(f"robot{number}_{joint}", 1.0)) for joint in joints)
+    return {} if set(gains) == {1.0} else {"posture_gain": gains}
 
 
 def _joint_gains(joints: Mapping[str, Any]) -> Config:
@@ -321,7 +392,7 @@ def _arm(config: Mapping[str, Any]) -> Config:
     """An arm's parameters, without empty entries."""
     law = dict(config)
     gripper = law.pop("gripper", _GRIPPER)
-    if gripper.get("type") != _GRIPPER["type"] or not gripper.get("use_action_scaling", True):
+    if gripper.get("type") != _GRIPPER["type"]:
         raise ValueError(f"controller_configs: no gripper {gripper!r}, only {_GRIPPER}")
     for key in _ignored(law.get("type")) & law.keys():
         del law[key]

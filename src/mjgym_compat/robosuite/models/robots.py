@@ -21,7 +21,7 @@ from mjgym_compat.robosuite.utils.mjcf_utils import (
 
 REGISTERED_ROBOTS: dict[str, type["RobotModel"]] = {}
 ABSTRACT = ("RobotModel", "ManipulatorModel")
-AMONG_BINS = (-0.5, -0.1, 0.0)  # m, of every robot
+BESIDE_BINS = -0.1  # m, along y
 
 
 def register_robot(target_class: type["RobotModel"]) -> type["RobotModel"]:
@@ -179,7 +179,9 @@ class ManipulatorModel(RobotModel):
 
     @property
     def _eef_name(self) -> dict[str, str]:
-        return {side: f"{side}_hand" for side in self.arms}
+        if self.arm is None:
+            return {side: f"{side}_hand" for side in self.arms}
+        return {side: limb.link for side, limb in self.arm.limbs.items()}
 
     @property
     def eef_name(self) -> dict[str, str]:
@@ -233,7 +235,8 @@ class ManipulatorModel(RobotModel):
 
     @property
     def default_gripper(self) -> dict[str, str]:
-        return dict.fromkeys(self.arms, self._limbs.hand)
+        arm = self._limbs
+        return {side: limb.hand or arm.hand for side, limb in arm.limbs.items()}
 
     @property
     def default_controller_config(self) -> dict[str, str]:
@@ -241,25 +244,27 @@ class ManipulatorModel(RobotModel):
 
     @property
     def init_qpos(self) -> np.ndarray:
-        """Initial positions of its arms' joints, rad."""
+        """Initial positions of its joints, rad or m."""
         return np.array(self._limbs.start)
 
     @property
     def arm_joints(self) -> list[str]:
-        return list(self.correct_naming(list(self._limbs.joints)))
+        limbs = self._limbs.limbs.values()
+        return list(self.correct_naming([joint for limb in limbs for joint in limb.joints]))
 
     @property
     def arm_actuators(self) -> list[str]:
-        return list(self.correct_naming(list(self._limbs.actuators)))
+        limbs = self._limbs.limbs.values()
+        return list(self.correct_naming([each for limb in limbs for each in limb.actuators]))
 
     @property
     def base_xpos_offset(self) -> Mapping[str, Any]:
         """Its places: "bins" and "empty", (3,) m, and "table", a function of the table's length."""
         arm = self._limbs
         return {
-            "bins": AMONG_BINS,
-            "empty": (-arm.centre_distance, 0.0, 0.0),
-            "table": lambda length: (-arm.table_distance - length / 2, 0.0, 0.0),
+            "bins": (-arm.bins_distance, BESIDE_BINS, arm.height),
+            "empty": (-arm.centre_distance, 0.0, arm.height),
+            "table": lambda length: (-arm.table_distance - length / 2, 0.0, arm.height),
         }
 
 

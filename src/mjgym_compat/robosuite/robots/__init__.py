@@ -38,10 +38,10 @@ class Robot:
         robot_model: its model, of `load_model`.
         arms: its arms, "right" and "left".
         prefix: of the names of its entries and elements.
-        robot_joints: the joints of its arms.
-        robot_arm_joints: the same.
-        dof: their number.
-        init_qpos: their published initial positions, rad.
+        robot_joints: its joints without those of its base and its fingers.
+        robot_arm_joints: the joints of its arms.
+        dof: the number of `robot_joints`.
+        init_qpos: their published initial positions, rad or m.
         gripper_joints: the joints of each gripper.
         part_controllers: each arm's controller, with its parameters.
         composite_controller: see `CompositeController`.
@@ -87,7 +87,7 @@ class Robot:
         """Be driven as a robot of a tabletop task, with its arms, hands and base."""
         self.part = part
         self.robot_joints: tuple[str, ...] = part.joints
-        self.robot_arm_joints = self.robot_joints
+        self.robot_arm_joints = tuple(name for each in part.manipulators for name in each.joints)
         self.dof = len(self.robot_joints)
         self.init_qpos = np.array(part.arm.start)
         sides = {each.side: each for each in part.manipulators}
@@ -187,6 +187,9 @@ class Robot:
         draw = rng.standard_normal if kind == "gaussian" else lambda n: rng.uniform(-1, 1, n)
         data = self._env.data
         data.qpos[self._ref_joint_pos_indexes] = self.init_qpos + size * draw(self.dof)
+        for each in self.part.groups:
+            for name, place in zip(each.joints, each.group.start, strict=False):
+                data.joint(name).qpos[:] = place
         for joint, place in self.part.arm.base_start:
             data.joint(self.part.base_prefix + joint).qpos[:] = place
         for side, gripper in self.gripper.items():
@@ -199,12 +202,13 @@ class Robot:
     def _index_joints(self, model: mujoco.MjModel) -> None:
         """Indices of its joints in the model, `qpos` and `qvel`, under robosuite's names."""
         self.joint_indexes = [int(model.joint(name).id) for name in self.robot_joints]
-        self.arm_joint_indexes = self._ref_joint_indexes = self.joint_indexes
-        self._ref_arm_joint_indexes = self.joint_indexes
+        self.arm_joint_indexes = [int(model.joint(name).id) for name in self.robot_arm_joints]
+        self._ref_joint_indexes = self.joint_indexes
+        self._ref_arm_joint_indexes = self.arm_joint_indexes
         self._ref_joint_pos_indexes = model.jnt_qposadr[self.joint_indexes].tolist()
         self._ref_joint_vel_indexes = model.jnt_dofadr[self.joint_indexes].tolist()
-        self._ref_arm_joint_pos_indexes = self._ref_joint_pos_indexes
-        self._ref_arm_joint_vel_indexes = self._ref_joint_vel_indexes
+        self._ref_arm_joint_pos_indexes = model.jnt_qposadr[self.arm_joint_indexes].tolist()
+        self._ref_arm_joint_vel_indexes = model.jnt_dofadr[self.arm_joint_indexes].tolist()
         motors = [name for each in self.part.manipulators for name in each.motors]
         self._motor_indexes = [int(model.actuator(name).id) for name in motors]
         self._ref_arm_joint_actuator_indexes = self._motor_indexes
@@ -256,8 +260,8 @@ class Robot:
 
     @property
     def is_mobile(self) -> bool:
-        """Whether its base drives."""
-        return bool(self.part.groups)
+        """Whether its base moves, or is of a robot with legs."""
+        return isinstance(self, MobileRobot) or bool(self.part.groups)
 
     def has_part(self, part_name: str) -> bool:
         """Whether it has a part, e.g. "right", "right_gripper" or "base"."""
@@ -391,7 +395,11 @@ class WheeledRobot(MobileRobot):
     """A robot that drives."""
 
 
-CLASSES = {each.__name__: each for each in (FixedBaseRobot, MobileRobot, WheeledRobot)}
+class LeggedRobot(MobileRobot):
+    """A robot with legs, whether they move or not."""
+
+
+CLASSES = {each.__name__: each for each in (FixedBaseRobot, MobileRobot, WheeledRobot, LeggedRobot)}
 
 
 @dataclass(frozen=True)
@@ -478,10 +486,16 @@ class CompositeController:
 
 
 ALL_ROBOTS = tuple(name for name in arms.names() if arms.find(name).base)
-ROBOT_CLASS_MAPPING: dict[str, type[Robot]] = {
-    name: WheeledRobot if bases.find(arms.find(name).base).groups else FixedBaseRobot
-    for name in ALL_ROBOTS
-}
+LEGGED = ("GR1", "SpotWithArm")  # beginnings of the names of robots with legs
+
+
+def _class_of(name: str) -> type[Robot]:
+    if name.startswith(LEGGED):
+        return LeggedRobot
+    return WheeledRobot if bases.find(arms.find(name).base).groups else FixedBaseRobot
+
+
+ROBOT_CLASS_MAPPING: dict[str, type[Robot]] = {name: _class_of(name) for name in ALL_ROBOTS}
 
 
 def register_robot_class(target_type: str) -> Callable[[type], type]:

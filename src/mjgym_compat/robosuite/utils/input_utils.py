@@ -3,7 +3,11 @@
 from collections.abc import Sequence
 
 from mjgym.robots import arms
-from mjgym_compat.robosuite.controllers import ALL_COMPOSITE_CONTROLLERS, ALL_PART_CONTROLLERS
+from mjgym_compat.robosuite.controllers import (
+    ALL_COMPOSITE_CONTROLLERS,
+    ALL_PART_CONTROLLERS,
+    HUMANOID,
+)
 from mjgym_compat.robosuite.environments import ALL_ENVIRONMENTS
 from mjgym_compat.robosuite.robots import ALL_ROBOTS
 
@@ -46,10 +50,11 @@ def choose_robots(
 
     Args:
         exclude_bimanual: whether those with two arms are left out.
-        use_humanoids: without effect, as there are none.
+        use_humanoids: whether humanoids are among them.
         exclude_single_arm: whether those with one arm are left out.
     """
     counts = {name: len(arms.find(name).limbs) for name in ALL_ROBOTS}
     left = {2} if exclude_bimanual else set()
     left |= {1} if exclude_single_arm else set()
-    return _chosen("a robot", [name for name in ALL_ROBOTS if counts[name] not in left])
+    known = [name for name in ALL_ROBOTS if use_humanoids or not name.startswith(HUMANOID)]
+    return _chosen("a robot", [name for name in known if counts[name] not in left])
