@@ -1,4 +1,4 @@
-"""Where the fitted motions of the CMU database lie."""
+"""Download addresses of the motions that dm_control fitted to the CMU database."""
 
 from pathlib import Path
 

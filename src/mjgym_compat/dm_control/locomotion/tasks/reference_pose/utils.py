@@ -127,7 +127,7 @@ def set_props_from_features(
 def get_features(
     physics: Any, walker: Any, props: Sequence[Any] | None = None
 ) -> dict[str, np.ndarray]:
-    """What rewards and observations compare of a walker and its reference.
+    """Features of a walker that rewards and observations compare with its reference.
 
     Args:
         physics: the simulation.
