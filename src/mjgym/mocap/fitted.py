@@ -6,8 +6,6 @@ steps) each.
 
 import fnmatch
 import functools
-import importlib
-import importlib.util
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -49,9 +47,11 @@ def h5py() -> Any:
     Raises:
         ValueError: it is not installed.
     """
-    if importlib.util.find_spec("h5py") is None:
-        raise ValueError(f"clips in HDF5 need h5py: {install('robomimic')}")
-    return importlib.import_module("h5py")
+    try:
+        import h5py
+    except ImportError:
+        raise ValueError(f"clips in HDF5 need h5py: {install('robomimic')}") from None
+    return h5py
 
 
 def is_fitted(path: str | Path) -> bool:
