@@ -183,7 +183,7 @@ def controller_of(config: Any, robot: str, number: int = 0, base: str = "default
         raise ValueError(
             f"controller_configs: {HYBRID} is for a base that drives, not {robot}'s; {BASIC} is"
         )
-    if config is None and robot.startswith(_UNSCALED_HANDS):  # of other laws, too
+    if config is None and robot.startswith(_UNSCALED_HANDS):
         config = load_composite_controller_config(robot=robot)
     law = _law(config, robot, number, foot)
     if foot.hybrid == hybrid:
