@@ -93,7 +93,7 @@ PACKAGES = {
     "rotations": {"array_api_compat"},
     "util": set(),
     "version": set(),
-    "mocap": set(),
+    "mocap": {"h5py"},
     "observables": set(),
     "placements": set(),
     "variation": {"mujoco"},
