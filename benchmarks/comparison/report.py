@@ -32,6 +32,8 @@ RATIOS = {
     "batch / mjlab": ("batch", "mjlab"),
     "planner / judo": ("planner", "judo"),
     "planner / rollouts": ("planner", "rollouts"),
+    "rollouts / engine": ("rollouts", "engine"),
+    "rollouts / batch": ("rollouts", "batch"),
 }
 PACKAGES = ("mjgym", "mujoco", "gymnasium", "numpy", "envpool", "dm_control")
 
@@ -247,6 +249,13 @@ def machine(threads: int) -> dict[str, Any]:
         "commit": _git("rev-parse", "HEAD"),
         "changed_since_commit": bool(_git("status", "--porcelain", "--", "src", "assets")),
     }
+
+
+def provenance(about: dict[str, Any]) -> str:
+    """A line about the machine and the commit of `machine`."""
+    changed = "+" * about["changed_since_commit"]
+    where = f"{about['cpu']}, {about['allowed_cores']} cores, MuJoCo {about['versions']['mujoco']}"
+    return f"{where}, commit {about['commit'][:8]}{changed}, {about['date'][:10]}."
 
 
 @functools.cache

@@ -1,15 +1,14 @@
 """A planner as a policy."""
 
 import dataclasses
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from mjgym.planning.methods import method_of
+from mjgym.planning.priors import Prior, proposed, row
 from mjgym.planning.problem import Method, Plan, Problem, Tail
 from mjgym.planning.tangent import State
-from mjgym.policies.network import begin
 from mjgym.util.numbers import whole_number
 
 
@@ -49,7 +48,7 @@ class Planner:
         every: int = 1,
         discount: float = 1.0,
         tail: Tail | None = None,
-        prior: Callable[[Any], np.ndarray] | None = None,
+        prior: Prior | None = None,
         seed: int = 0,
         **settings: Any,
     ) -> None:
@@ -128,7 +127,7 @@ class Planner:
         actions = []
         for i in range(len(self._plans)):
             state = {name: value[i] for name, value in states.items()}
-            actions.append(self._act(i, state, _row(observation, i)))
+            actions.append(self._act(i, state, row(observation, i)))
         return np.stack(actions)
 
     def _act(self, i: int, state: State, observation: Any) -> np.ndarray:
@@ -136,31 +135,12 @@ class Planner:
         if plan is None or self._ages[i] == self._every:
             start = self.method.begin(self.problem)
             before = start if plan is None else self.problem.shifted(plan, self._every)
-            proposals = self._proposed(state, observation)
+            proposals = np.empty((0, *start.knots.shape))
+            if self._prior is not None:
+                proposals = proposed(self._prior, self.problem, state, observation)[None]
             plan = self.method.improve(self.problem, state, before, proposals, self._rng)
             self._plans[i], self._ages[i] = plan, 0
         action = plan.actions[min(self._ages[i], len(plan.actions) - 1)]
         self._ages[i] += 1
         acted: np.ndarray = action.copy()
         return acted
-
-    def _proposed(self, state: State, observation: Any) -> np.ndarray:
-        """The knots of the prior's actions, (1 or 0, K, nu)."""
-        problem = self.problem
-        if self._prior is None:
-            return np.empty((0, problem.knots, len(problem.low)))
-        begin(self._prior)
-        actions = []
-        for _ in range(problem.steps):
-            action = np.clip(self._prior(observation), problem.low, problem.high)
-            actions.append(action)
-            step = self._env.rollout(state, action[None, None], observations=True, snapshots=True)
-            state = {name: value[0, 0] for name, value in step.states.items()}
-            observation = _row(_row(step.observations, 0), 0)
-        return problem.knots_of(np.stack(actions))[None]
-
-
-def _row(values: Any, i: int) -> Any:
-    if isinstance(values, dict):
-        return {name: rows[i] for name, rows in values.items()}
-    return values[i]
