@@ -5,9 +5,9 @@ from typing import Any
 
 import numpy as np
 
-from mjgym.planning.methods import method_of
+from mjgym.planning.methods import Method, method_of
 from mjgym.planning.priors import Prior, proposed, row
-from mjgym.planning.problem import Method, Plan, Problem, Tail
+from mjgym.planning.problem import Plan, Problem, Tail
 from mjgym.planning.tangent import State
 from mjgym.util.numbers import whole_number
 
@@ -23,7 +23,7 @@ class Planner:
         env: an environment of this package, single or batched.
         method: a name in `METHODS`, or a `Method`.
         horizon: in seconds.
-        knots: of the spline of actions over the horizon.
+        spacing: seconds between the knots of a spline of actions.
         spline: "constant", "linear" or "cubic".
         every: control steps between two improvements.
         discount: of rewards, per control step.
@@ -43,8 +43,8 @@ class Planner:
         method: str | Method = "mppi",
         *,
         horizon: float = 0.6,
-        knots: int = 6,
-        spline: str = "linear",
+        spacing: float = 0.1,
+        spline: str = "constant",
         every: int = 1,
         discount: float = 1.0,
         tail: Tail | None = None,
@@ -52,13 +52,12 @@ class Planner:
         seed: int = 0,
         **settings: Any,
     ) -> None:
-        whole_number("knots", knots)
         whole_number("every", every)
         self._env = env.unwrapped
         self.method = method_of(method, settings)
-        self._knots = knots
         options: dict[str, Any] = {"spline": spline, "discount": discount, "tail": tail}
-        self.problem = Problem.of(self._env, *self._lengths(horizon), **options)
+        lengths = self._steps("horizon", horizon), self._steps("spacing", spacing)
+        self.problem = Problem.of(self._env, *lengths, **options)
         _ = self.problem.basis  # refuses an unknown spline
         if not self.method.spline:
             for name, value in (("tail", tail), ("prior", prior)):
@@ -71,12 +70,12 @@ class Planner:
         self._ages = [0] * count
         self._rng = np.random.default_rng(seed)
 
-    def _lengths(self, horizon: float) -> tuple[int, int]:
-        """Control steps of a horizon in seconds, and knots over it."""
-        steps = max(1, round(horizon / self._env.control_timestep))
-        if not steps < 10_000:
-            raise ValueError(f"horizon: {horizon} s are {steps} control steps, at most 9999")
-        return steps, min(self._knots, steps)
+    def _steps(self, name: str, seconds: float) -> int:
+        """Control steps of a setting in seconds."""
+        steps = round(seconds / self._env.control_timestep)
+        if not (seconds > 0 and steps < 10_000):
+            raise ValueError(f"{name}: {seconds} s are {steps} control steps, not 1 to 9999")
+        return max(1, steps)
 
     @property
     def knobs(self) -> dict[str, float]:
@@ -88,8 +87,8 @@ class Planner:
     def turn(self, name: str, value: float) -> None:
         """Set one of `knobs`; a new horizon begins with new plans."""
         if name == "horizon":
-            steps, knots = self._lengths(value)
-            self.problem = dataclasses.replace(self.problem, steps=steps, knots=knots)
+            steps = self._steps(name, value)
+            self.problem = dataclasses.replace(self.problem, steps=steps)
             self.restart()
         else:
             settings: Any = self.method
@@ -133,12 +132,15 @@ class Planner:
     def _act(self, i: int, state: State, observation: Any) -> np.ndarray:
         plan = self._plans[i]
         if plan is None or self._ages[i] == self._every:
-            start = self.method.begin(self.problem)
-            before = start if plan is None else self.problem.shifted(plan, self._every)
-            proposals = np.empty((0, *start.knots.shape))
+            problem = self.problem
+            if plan is None:
+                plan = self.method.begin(problem)
+            else:
+                problem, plan = problem.after(plan, self._every)
+            proposals = np.empty((0, *plan.knots.shape))
             if self._prior is not None:
-                proposals = proposed(self._prior, self.problem, state, observation)[None]
-            plan = self.method.improve(self.problem, state, before, proposals, self._rng)
+                proposals = proposed(self._prior, problem, state, observation)[None]
+            plan = self.method.improve(problem, state, plan, proposals, self._rng)
             self._plans[i], self._ages[i] = plan, 0
         action = plan.actions[min(self._ages[i], len(plan.actions) - 1)]
         self._ages[i] += 1
