@@ -72,7 +72,7 @@ class Planner:
 
     def _steps(self, name: str, seconds: float) -> int:
         """Control steps of a setting in seconds."""
-        steps = round(seconds / self._env.control_timestep)
+        steps: int = round(seconds / self._env.control_timestep)
         if not (seconds > 0 and steps < 10_000):
             raise ValueError(f"{name}: {seconds} s are {steps} control steps, not 1 to 9999")
         return max(1, steps)
