@@ -13,7 +13,7 @@ Protocol, fixed before the runs:
 - **Planner**: MPPI with the defaults of `planning.Planner`. Horizon (0.6 to 4 s), candidates (8 or
   more) and steps between improvements (40 ms or more) follow from the budget and the measured cost
   of a candidate's control step, by `settings`, for all ids alike. Defaults and numbers were chosen
-  on beginnings of episodes of seven ids at 0.1 s with seeds 9000 and 9001, which the table does not
+  on beginnings of episodes of seven ids, at 0.1 s, with seeds 9000 to 9002, which the table does not
   have: cartpole-balance, walker-walk, finger-spin, cheetah-run, quadruped-walk, reacher-hard,
   hopper-stand.
 - **Score**: the return of a whole episode, from the first seeds of `mjgym evaluate` (10000, ...);
