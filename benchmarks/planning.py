@@ -13,8 +13,8 @@ Protocol, fixed before the runs:
 - **Planner**: MPPI with the defaults of `planning.Planner`. Horizon (0.6 to 4 s), candidates (8 or
   more) and steps between improvements (40 ms or more) follow from the budget and the measured cost
   of a candidate's control step, by `settings`, for all ids alike. Defaults and numbers were chosen
-  on beginnings of episodes of seven ids, at 0.1 s, with seeds 9000 to 9002, which the table does not
-  have: cartpole-balance, walker-walk, finger-spin, cheetah-run, quadruped-walk, reacher-hard,
+  on beginnings of episodes of seven ids, at 0.1 s, with seeds 9000 to 9002, which are not in the
+  table: cartpole-balance, walker-walk, finger-spin, cheetah-run, quadruped-walk, reacher-hard,
   hopper-stand.
 - **Score**: the return of a whole episode, from the first seeds of `mjgym evaluate` (10000, ...);
   1000 control steps where a task has no limit.
