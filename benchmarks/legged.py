@@ -84,10 +84,7 @@ def text(rows: list[report.Result], bytes_per_env: dict[str, float]) -> str:
 def packaged() -> str:
     """Format the measurements in `benchmarks/records`."""
     content = json.loads(RECORD.read_text(encoding="utf-8"))
-    about = content["machine"]
-    changed = "+" * about["changed_since_commit"]
-    where = f"{about['cpu']}, {about['allowed_cores']} cores, MuJoCo {about['versions']['mujoco']}"
-    made = f"{where}, commit {about['commit'][:8]}{changed}, {about['date'][:10]}."
+    made = report.provenance(content["machine"])
     return f"{text(content['steps'], content['bytes_per_env'])}\n\n{made}"
 
 

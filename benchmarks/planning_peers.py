@@ -55,7 +55,8 @@ def planner(method: str, settings: Settings) -> Subject:
     from mjgym import planning
 
     envs, observations = environment(settings)
-    act = planning.Planner(envs, method, horizon=HORIZON, rollouts=settings.num_envs, knots=KNOTS)
+    shape = {"horizon": HORIZON, "spacing": HORIZON / (KNOTS - 1), "rollouts": settings.num_envs}
+    act = planning.Planner(envs, method, **shape)
     return Subject(
         advance=act,
         actions=itertools.repeat(observations),

@@ -34,6 +34,7 @@ import commands  # noqa: E402
 import legged  # noqa: E402
 import planning  # noqa: E402
 import recipe  # noqa: E402
+import rollouts  # noqa: E402
 from comparison import on_device  # noqa: E402
 from training import results, scores, tables  # noqa: E402
 
@@ -294,7 +295,10 @@ TABLES = {
     "fidelity": {"dimensions": dimensions_table, "engines": engines_table},
     "gpu": {"measurements": device_table},
     "scores": scores.every(),
-    "planning": {"planners": lambda: planning.text(planning.read())},
+    "planning": {
+        "rollouts": rollouts.packaged,
+        "planners": lambda: planning.text(planning.read()),
+    },
     "legged": {"commands": commands.table, "speed": legged.packaged},
     "leaderboard": {
         "leaderboard": lambda: scores.leaderboard_table(leaderboard.read()),

@@ -32,6 +32,8 @@ RATIOS = {
     "batch / mjlab": ("batch", "mjlab"),
     "planner / judo": ("planner", "judo"),
     "planner / rollouts": ("planner", "rollouts"),
+    "rollouts / engine": ("rollouts", "engine"),
+    "rollouts / batch": ("rollouts", "batch"),
 }
 PACKAGES = ("mjgym", "mujoco", "gymnasium", "numpy", "envpool", "dm_control")
 
@@ -249,10 +251,17 @@ def machine(threads: int) -> dict[str, Any]:
     }
 
 
+def provenance(about: dict[str, Any]) -> str:
+    """A line about the machine and the commit of `machine`."""
+    changed = "+" * about["changed_since_commit"]
+    where = f"{about['cpu']}, {about['allowed_cores']} cores, MuJoCo {about['versions']['mujoco']}"
+    return f"{where}, commit {about['commit'][:8]}{changed}, {about['date'][:10]}."
+
+
 @functools.cache
 def commit() -> str | None:
     """This checkout's commit at the first call, with a plus if what is measured has changes."""
-    aside = (":!tests", ":!assets/guides", ":!assets/baselines")  # rows are among these
+    aside = (":!tests", ":!assets/guides", ":!CHANGELOG.md", ":!assets/baselines")  # with the rows
     changed = _git("status", "--porcelain", "--", ".", *aside)
     head = _git("rev-parse", "--short=12", "HEAD")
     return head and head + "+" * bool(changed)

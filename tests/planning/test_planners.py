@@ -81,7 +81,12 @@ def test_sampling_improves(name):
     plain = env.unwrapped
     steps = 20
     planner = planning.Planner(
-        env, name, horizon=steps * plain.control_timestep, rollouts=64, knots=5, iterations=10
+        env,
+        name,
+        horizon=steps * plain.control_timestep,
+        rollouts=64,
+        spacing=4 * plain.control_timestep,
+        iterations=10,
     )
     start = plain.get_state()["qpos"]
     plain.set_state({"qpos": 4 * start})  # far enough for the bounds of the draws to matter
@@ -101,7 +106,7 @@ def test_a_planner_acts(name):
     env = mjgym.Env(toys.Cart())
     env.reset(seed=0)
     assert env.data.qpos[0] > 0.2
-    planner = planning.Planner(env, name, horizon=0.4, knots=4, every=3)
+    planner = planning.Planner(env, name, horizon=0.4, every=3)
     rewards = [env.step(planner(None))[1] for _ in range(90)]
     assert min(rewards[-20:]) > 1 / (1 + 0.15)
 
@@ -131,15 +136,32 @@ def test_a_batch_is_planned_for():
     assert planner.plan(1) is plans[1]
 
 
-def test_a_plan_is_shifted():
+@pytest.mark.parametrize("spacing", [0.01, 0.03, 0.05])
+@pytest.mark.parametrize("spline", ["constant", "linear"])
+def test_a_plan_goes_on(spline, spacing):
+    """As it was, whatever the knots' phase; its end is held."""
     env = made("dmc/cartpole-swingup-v0").unwrapped
-    for method in ("mppi", "ilqg"):
-        planner = planning.Planner(env, method, horizon=0.1, knots=10, rollouts=2)
-        planner(None)
-        before, problem = planner.plan(), planner.problem
-        after = problem.shifted(before, 2)
-        assert np.allclose(after.actions[:-2], before.actions[2:])
-        assert np.allclose(after.actions[-2:], before.actions[-1])
+    planner = planning.Planner(env, horizon=0.1, spline=spline, spacing=spacing, rollouts=4)
+    planner(None)
+    problem, plan = planner.problem, planner.plan()
+    for by in (2, 1, 3):
+        problem, later = problem.after(plan, by)
+        assert np.allclose(later.actions[:-by], plan.actions[by:])
+        assert np.allclose(problem.actions(later.knots), later.actions)
+        plan = later
+    for _ in range(10):
+        problem, plan = problem.after(plan, 3)
+    assert np.ptp(plan.actions) < 1e-12
+
+
+def test_free_actions_go_on():
+    env = made("dmc/cartpole-swingup-v0").unwrapped
+    planner = planning.Planner(env, "ilqg", horizon=0.1)
+    planner(None)
+    before = planner.plan().actions
+    after = planner.problem.after(planner.plan(), 2)[1].actions
+    assert np.array_equal(after[:-2], before[2:])
+    assert np.array_equal(after[-2:], before[[-1, -1]])
 
 
 @pytest.mark.parametrize("kind", splines.KINDS)
@@ -161,7 +183,11 @@ def test_the_tail_counts():
     places = []
     for sign in (-1, 1):
         planner = planning.Planner(
-            env, "cem", horizon=0.2, knots=2, tail=lambda seen, sign=sign: 100 * sign * seen[:, 0]
+            env,
+            "cem",
+            horizon=0.2,
+            spacing=0.2,
+            tail=lambda seen, sign=sign: 100 * sign * seen[:, 0],
         )
         places.append(float(planner(None)[0]))
     assert places[0] < -0.5 < 0.5 < places[1]
@@ -177,9 +203,7 @@ def test_a_prior_is_among_the_candidates():
         seen.append(observation)
         return best
 
-    planner = planning.Planner(
-        env, "predictive_sampling", horizon=0.2, knots=4, rollouts=2, prior=policy
-    )
+    planner = planning.Planner(env, "predictive_sampling", horizon=0.2, rollouts=2, prior=policy)
     assert np.allclose(planner(observation), best)
     assert np.array_equal(seen[0], observation)
     assert len(seen) == planner.problem.steps
@@ -209,7 +233,7 @@ def test_a_run_is_a_prior_and_a_tail(tmp_path):
     assert np.array_equal(prior(seen), np.zeros((2, 1)))
     env = mjgym.Env(toys.Cart())
     observation, _ = env.reset(seed=0)
-    planner = planning.Planner(env, "cem", horizon=0.2, knots=2, **found)
+    planner = planning.Planner(env, "cem", horizon=0.2, spacing=0.2, **found)
     assert planner(observation)[0] > 0.5
 
 
@@ -246,11 +270,11 @@ def test_wrong_arguments_are_refused():
         ({"rolouts": 3}, TypeError, "mppi has no setting 'rolouts'; did you mean rollouts"),
         ({"rollouts": 0}, ValueError, "rollouts: must be at least 1"),
         ({"noise": 0.0}, ValueError, "noise: must be positive"),
-        ({"knots": 0}, ValueError, "knots: must be at least 1"),
+        ({"spacing": 0.0}, ValueError, "spacing: .* not 1 to 9999"),
         ({"spline": "cubik"}, ValueError, "spline: 'cubik' is none of constant, linear, cubic"),
         ({"method": "ilqg", "tail": len}, ValueError, "tail: ilqg samples nothing"),
         ({"method": "ilqg", "prior": len}, ValueError, "prior: ilqg samples nothing"),
-        ({"horizon": 1e6}, ValueError, "horizon: .* at most 9999"),
+        ({"horizon": 1e6}, ValueError, "horizon: .* not 1 to 9999"),
     ):
         with pytest.raises(error, match=message):
             planning.Planner(env, **arguments)
@@ -281,9 +305,9 @@ def test_the_states_ahead_are_those_that_the_plan_leads_to():
 def test_knobs_change_a_planner_while_it_acts():
     env = gymnasium.make("dmc/cartpole-swingup-v0")
     env.reset(seed=0)
-    planner = planning.Planner(env, "mppi", horizon=0.1, knots=6, rollouts=8)
+    planner = planning.Planner(env, "mppi", horizon=0.1, rollouts=8)
     planner(None)
-    assert planner.knobs == {"horizon": pytest.approx(0.1), "noise": 0.3}
+    assert planner.knobs == {"horizon": pytest.approx(0.1), "noise": 1.0}
     planner.turn("noise", 0.7)
     assert planner.plan() is not None
     planner.turn("horizon", 0.03)
@@ -292,5 +316,5 @@ def test_knobs_change_a_planner_while_it_acts():
     assert planner.plan().actions.shape == (3, 1)
     planner.turn("horizon", 0.2)
     assert planner(None) is not None
-    assert planner.plan().knots.shape == (6, 1)
+    assert planner.plan().knots.shape == (planner.problem.knots, 1)
     assert "noise" not in planning.Planner(env, "ilqg", horizon=0.1).knobs

@@ -1,4 +1,4 @@
-"""The benchmark of planners: budgets, rows, the table; nothing here is timed."""
+"""The benchmarks of planners and rollouts: budgets, rows, tables; no number here is a time."""
 
 import dataclasses
 import importlib.util
@@ -11,16 +11,26 @@ from helpers.places import BENCHMARKS
 from mjgym import registry
 
 
-@pytest.fixture(scope="module")
-def bench():
+def loaded(name):
     with pytest.MonkeyPatch.context() as patch:
         patch.syspath_prepend(str(BENCHMARKS))
-        place = BENCHMARKS / "planning.py"
-        spec = importlib.util.spec_from_file_location("planning_benchmark", place)
+        spec = importlib.util.spec_from_file_location(
+            f"{name}_benchmark", BENCHMARKS / f"{name}.py"
+        )
         module = importlib.util.module_from_spec(spec)
-        patch.setitem(sys.modules, "planning_benchmark", module)
+        patch.setitem(sys.modules, spec.name, module)
         spec.loader.exec_module(module)
         yield module
+
+
+@pytest.fixture(scope="module")
+def bench():
+    yield from loaded("planning")
+
+
+@pytest.fixture(scope="module")
+def rollouts():
+    yield from loaded("rollouts")
 
 
 def row(bench, **values):
@@ -42,11 +52,11 @@ def test_a_budget_is_used_up(bench, budget, each):
     assert every * timestep >= bench.INTERVAL
     improvement = horizon / timestep * (cost.a + cost.b * count)
     spent = (cost.alone + improvement / every) / timestep
-    fewest = (horizon, count, every) == (bench.SHORTEST, bench.FEWEST, bench.EVERY[-1])
+    fewest = (horizon, count, every) == (bench.SHORTEST, bench.FEWEST, 15)
     assert spent <= 1.02 * budget or fewest
     if count < bench.MOST and not fewest:
         assert spent > 0.9 * budget
-    assert (count == bench.FEWEST) == (horizon == bench.SHORTEST)
+    assert (count > bench.FEWEST + 1) == (horizon > 1.05 * bench.SHORTEST)
 
 
 def test_a_cost_is_that_of_steps(bench):
@@ -144,3 +154,64 @@ def test_the_published_rows_are_of_the_protocol(bench):
 def test_the_ids_are_registered(bench):
     assert set(bench.ids()) <= set(registry.ids())
     assert len(set(bench.ids())) == len(bench.ids()) == 79
+
+
+# Rollouts.
+
+
+@pytest.mark.parametrize("id", ["dmc/reacher-hard-v0", "dmc/walker-walk-v0"])
+def test_subjects_try_the_same(rollouts, id):
+    """The engine's rollouts, the batch's steps and ours end in the same positions."""
+    settings = rollouts.Settings(id, num_envs=3, threads=1)
+    env, state, actions = rollouts.start(settings)
+    expected = env.rollout(state, actions, snapshots=True).states["qpos"]
+    env.close()
+    engine, batch = rollouts.engine(settings), rollouts.batch(settings)
+    for again in range(2):
+        recorded = engine.advance(next(engine.actions))["qpos"]
+        substeps = recorded.shape[1] // rollouts.STEPS
+        assert np.array_equal(recorded[:, substeps - 1 :: substeps], expected), again
+        engine.restart()
+    assert batch.advance(next(batch.actions))
+    envs = batch.release.__self__
+    assert np.array_equal(envs.get_state()["qpos"], expected[:, -1])
+    engine.release()
+    batch.release()
+
+
+def test_rollouts_are_compared(rollouts):
+    settings = rollouts.Settings("dmc/pendulum-swingup-v0", num_envs=2, threads=1)
+    found = rollouts.compared(settings, seconds=1e-3, repeats=2)
+    assert set(rollouts.GOALS) <= set(found["ratios"])
+    assert all(len(subject["rates"]) == 2 for subject in found["subjects"].values())
+
+
+def test_engine_rollouts_need_the_engines_controls(rollouts):
+    settings = rollouts.Settings("legged/go1-velocity-v0", num_envs=2, threads=1)
+    with pytest.raises(ValueError, match="controls"):
+        rollouts.engine(settings)
+
+
+def test_the_lowest_ratios_are_shown(rollouts):
+    def result(id, engine, batch):
+        ratios = {"rollouts / batch": {"median": batch}}
+        ratios |= {"rollouts / engine": {"median": engine}} if engine else {}
+        return {
+            "id": id,
+            "num_envs": 2,
+            "subjects": {n: {} for n in rollouts.BUILDERS},
+            "ratios": ratios,
+        }
+
+    results = [result(f"dmc/{i}-v0", 0.5 + 0.1 * i, 1.2) for i in range(5)]
+    results.append(result(rollouts.OTHERS[0], None, 0.9))
+    lines = rollouts.text(results, 2).splitlines()
+    assert lines[0] == (
+        "rollouts / engine: 0.70 in the median of 5 ids of the suite (goal 0.85),"
+        " lowest 0.50 (`dmc/0-v0`)."
+    )
+    assert "1.20 in the median of 5 ids" in lines[1]
+    assert [line.split("`")[1] for line in lines if line.startswith("| `")] == [
+        "dmc/0-v0",
+        "dmc/1-v0",
+    ]

@@ -43,7 +43,9 @@ def plan(
     iterations: Annotated[
         int | None, typer.Option(min=1, help="Per improvement; the method's default.")
     ] = None,
-    knots: Annotated[int, typer.Option(min=1, help="Of a spline of actions.")] = 6,
+    spacing: Annotated[
+        float, typer.Option(min=0.0, help="Seconds between the knots of a spline of actions.")
+    ] = 0.1,
     every: Annotated[int, typer.Option(min=1, help="Control steps between two improvements.")] = 1,
     learned: Annotated[
         Path | None,
@@ -82,7 +84,7 @@ def plan(
         errors = datasets.DemonstrationError, rendering.RenderingError, RunError, OSError
         with failing(*errors):
             planner = _planner(
-                env, method, learned, horizon=horizon, knots=knots, every=every, **settings
+                env, method, learned, horizon=horizon, spacing=spacing, every=every, **settings
             )
             if record is not None:
                 description = f"{id}, by planning ({method})"

@@ -7,8 +7,8 @@ Planners are functions over `env.unwrapped.rollout`; `mjgym.planning.methods` li
 """
 
 from mjgym.planning.derivatives import Linearization, linearize
-from mjgym.planning.methods import METHODS
+from mjgym.planning.methods import METHODS, Method
 from mjgym.planning.planner import Planner
-from mjgym.planning.problem import Method, Plan, Problem
+from mjgym.planning.problem import Plan, Problem
 
 __all__ = ["METHODS", "Linearization", "Method", "Plan", "Planner", "Problem", "linearize"]

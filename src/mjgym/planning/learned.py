@@ -5,12 +5,12 @@
 The policy's actions over the horizon are among the candidates.
 """
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypedDict
 
 import numpy as np
 
+from mjgym.planning.priors import Prior
 from mjgym.planning.problem import Tail
 from mjgym.policies.network import Policy, PolicyError, joined, load_valuation
 from mjgym.policies.run_errors import RunError
@@ -22,7 +22,7 @@ CRITICS = "critics.npz"  # in a run's folder
 class Learned(TypedDict):
     """Arguments of a planner: a run's policy, the value of its actions, and its discount."""
 
-    prior: Callable[[Any], np.ndarray]
+    prior: Prior
     tail: Tail
     discount: float
 

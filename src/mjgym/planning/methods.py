@@ -1,12 +1,45 @@
 """The planning methods by name: a new one is a class and a line here."""
 
-from typing import Any
+from typing import Any, Protocol
+
+import numpy as np
 
 from mjgym.planning.ilqg import ILQG
-from mjgym.planning.problem import Method
+from mjgym.planning.problem import Plan, Problem
 from mjgym.planning.sampling import CrossEntropy, PathIntegral, PredictiveSampling, RandomShooting
+from mjgym.planning.tangent import State
 from mjgym.util.numbers import whole_number
 from mjgym.util.suggestions import or_else
+
+
+class Method(Protocol):
+    """A planning method: a frozen dataclass of its settings, with two functions."""
+
+    @property
+    def spline(self) -> bool:
+        """Whether its plans are splines, instead of free actions."""
+
+    def begin(self, problem: Problem) -> Plan:
+        """The plan at an episode's start."""
+
+    def improve(
+        self,
+        problem: Problem,
+        state: State,
+        plan: Plan,
+        proposals: np.ndarray,
+        rng: np.random.Generator,
+    ) -> Plan:
+        """A better plan from a state.
+
+        Args:
+            problem: the problem.
+            state: of `get_state`, of a single environment.
+            plan: the one before, from this state on.
+            proposals: knots of further plans to consider, (m, K, nu).
+            rng: the planner's generator.
+        """
+
 
 METHODS = {
     "random_shooting": RandomShooting,

@@ -1,15 +1,14 @@
 """A planner as a policy."""
 
 import dataclasses
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from mjgym.planning.methods import method_of
-from mjgym.planning.problem import Method, Plan, Problem, Tail
+from mjgym.planning.methods import Method, method_of
+from mjgym.planning.priors import Prior, proposed, row
+from mjgym.planning.problem import Plan, Problem, Tail
 from mjgym.planning.tangent import State
-from mjgym.policies.network import begin
 from mjgym.util.numbers import whole_number
 
 
@@ -24,7 +23,7 @@ class Planner:
         env: an environment of this package, single or batched.
         method: a name in `METHODS`, or a `Method`.
         horizon: in seconds.
-        knots: of the spline of actions over the horizon.
+        spacing: seconds between the knots of a spline of actions.
         spline: "constant", "linear" or "cubic".
         every: control steps between two improvements.
         discount: of rewards, per control step.
@@ -44,22 +43,21 @@ class Planner:
         method: str | Method = "mppi",
         *,
         horizon: float = 0.6,
-        knots: int = 6,
-        spline: str = "linear",
+        spacing: float = 0.1,
+        spline: str = "constant",
         every: int = 1,
         discount: float = 1.0,
         tail: Tail | None = None,
-        prior: Callable[[Any], np.ndarray] | None = None,
+        prior: Prior | None = None,
         seed: int = 0,
         **settings: Any,
     ) -> None:
-        whole_number("knots", knots)
         whole_number("every", every)
         self._env = env.unwrapped
         self.method = method_of(method, settings)
-        self._knots = knots
         options: dict[str, Any] = {"spline": spline, "discount": discount, "tail": tail}
-        self.problem = Problem.of(self._env, *self._lengths(horizon), **options)
+        lengths = self._steps("horizon", horizon), self._steps("spacing", spacing)
+        self.problem = Problem.of(self._env, *lengths, **options)
         _ = self.problem.basis  # refuses an unknown spline
         if not self.method.spline:
             for name, value in (("tail", tail), ("prior", prior)):
@@ -72,12 +70,12 @@ class Planner:
         self._ages = [0] * count
         self._rng = np.random.default_rng(seed)
 
-    def _lengths(self, horizon: float) -> tuple[int, int]:
-        """Control steps of a horizon in seconds, and knots over it."""
-        steps = max(1, round(horizon / self._env.control_timestep))
-        if not steps < 10_000:
-            raise ValueError(f"horizon: {horizon} s are {steps} control steps, at most 9999")
-        return steps, min(self._knots, steps)
+    def _steps(self, name: str, seconds: float) -> int:
+        """Control steps of a setting in seconds."""
+        steps: int = round(seconds / self._env.control_timestep)
+        if not (seconds > 0 and steps < 10_000):
+            raise ValueError(f"{name}: {seconds} s are {steps} control steps, not 1 to 9999")
+        return max(1, steps)
 
     @property
     def knobs(self) -> dict[str, float]:
@@ -89,8 +87,8 @@ class Planner:
     def turn(self, name: str, value: float) -> None:
         """Set one of `knobs`; a new horizon begins with new plans."""
         if name == "horizon":
-            steps, knots = self._lengths(value)
-            self.problem = dataclasses.replace(self.problem, steps=steps, knots=knots)
+            steps = self._steps(name, value)
+            self.problem = dataclasses.replace(self.problem, steps=steps)
             self.restart()
         else:
             settings: Any = self.method
@@ -128,39 +126,23 @@ class Planner:
         actions = []
         for i in range(len(self._plans)):
             state = {name: value[i] for name, value in states.items()}
-            actions.append(self._act(i, state, _row(observation, i)))
+            actions.append(self._act(i, state, row(observation, i)))
         return np.stack(actions)
 
     def _act(self, i: int, state: State, observation: Any) -> np.ndarray:
         plan = self._plans[i]
         if plan is None or self._ages[i] == self._every:
-            start = self.method.begin(self.problem)
-            before = start if plan is None else self.problem.shifted(plan, self._every)
-            proposals = self._proposed(state, observation)
-            plan = self.method.improve(self.problem, state, before, proposals, self._rng)
+            problem = self.problem
+            if plan is None:
+                plan = self.method.begin(problem)
+            else:
+                problem, plan = problem.after(plan, self._every)
+            proposals = np.empty((0, *plan.knots.shape))
+            if self._prior is not None:
+                proposals = proposed(self._prior, problem, state, observation)[None]
+            plan = self.method.improve(problem, state, plan, proposals, self._rng)
             self._plans[i], self._ages[i] = plan, 0
         action = plan.actions[min(self._ages[i], len(plan.actions) - 1)]
         self._ages[i] += 1
         acted: np.ndarray = action.copy()
         return acted
-
-    def _proposed(self, state: State, observation: Any) -> np.ndarray:
-        """The knots of the prior's actions, (1 or 0, K, nu)."""
-        problem = self.problem
-        if self._prior is None:
-            return np.empty((0, problem.knots, len(problem.low)))
-        begin(self._prior)
-        actions = []
-        for _ in range(problem.steps):
-            action = np.clip(self._prior(observation), problem.low, problem.high)
-            actions.append(action)
-            step = self._env.rollout(state, action[None, None], observations=True, snapshots=True)
-            state = {name: value[0, 0] for name, value in step.states.items()}
-            observation = _row(_row(step.observations, 0), 0)
-        return problem.knots_of(np.stack(actions))[None]
-
-
-def _row(values: Any, i: int) -> Any:
-    if isinstance(values, dict):
-        return {name: rows[i] for name, rows in values.items()}
-    return values[i]

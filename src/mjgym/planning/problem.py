@@ -1,8 +1,9 @@
-"""The problem that a planner solves at each step, its plan, and the form of a method."""
+"""The problem that a planner solves at each step, and its plan."""
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -22,11 +23,13 @@ class Plan:
         actions: (T, number of actions).
         knots: of their spline, (K, number of actions), in [-1, 1]; empty for a method without.
         spread: standard deviation of the knots, of the same shape, where a method keeps it.
+        phase: control steps since the first knot.
     """
 
     actions: np.ndarray
     knots: np.ndarray
     spread: np.ndarray
+    phase: int = 0
 
 
 @dataclass(frozen=True)
@@ -38,33 +41,42 @@ class Problem:
         low: lower bounds of an action; -inf for none.
         high: upper bounds.
         steps: control steps of the horizon.
-        knots: of a spline of actions over it.
+        spacing: control steps between the knots of a spline of actions.
         spline: kind of that spline, see `mjgym.planning.splines`.
         discount: of rewards, per control step.
         tail: value of the observation at the horizon's end; None for 0.
+        phase: control steps since the first knot, fewer than the spacing. Knots stay at their times
+            while the horizon moves on: a plan that is resampled at new knots would be smoothed.
     """
 
     env: Any
     low: np.ndarray
     high: np.ndarray
     steps: int
-    knots: int
-    spline: str = "linear"
+    spacing: int
+    spline: str = "constant"
     discount: float = 1.0
     tail: Tail | None = None
+    phase: int = 0
 
     @classmethod
-    def of(cls, env: Any, steps: int, knots: int, **options: Any) -> "Problem":
+    def of(cls, env: Any, steps: int, spacing: int, **options: Any) -> "Problem":
         """The problem with an environment's bounds of actions."""
         space = getattr(env, "single_action_space", None) or env.action_space
         low, high = space.low.astype(np.float64), space.high.astype(np.float64)
         limited = np.where(low > -UNLIMITED, low, -np.inf), np.where(high < UNLIMITED, high, np.inf)
-        return cls(env, *limited, steps, knots, **options)
+        return cls(env, *limited, steps, spacing, **options)
+
+    @property
+    def knots(self) -> int:
+        """The number K of knots, enough for any phase."""
+        return max(1, math.ceil((self.steps - 2) / self.spacing) + 2)
 
     @property
     def basis(self) -> np.ndarray:
         """Weights (T, K) of the knots in the actions."""
-        return splines.basis(np.arange(self.steps), self.knots, self.steps - 1, self.spline)
+        times, end = self.phase + np.arange(self.steps), self.spacing * (self.knots - 1)
+        return splines.basis(times, self.knots, end, self.spline)
 
     @property
     def drawn(self) -> tuple[np.ndarray, np.ndarray]:
@@ -101,42 +113,14 @@ class Problem:
 
     def plan(self, knots: np.ndarray, spread: float | np.ndarray = 0.0) -> Plan:
         """The plan of some knots."""
-        return Plan(self.actions(knots), knots, np.broadcast_to(spread, knots.shape))
+        return Plan(self.actions(knots), knots, np.broadcast_to(spread, knots.shape), self.phase)
 
-    def shifted(self, plan: Plan, by: int) -> Plan:
-        """A plan some control steps later, with its end held."""
+    def after(self, plan: Plan, by: int) -> tuple["Problem", Plan]:
+        """The problem some control steps after a plan's, and the plan there, with its end held."""
         if not plan.knots.size:
             ahead = np.minimum(np.arange(self.steps) + by, self.steps - 1)
-            return replace(plan, actions=plan.actions[ahead])
-        times = np.linspace(0, self.steps - 1, self.knots) + by
-        move = splines.basis(times, self.knots, self.steps - 1, self.spline)
-        return self.plan(move @ plan.knots, move @ plan.spread)
-
-
-class Method(Protocol):
-    """A planning method: a frozen dataclass of its settings, with two functions."""
-
-    @property
-    def spline(self) -> bool:
-        """Whether its plans are splines, instead of free actions."""
-
-    def begin(self, problem: Problem) -> Plan:
-        """The plan at an episode's start."""
-
-    def improve(
-        self,
-        problem: Problem,
-        state: State,
-        plan: Plan,
-        proposals: np.ndarray,
-        rng: np.random.Generator,
-    ) -> Plan:
-        """A better plan from a state.
-
-        Args:
-            problem: the problem.
-            state: of `get_state`, of a single environment.
-            plan: of the step before, shifted.
-            proposals: knots of further plans to consider, (m, K, nu).
-            rng: the planner's generator.
-        """
+            return self, replace(plan, actions=plan.actions[ahead])
+        passed, phase = divmod(plan.phase + by, self.spacing)
+        ahead = np.minimum(np.arange(self.knots) + passed, self.knots - 1)
+        later = replace(self, phase=phase)
+        return later, later.plan(plan.knots[ahead], plan.spread[ahead])

@@ -112,10 +112,12 @@ class PathIntegral(Sampling):
     returns' standard deviation.
 
     Args:
+        noise: standard deviation of the knots, in half ranges of the actions.
         temperature: of the weights, in standard deviations of the returns.
         scales: multiples of the noise, one of which each candidate has.
     """
 
+    noise: float = 1.0
     temperature: float = 0.1
     scales: tuple[float, ...] = (1 / 3, 1.0, 2.0)
 

@@ -1,0 +1,33 @@
+"""A prior policy's actions over the horizon, as a proposal of a plan."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from mjgym.planning.problem import Problem
+from mjgym.planning.tangent import State
+from mjgym.policies.network import begin
+
+Prior = Callable[[Any], np.ndarray]
+"""A policy: the action for an observation."""
+
+
+def proposed(prior: Prior, problem: Problem, state: State, observation: Any) -> np.ndarray:
+    """The knots of a policy's actions from a state, (K, nu)."""
+    begin(prior)
+    actions = []
+    for _ in range(problem.steps):
+        action = np.clip(prior(observation), problem.low, problem.high)
+        actions.append(action)
+        step = problem.env.rollout(state, action[None, None], observations=True, snapshots=True)
+        state = {name: value[0, 0] for name, value in step.states.items()}
+        observation = row(row(step.observations, 0), 0)
+    return problem.knots_of(np.stack(actions))
+
+
+def row(observations: Any, i: int) -> Any:
+    """One of several observations."""
+    if isinstance(observations, dict):
+        return {name: rows[i] for name, rows in observations.items()}
+    return observations[i]
