@@ -8,20 +8,19 @@ import mujoco
 import numpy as np
 
 from mjgym.util.suggestions import or_else
-from mjgym_compat.dm_control import composer
 from mjgym_compat.dm_control.composer.observation import observable
 from mjgym_compat.dm_control.locomotion.mocap import loader
 from mjgym_compat.dm_control.locomotion.tasks.reference_pose import rewards, utils
 from mjgym_compat.dm_control.locomotion.tasks.reference_pose.datasets import DATASETS
 from mjgym_compat.dm_control.locomotion.tasks.reference_pose.types import ClipCollection
+from mjgym_compat.dm_control.locomotion.tasks.walking import WalkingTask
 from mjgym_compat.dm_control.utils import transformations
 
 DEFAULT_PHYSICS_TIMESTEP = 0.005  # s
-ALL = "all"
 _REFERENCE = "reference_"
 
 
-class ReferencePosesTask(composer.Task):
+class ReferencePosesTask(WalkingTask):
     """A walker beside recorded motion.
 
     Args:
@@ -71,7 +70,6 @@ class ReferencePosesTask(composer.Task):
         enabled_reference_observables: Sequence[str] | None = None,
     ) -> None:
         del actuator_force_coeff
-        self._arena = arena
         self._ref_steps = np.sort(ref_steps)
         self._max_ref_step = int(self._ref_steps[-1])
         self._min_steps = min_steps
@@ -83,13 +81,13 @@ class ReferencePosesTask(composer.Task):
         self._reward_keys = rewards.get_reward_channels(reward_type)
         self._ghost_offset = None if ghost_offset is None else np.asarray(ghost_offset)
         self._load(ref_path, proto_modifier, dataset)
-        self._walker = utils.add_walker(walker, arena)
+        step = self._all_clips[0].dt
+        super().__init__(walker(name="walker"), arena, physics_timestep, step)
         self._ghost = None
         if ghost_offset is not None:
             self._ghost = utils.add_walker(walker, arena, "ghost", ghost=True)
         self._add_props(None if disable_props else prop_factory)
         self._add_observables(enabled_reference_observables)
-        self.set_timesteps(self._all_clips[0].dt, physics_timestep)
         self._possible_starts, self._start_probabilities = self._starts()
         self._begin(*self._possible_starts[0])
         self._walker_features = self._walker_features_prev = self._current_reference_features
@@ -139,16 +137,6 @@ class ReferencePosesTask(composer.Task):
         return pairs, np.array(weights) / sum(weights)
 
     @property
-    def root_entity(self) -> Any:
-        """The arena."""
-        return self._arena
-
-    @property
-    def name(self) -> str:
-        """Name of the task."""
-        return type(self).__name__
-
-    @property
     def task_observables(self) -> dict[str, Any]:
         """Poses of the reference's props."""
         return self._task_observables
@@ -157,8 +145,6 @@ class ReferencePosesTask(composer.Task):
 
     def _add_observables(self, enabled: Sequence[str] | None) -> None:
         own = self._walker.observables
-        for each in (*own.proprioception, *own.kinematic_sensors, *own.dynamic_sensors):
-            each.enabled = True
         readings: dict[str, Callable[[Any], Any]] = {
             name.removeprefix("get_"): getattr(self, name)
             for name in (
