@@ -28,6 +28,7 @@ CASES = [(id, {}) for id in registry.ids()] + [
         "legged/go1-velocity-v0",
         {"privileged": True, "pushes": True, "encoder_bias": 0.015, "air_time": 1.0},
     ),
+    ("legged/go1-tracking-v0", {"privileged": True, "pushes": True, "ghost": True}),
     ("legged/go1-joystick-v0", {"privileged": True}),
     ("legged/g1-joystick-v0", {"privileged": True, "dof_acc": -1e-7, "feet_height": -0.1}),
     ("locomotion/ant-maze_forage-v0", {"rangefinders": True}),

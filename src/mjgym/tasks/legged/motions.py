@@ -1,6 +1,5 @@
 """Motions that legged robots follow: states, and the poses and velocities of bodies."""
 
-import dataclasses
 import functools
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,7 +24,7 @@ MOST_BYTES = 2**30  # of a file's arrays
 
 @dataclass(frozen=True, eq=False)
 class Motion:
-    """A motion of a robot, one row per control step; F rows, b bodies; read-only.
+    """A motion of a robot, one row per control step; F rows, b bodies.
 
     Args:
         qpos: (F, nq).
@@ -44,12 +43,6 @@ class Motion:
     quaternion: np.ndarray
     velocity: np.ndarray
     rate: np.ndarray
-
-    def __post_init__(self) -> None:
-        for field in dataclasses.fields(self):
-            value = getattr(self, field.name)
-            if isinstance(value, np.ndarray):
-                value.flags.writeable = False
 
     def __len__(self) -> int:
         return len(self.qpos)
