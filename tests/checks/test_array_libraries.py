@@ -26,7 +26,13 @@ N = 3
 CASES = [(id, {}) for id in registry.ids()] + [
     (
         "legged/go1-velocity-v0",
-        {"privileged": True, "pushes": True, "encoder_bias": 0.015, "air_time": 1.0},
+        {
+            "privileged": True,
+            "pushes": True,
+            "encoder_bias": 0.015,
+            "air_time": 1.0,
+            "command_curriculum": True,
+        },
     ),
     ("legged/go1-tracking-v0", {"privileged": True, "pushes": True, "ghost": True}),
     ("legged/go1-joystick-v0", {"privileged": True}),

@@ -409,7 +409,7 @@ def test_an_environment_goes_through_the_recorded_steps(robot, close):
 def test_commands_are_drawn_as_published():
     rng = np.random.default_rng(0)
     task = published("go1")
-    drawn = np.concatenate([task._draw_commands(rng) for _ in range(500)])
+    drawn = np.concatenate([task._draw_commands(rng, task.command_ranges) for _ in range(500)])
     forward = (drawn[:, velocity.VY] == 0) & (drawn[:, velocity.WZ] == 0)
     others = drawn[~forward]
     assert abs(forward.mean() - 0.2) < 0.02
@@ -466,6 +466,63 @@ def test_starts_are_drawn_as_published():
     assert np.abs(biases).max() < 0.015
     assert np.abs(biases).max() > 0.014
     envs.close()
+
+
+# The curriculum of commands.
+
+
+def ranges_of(envs):
+    """Lowest and highest numbers of all drawn commands that neither stand nor go straight ahead."""
+    drawn = envs.get_state()["userdata"][:, : COMMANDS * COLUMNS].reshape(-1, COLUMNS)
+    free = drawn[drawn[:, velocity.VY] != 0]
+    return np.stack([free[:, :3].min(axis=0), free[:, :3].max(axis=0)], axis=-1)
+
+
+@pytest.mark.parametrize("case", ["go1", "go1_rough"])
+def test_ranges_of_commands_grow_as_recorded_in_the_settings(case):
+    """An environment counts its control steps over episodes, until it is seeded."""
+    envs = VectorEnv(
+        published(case, command_curriculum=True), num_envs=60, max_episode_steps=3,
+        autoreset_mode="SameStep",
+    )  # fmt: skip
+    envs.reset(seed=0)
+    stages = (
+        (0, ((-1, 1), (-1, 1), (-0.5, 0.5))),
+        (119_999, ((-1, 1), (-1, 1), (-0.5, 0.5))),
+        (120_000, ((-1.5, 2), (-1, 1), (-0.7, 0.7))),
+        (239_999, ((-1.5, 2), (-1, 1), (-0.7, 0.7))),
+        (240_000, ((-2, 3), (-1, 1), (-0.7, 0.7))),
+    )
+    action = np.zeros((60, 12))
+    for steps, wanted in stages:
+        if steps:
+            envs.set_state({"memory.steps": np.full(60, steps - 3.0)})
+            for _ in range(3):
+                *_, truncations, _ = envs.step(action)
+            assert truncations.all()
+            assert (envs.get_state()["memory.steps"] == steps).all()
+        found = ranges_of(envs)
+        assert (np.abs(found - wanted) < 0.02 * np.ptp(wanted, axis=1)[:, None]).all(), steps
+        assert (np.abs(found) <= np.abs(wanted)).all()
+    envs.reset(seed=1)
+    assert (envs.get_state()["memory.steps"] == 0).all()
+    assert np.abs(ranges_of(envs)[0]).max() <= 1
+    assert envs.task.command_ranges == ((-2, 3), (-1, 1), (-0.7, 0.7))
+    envs.close()
+
+
+def test_headings_turn_at_the_rate_of_the_stage():
+    env = Env(published("go1", command_curriculum=True), observation="dict", dtype="float64")
+    env.reset(seed=0)
+    for largest in (0.5, 0.7):
+        state = env.get_state()
+        state["userdata"][-2:] = -largest, largest
+        row = np.zeros(COLUMNS)
+        row[[velocity.TARGET, velocity.HEADS]] = 3.0, 1.0
+        turned = {"qpos": np.array([0, 0, 0.3, 1, 0, 0, 0, *env.task.body.pose])}
+        env.set_state({**state, **turned, "memory.drawn": row})
+        observation, *_ = env.step(np.zeros(12))
+        assert observation["command"][2] == largest
 
 
 # Fields.

@@ -198,11 +198,11 @@ class RoughVelocity(Velocity):
 
     @property
     def drawn_sizes(self) -> Mapping[str, int]:
-        return {**super().drawn_sizes, "patch": 2}  # its row and column
+        return {**super().drawn_sizes, "patch": 2}  # row and column
 
     @property
     def kept(self) -> tuple[str, ...]:
-        return ("next_level", "column")
+        return (*super().kept, "next_level", "column")
 
     def initialize(self, v: SingleView, rng: Any) -> None:
         super().initialize(v, rng)

@@ -7,7 +7,7 @@ Robot Learning", 2026, arXiv:2601.22074.
 import functools
 from collections.abc import Mapping
 from dataclasses import dataclass
-from math import cos, log10, pi, radians
+from math import cos, inf, log10, pi, radians
 from typing import Any, ClassVar
 
 import numpy as np
@@ -40,6 +40,9 @@ HOLD = (3.0, 8.0)  # s, from one to the next
 HEADING, STANDING, FORWARD = 0.3, 0.1, 0.2  # shares of commands of each kind, independent
 SLOWEST_FORWARD = 0.3  # m/s, of commands straight ahead
 STIFFNESS = 0.5  # 1/s, turning rate per error of the heading
+# The curriculum: control steps of an environment after which commands are drawn from wider ranges,
+# forward (m/s) and about the vertical (rad/s).
+STAGES = ((120_000, (-1.5, 2.0), (-0.7, 0.7)), (240_000, (-2.0, 3.0), (-0.7, 0.7)))
 VX, VY, WZ, TARGET, HEADS, STANDS, HELD = range(7)  # columns of the drawn commands
 COLUMNS = 7
 
@@ -116,6 +119,7 @@ class Velocity(CommandedTask, ServoTask):
     lin_vel_x: tuple[float, float] = (-1.0, 1.0)  # m/s, range of commands forward
     lin_vel_y: tuple[float, float] = (-1.0, 1.0)  # m/s, to the left
     ang_vel_z: tuple[float, float] = (-0.5, 0.5)  # rad/s, about the vertical
+    command_curriculum: bool = False  # the ranges grow with an environment's control steps
     track_linear_velocity: float = 2.0  # weight, as all that follow
     track_angular_velocity: float = 2.0
     upright: float = 1.0
@@ -173,7 +177,8 @@ class Velocity(CommandedTask, ServoTask):
 
     @property
     def drawn_sizes(self) -> Mapping[str, int]:
-        return {"commands": COMMANDS * COLUMNS, **super().drawn_sizes}
+        stage = 3 if self.command_curriculum else 0  # control steps before, range of turning rates
+        return {"commands": COMMANDS * COLUMNS, **super().drawn_sizes, "stage": stage}
 
     @property
     def foot_friction(self) -> tuple[Distribution, ...]:
@@ -184,22 +189,38 @@ class Velocity(CommandedTask, ServoTask):
     def initialize(self, v: SingleView, rng: Any) -> None:
         super().initialize(v, rng)
         v.qpos[2] += rng.uniform(*DROP)
-        self.drawn(v, "commands")[:] = self._draw_commands(rng).ravel()
+        steps = float(v.kept.get("steps", 0))
+        spans = self._ranges_after(steps)
+        self.drawn(v, "commands")[:] = self._draw_commands(rng, spans).ravel()
         self.draw_events(v, rng)
+        if self.command_curriculum:
+            self.drawn(v, "stage")[:] = steps, *spans[2]
+
+    @property
+    def kept(self) -> tuple[str, ...]:
+        return ("steps",) if self.command_curriculum else ()
+
+    def _ranges_after(self, steps: float) -> tuple[tuple[float, float], ...]:
+        """Ranges of commands after some control steps, as `command_ranges`."""
+        forward, turn = self.lin_vel_x, self.ang_vel_z
+        for first, wider_forward, wider_turn in STAGES:
+            if self.command_curriculum and steps >= first:
+                forward, turn = wider_forward, wider_turn
+        return forward, self.lin_vel_y, turn
 
     @property
     def command_ranges(self) -> tuple[tuple[float, float], ...]:
-        return self.lin_vel_x, self.lin_vel_y, self.ang_vel_z
+        return self._ranges_after(inf)
 
     def commanded(self, command: np.ndarray) -> dict[str, np.ndarray]:
         row = np.zeros(COLUMNS)
         row[[VX, VY, WZ]] = command
         return {"command": command, "drawn": row, "left": np.array(FOREVER)}
 
-    def _draw_commands(self, rng: Any) -> np.ndarray:
+    def _draw_commands(self, rng: Any, ranges: tuple[tuple[float, float], ...]) -> np.ndarray:
         drawn = np.zeros((COMMANDS, COLUMNS))
-        spans = (self.lin_vel_x, self.lin_vel_y, self.ang_vel_z, (-pi, pi))
-        for column, span in zip((VX, VY, WZ, TARGET), spans, strict=True):
+        spans = zip((VX, VY, WZ, TARGET), (*ranges, (-pi, pi)), strict=True)
+        for column, span in spans:
             drawn[:, column] = rng.uniform(*span, COMMANDS)
         drawn[:, HEADS] = rng.random(COMMANDS) < HEADING
         drawn[:, STANDS] = rng.random(COMMANDS) < STANDING
@@ -219,7 +240,10 @@ class Velocity(CommandedTask, ServoTask):
         """The command of a row: its heading becomes a turning rate, standing comes last."""
         xp = v.xp
         error = (drawn[..., TARGET] - self.heading(v) + pi) % (2 * pi) - pi
-        rate = xp.clip(STIFFNESS * error, *self.ang_vel_z)
+        low, high = self.ang_vel_z
+        if self.command_curriculum:
+            low, high = (self.drawn(v, "stage")[..., k] for k in (1, 2))
+        rate = xp.clip(STIFFNESS * error, low, high)
         turn = xp.where(drawn[..., HEADS] > 0, rate, turning)
         velocity = xp.stack([drawn[..., VX], drawn[..., VY], turn], axis=-1)
         return xp.where(drawn[..., STANDS, None] > 0, 0.0, velocity)
@@ -229,8 +253,10 @@ class Velocity(CommandedTask, ServoTask):
         nothing = xp.zeros((*v.lead, feet), dtype=xp.float64)
         number = xp.zeros(v.lead, dtype=xp.float64)
         drawn = self._drawn(v, number)
+        counted = {"steps": self.drawn(v, "stage")[..., 0]} if self.command_curriculum else {}
         return {
             **super().memory(v),
+            **counted,
             "number": number,  # of the command
             "drawn": drawn,  # the row that the command comes from
             "left": drawn[..., HELD],  # s, until the next one
@@ -252,7 +278,9 @@ class Velocity(CommandedTask, ServoTask):
         number = xp.where(over, m["number"] + 1, m["number"])
         drawn = xp.where(over[..., None], self._drawn(v, number), m["drawn"])
         turning = xp.where(over, drawn[..., WZ], m["command"][..., 2])
+        counted = {"steps": m["steps"] + 1} if self.command_curriculum else {}
         return {
+            **counted,
             **times,
             "peaks": xp.where(first, 0.0, peaks),
             "heights": self.heights(v),
