@@ -58,12 +58,7 @@ def to_local(xmat: Array, vector: Array) -> Array:
 
 def rows_to_local(xmat: Array, vectors: Array) -> Array:
     """World vectors (..., n, 3) in the axes of a frame (..., 9); faster than many `to_local`."""
-    frame = _square(xmat)
-    if frame.dtype != vectors.dtype:  # PyTorch refuses mixed products
-        xp = namespace(frame)
-        dtype = xp.result_type(frame, vectors)
-        frame, vectors = xp.astype(frame, dtype), xp.astype(vectors, dtype)
-    return vectors @ frame
+    return _times(vectors, _square(xmat))
 
 
 def to_world(xmat: Array, vector: Array) -> Array:
@@ -77,7 +72,15 @@ def to_world(xmat: Array, vector: Array) -> Array:
 
 def compose(a: Array, b: Array) -> Array:
     """The matrix of the rotation b followed by a, both about fixed axes, (..., 9) each."""
-    return _row_by_row(_square(a) @ _square(b))
+    return _row_by_row(_times(_square(a), _square(b)))
+
+
+def _times(a: Array, b: Array) -> Array:
+    if a.dtype != b.dtype:  # PyTorch refuses mixed products
+        xp = namespace(a, b)
+        dtype = xp.result_type(a, b)
+        a, b = xp.astype(a, dtype), xp.astype(b, dtype)
+    return a @ b
 
 
 def _square(xmat: Array) -> Array:

@@ -143,9 +143,7 @@ class MotionTracking(ServoTask):
         spec = super().model()
         for body in self.tracked:
             for name, kind in READ.items():
-                self.watch(
-                    spec, f"{body}_{name}", type=kind, objtype="xbody", objname=body, nsample=1
-                )
+                self.watch(spec, f"{body}_{name}", type=kind, objtype="xbody", objname=body)
         if self.self_collisions:
             self.watch_itself(spec)
         if self.ghost:
@@ -204,7 +202,7 @@ class MotionTracking(ServoTask):
         return row[..., : 2 * len(self.body.pose)], Bodies(*parts)
 
     def _aligned(self, v: View, motion: Bodies) -> Arrays:
-        """Where the robot's trunk is, and its turn about the vertical from the motion's."""
+        """The robot's trunk in the plane, and its turn about the vertical from the motion's."""
         trunk = v.body(self.body.trunk)
         turn = product(trunk.xquat, conjugate(motion.quaternion[..., self._anchor, :]))
         return {"place": trunk.xpos[..., :2], "turn": yaw(turn)}

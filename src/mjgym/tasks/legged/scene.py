@@ -83,10 +83,9 @@ class LeggedTask(Task):
     def watch(self, spec: Spec, name: str, **attributes: Any) -> None:
         """Add a sensor that keeps its readings of a control step, for `View.past`.
 
-        The published rewards see bodies as they were before the last physics step: with `nsample=1`
-        only that reading is kept.
+        The published rewards see bodies as they were before the last physics step.
         """
-        add(spec, "sensor", name=name, **{"nsample": self.physics_steps, **attributes})
+        add(spec, "sensor", name=name, nsample=self.physics_steps, **attributes)
 
     def seen(self, v: View, names: Sequence[str]) -> dict[str, Any]:
         """Readings of sensors of vectors before the last physics step, by name, (..., 3) each."""
