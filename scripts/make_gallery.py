@@ -294,6 +294,12 @@ SHOTS = {  # by prefix of an id; the longest one applies
     "legged/go1-velocity-rough": Shot(
         seed=8, amplitude=0.3, frequency=2.0, lag=1 / 6, still=0.6, end=2.0
     ),
+    "legged/g1-tracking": Shot(
+        seed=137, scripted=True, still=0.1, end=0.6, arguments={"ghost": True}
+    ),
+    "legged/go1-tracking": Shot(
+        seed=105, scripted=True, still=0.5, end=2.0, arguments={"ghost": True}
+    ),
     "legged/go2": Shot(seed=12, amplitude=0.3, frequency=2.0, lag=1 / 6, still=0.6, end=2.0),
     "legged/go2-velocity-rough": Shot(
         seed=8, amplitude=0.3, frequency=2.0, lag=1 / 6, still=0.6, end=2.0

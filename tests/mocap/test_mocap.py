@@ -739,7 +739,10 @@ class TestTrajectory:
         with pytest.raises(ValueError, match=r"other.npz: not an NPZ file"):
             Trajectory.load(path)
         np.savez(path, qpos=random_qpos(), speed=1.0)
-        with pytest.raises(ValueError, match=r"other.npz: no array 'qvel'"):
+        with pytest.raises(ValueError, match=r"other.npz: no array 'timestep'"):
+            Trajectory.load(path)
+        np.savez(path, qpos=random_qpos(4), timestep=0.1, joints=["one", "two"])
+        with pytest.raises(ValueError, match=r"other.npz: joints: 2 names for 56 joints"):
             Trajectory.load(path)
         np.savez(path, qpos=random_qpos(4), qvel=np.zeros((4, 62)), timestep=[0.1, 0.2])
         with pytest.raises(ValueError, match=r"other.npz: timestep: must be one number"):

@@ -332,6 +332,16 @@ def test_an_episode_from_the_start_succeeds_at_the_end_of_the_motion():
     assert info["success"]
 
 
+def test_the_scripted_policy_aims_at_the_motion():
+    envs = VectorEnv(published(robot="go1"), num_envs=3, observation="dict", dtype="float64")
+    observation, _ = envs.reset(seed=0)
+    policy, motion = envs.task.scripted_policy(), envs.task.reference
+    envs.step(policy(observation))
+    frames = envs.get_state()["userdata"][:, 0].astype(int)
+    assert np.allclose(envs.unwrapped.view.ctrl, motion.qpos[frames + 1, 7:])
+    envs.close()
+
+
 def test_the_ghost_is_where_the_motion_is():
     envs = VectorEnv(published(robot="go1", ghost=True), num_envs=3)
     plain = VectorEnv(published(robot="go1"), num_envs=3)

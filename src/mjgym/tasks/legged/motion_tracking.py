@@ -7,7 +7,7 @@ Motion Tracking to Versatile Humanoid Control via Guided Diffusion", 2025, arXiv
 
 import dataclasses
 import functools
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
@@ -350,6 +350,11 @@ class MotionTracking(ServoTask):
                 "body_ori": xp.reshape(columns(turns, FIRST_COLUMNS), flat),
             }
         return entries
+
+    def scripted_policy(self) -> Callable[[Any], Any]:
+        """Targets at the motion's joint positions, without balance: a humanoid falls."""
+        rest, scales, count = np.array(self.rest), self.scales, len(self.rest)
+        return lambda seen: (seen["command"][..., :count] - rest) / scales
 
     def known_labels(self) -> dict[str, Signal]:
         joints, trunk, bodies = self.body.joints, self.body.trunk, self.tracked
