@@ -12,6 +12,7 @@ below 0.2 m/s and the robot does not fall. Rows go to assets/baselines/legged_co
 import dataclasses
 import json
 import sys
+import textwrap
 import time
 from collections.abc import Sequence
 from typing import Any
@@ -30,6 +31,7 @@ from mjgym.util.packaged import assets
 from mjgym_train import metrics
 from mjgym_train.run import Run
 
+WIDTH = 95  # of commands in the guide
 FILE = assets() / "baselines" / "legged_commands.csv"
 COMMANDS, SEED = 100, 2026
 SECONDS, SETTLING = 20.0, 1.0  # s, of an episode, and at its start without a count
@@ -122,16 +124,22 @@ def packaged() -> list[Row]:
 
 
 def table() -> str:
-    """Format a row for each policy."""
-    header = ("id", "policy", "followed", "falls", "median error, m/s", "worst, m/s", "trained by")
+    """Format a row for each policy, then the commands of the runs."""
+    header = ("id", "policy", "followed", "falls", "median error, m/s", "worst, m/s")
     lines = [
         (
             *(f"`{row.id}`", row.policy, f"{row.followed} of {row.commands}", str(row.fell)),
-            *(f"{row.median:.2f}", f"{row.worst:.2f}", row.training and f"`{row.training}`"),
+            *(f"{row.median:.2f}", f"{row.worst:.2f}"),
         )
         for row in packaged()
     ]
-    return report.table(header, lines)
+    runs = [
+        f"# {row.policy}\n"
+        + " \\\n    ".join(textwrap.wrap(row.training, WIDTH, break_on_hyphens=False))
+        for row in packaged()
+        if row.training
+    ]
+    return report.table(header, lines) + "\n\n```text\n" + "\n".join(runs) + "\n```"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
