@@ -1,6 +1,6 @@
 """Actions that correct the scripted policy of a task."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import gymnasium
 import numpy as np
@@ -11,6 +11,12 @@ from gymnasium.vector.utils import batch_space
 
 from mjgym.envs.options import RESET_MASK
 from mjgym.envs.spaces import check_action
+
+
+if TYPE_CHECKING:
+    _VectorWrapper = gymnasium.vector.VectorWrapper[Any, Any, Any]
+else:
+    _VectorWrapper = gymnasium.vector.VectorWrapper  # not generic before Gymnasium 1.3
 
 
 class _Residual:
@@ -76,10 +82,7 @@ class ResidualAction(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArg
         return self.env.step(self._residual.corrected(bare.observe(), action))
 
 
-class VectorResidualAction(
-    gymnasium.vector.VectorWrapper[Any, Any, Any],
-    RecordConstructorArgs,
-):
+class VectorResidualAction(_VectorWrapper, RecordConstructorArgs):
     """`ResidualAction` for a vector environment of this package on the CPU.
 
     Args:
