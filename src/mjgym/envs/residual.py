@@ -12,7 +12,6 @@ from gymnasium.vector.utils import batch_space
 from mjgym.envs.options import RESET_MASK
 from mjgym.envs.spaces import check_action
 
-
 if TYPE_CHECKING:
     _VectorWrapper = gymnasium.vector.VectorWrapper[Any, Any, Any]
 else:
