@@ -154,5 +154,6 @@ def complaint(row: Row, folder: Path = FOLDER) -> str:
     with contextlib.closing(evaluation.make(row.id, EPISODES, 1)) as envs:
         seeds = range(row.first_seed, row.first_seed + EPISODES)
         mean = float(evaluation.evaluate(policy, envs, seeds).returns.mean())
-    near = abs(mean - row.score) <= max(1e-3 * abs(row.score), row.standard_error)
+    # Rounding makes episodes part on another processor: independent means may differ by this much.
+    near = abs(mean - row.score) <= max(1e-3 * abs(row.score), 3 * row.standard_error)
     return "" if near else f"{row.id}: {row.score} in the row, {mean:.6g} from the weights"

@@ -100,7 +100,7 @@ def test_a_film_shows_the_first_episode(tmp_path: Path):
     from PIL import Image
 
     film = tmp_path / "planned.webp"
-    called("plan", ID, "--episodes", 2, *SMALL, "--out", film)
+    called("plan", "dmc/walker-walk-v0", "--episodes", 2, *SMALL, "--out", film)  # falls
     assert Image.open(film).n_frames == 5
     picture = tmp_path / "planned.png"
     called("record", ID, "--policy", "mppi", "--steps", 2, "--out", picture)

@@ -446,7 +446,7 @@ class TestRobosuite:
         ("change", "message"),
         [
             ({"env_name": "Lifd"}, "'Lifd' is no task here; did you mean Lift"),
-            ({"env_name": "Lift", "robots": "Tiago"}, "Lift as it is recorded is not here"),
+            ({"env_name": "Lift", "robots": "SpotArm"}, "Lift as it is recorded is not here"),
         ],
         ids=["task", "robot"],
     )

@@ -57,7 +57,7 @@ def test_the_command_line_finds_the_planner():
 
 def test_a_slider_changes_the_planner_with_the_next_step(session):
     session.turn("noise", 0.9)
-    assert session.planner.knobs["noise"] == 0.3
+    assert session.planner.knobs["noise"] == 1.0
     session.pause(True)
     session.advance()
     assert session.planner.knobs["noise"] == 0.9

@@ -109,7 +109,7 @@ def plan(
     summary = {
         "mean return": f"{np.mean(returns):.2f} over {len(returns)} episodes",
         **({"successes": f"{sum(successes)} of {len(successes)}"} if successes else {}),
-        "processor time": f"{spent:.2g} s per simulated second",
+        "CPU time": f"{spent:.2g} s per simulated second",
         **({"written": str(out)} if out else {}),
         **({"recorded": f"{record}; play it again: mjgym replay {record}"} if record else {}),
     }
