@@ -224,6 +224,14 @@ def conjugate(a: Array) -> Array:
     return namespace(a).concat([a[..., :1], -a[..., 1:]], axis=-1)
 
 
+def turn_between(a: Array, b: Array) -> Array:
+    """The rotation from one orientation to another, in the axes of the first: quaternions (..., 4)
+    with a non-negative scalar part.
+    """
+    turn = product(conjugate(a), b)
+    return namespace(turn).where(turn[..., :1] < 0, -turn, turn)
+
+
 def angle_between(a: Array, b: Array) -> Array:
     """The angle in [0, pi] rad from one orientation to another, (..., 4) each, to (...)."""
     turn = product(conjugate(a), b)

@@ -50,15 +50,15 @@ def mocap(
 
     To watch a clip: mjgym view cmu_humanoid-tracking --set play=true --set clips=CLIP
     """
-    from mjgym.mocap import clip_names, find_clips, is_fitted
+    from mjgym.mocap import clip_names, find_selected, is_fitted
 
-    selected, _, names = clip.partition("#")
-    several = not clip or Path(selected).expanduser().is_dir()
+    several = not clip or Path(clip).expanduser().is_dir()
     clips: list[tuple[dict[str, Any], Trajectory, Path | None]] = []
     with refusing(ValueError, OSError):
-        paths = [path for path in find_clips(selected) if not several or path.suffix.lower() == AMC]
+        found, names = find_selected(clip)
+        paths = [path for path in found if not several or path.suffix.lower() == AMC]
         if not paths:
-            raise ValueError(f"clips: no {AMC} file in the folder {selected!r}")
+            raise ValueError(f"clips: no {AMC} file in the folder {clip!r}")
         if is_fitted(paths[0]):
             chosen = clip_names(paths[0], names)
             several = len(chosen) > 1

@@ -6,7 +6,7 @@ trajectory.save("walk.npz")
 """
 
 from mjgym.mocap.amc import CHANNELS, Clip, read_amc
-from mjgym.mocap.clips import SUFFIXES, find_clips
+from mjgym.mocap.clips import SUFFIXES, find_clips, find_selected
 from mjgym.mocap.conversion import JOINTS, METRES_PER_UNIT, SCALE_V2020, to_qpos, to_trajectory
 from mjgym.mocap.fitted import FittedClip, clip_names, is_fitted, read_fitted, subsets
 from mjgym.mocap.spline import cubic_spline
@@ -25,6 +25,7 @@ __all__ = [
     "clip_names",
     "cubic_spline",
     "find_clips",
+    "find_selected",
     "is_fitted",
     "read_amc",
     "read_fitted",

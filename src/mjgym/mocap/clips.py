@@ -44,6 +44,24 @@ def find_clips(clips: str) -> tuple[Path, ...]:
     raise ValueError(f"clips: no file or folder {clips!r}{did_you_mean(path.name, known)}")
 
 
+def find_selected(clips: str) -> tuple[tuple[Path, ...], str]:
+    """Files of a selection, and the pattern after "#" of the clips in them; see `clip_names`.
+
+    Args:
+        clips: see `find_clips`; of HDF5 files, "FILE.h5#PATTERN" selects some clips.
+
+    Raises:
+        ValueError: as `find_clips`, or a pattern follows other files.
+    """
+    selected, _, pattern = clips.partition("#")
+    paths = find_clips(selected)
+    if pattern and not all(map(fitted.is_fitted, paths)):
+        raise ValueError(
+            f"clips: {selected!r} is no HDF5 file, from which '#{pattern}' could select"
+        )
+    return paths, pattern
+
+
 def _inside(folder: Path) -> tuple[Path, ...]:
     return tuple(sorted(path for path in folder.iterdir() if _is_clip(path)))
 

@@ -349,19 +349,23 @@ class Walk(Task):
         if self.difficulty:
             away = v.memory["sink"] - self._position(v)
             to_sink = v.xp.sqrt(total(away * away))
-        pelvis = v.body("pelvis").xpos
-        toes_l, toes_r, head = (v.body(x).xpos - pelvis for x in ("toes_l", "toes_r", "head"))
+
+        def from_pelvis(body: str) -> Array:
+            return v.body(body).xpos - v.body("pelvis").xpos
+
         worth = {
-            "pace": shaping.pace(velocity, target),
-            "progress": shaping.progress(velocity, target),
-            "vector": shaping.vector(velocity, target),
-            "speed": shaping.speed(velocity, target, to_sink),
-            "direction": shaping.direction(velocity, target, to_sink),
-            "target": 0.0 if to_sink is None else shaping.target(to_sink),
-            "crossing_legs": shaping.crossing_legs(toes_l, toes_r, head),
-            "knee_bend": shaping.knee_bend(columns(self.body.positions(v), KNEES)),
+            "pace": lambda: shaping.pace(velocity, target),
+            "progress": lambda: shaping.progress(velocity, target),
+            "vector": lambda: shaping.vector(velocity, target),
+            "speed": lambda: shaping.speed(velocity, target, to_sink),
+            "direction": lambda: shaping.direction(velocity, target, to_sink),
+            "target": lambda: shaping.target(to_sink),
+            "crossing_legs": lambda: shaping.crossing_legs(
+                *map(from_pelvis, ("toes_l", "toes_r", "head"))
+            ),
+            "knee_bend": lambda: shaping.knee_bend(columns(self.body.positions(v), KNEES)),
         }
-        return {name: weight * worth[name] for name, weight in weights.items() if weight}
+        return {name: weight * worth[name]() for name, weight in weights.items() if weight}
 
     def _sums(self, v: View) -> dict[str, Array]:
         """Sums since the last rewarded footstep, including the current step."""

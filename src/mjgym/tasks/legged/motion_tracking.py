@@ -266,15 +266,14 @@ class MotionTracking(ServoTask):
 
     # Reward and ends.
 
-    def _before(self, v: View) -> Bodies:
-        """The robot's bodies before the last physics step."""
-        read = (tuple(f"{body}_{name}" for body in self.tracked) for name in READ)
-        return Bodies(*(v.past(names)[..., -1, :] for names in read))
+    def _before(self, v: View, name: str, bodies: tuple[str, ...]) -> Array:
+        """A sensor of some bodies, (..., b, k), before the last physics step."""
+        return v.past(tuple(f"{body}_{name}" for body in bodies))[..., -1, :]
 
     def terms(self, v: View) -> Arrays:
         xp, m, anchor = v.xp, v.memory, self._anchor
         _, motion = self._at(v, m["frame"])
-        robot = self._before(v)
+        robot = Bodies(*(self._before(v, name, self.tracked) for name in READ))
         # The motion with its trunk at the robot's.
         turn = about_z(m["turn"])[..., None, :]
         ahead, aside = xp.cos(m["turn"])[..., None], xp.sin(m["turn"])[..., None]
@@ -306,14 +305,15 @@ class MotionTracking(ServoTask):
     def terminated(self, v: View) -> Array:
         xp = v.xp
         _, motion = self._at(v, v.memory["frame"])
-        robot = self._before(v)
-        heights = abs(motion.position[..., 2] - robot.position[..., 2])
-        checked = columns(heights, (self._anchor, *self._tips))
-        upright = [
-            1 - 2 * squared_norm(bodies.quaternion[..., self._anchor, 1:3])
-            for bodies in (motion, robot)
-        ]
-        return xp.any(checked > TOO_FAR, axis=-1) | (abs(upright[0] - upright[1]) > TOO_TILTED)
+        bodies = (self.body.trunk, *self.body.tips)
+        wanted = columns(motion.position[..., 2], (self._anchor, *self._tips))
+        away = abs(wanted - self._before(v, "position", bodies)[..., 2])
+        turns = (
+            motion.quaternion[..., self._anchor, :],
+            self._before(v, "quaternion", (self.body.trunk,))[..., 0, :],
+        )
+        upright = [1 - 2 * squared_norm(turn[..., 1:3]) for turn in turns]
+        return xp.any(away > TOO_FAR, axis=-1) | (abs(upright[0] - upright[1]) > TOO_TILTED)
 
     def truncated(self, v: View) -> Array:
         return v.memory["frame"] >= len(self.reference) - 1

@@ -16,7 +16,7 @@ from mjgym.mocap import (
     SCALE_V2020,
     Trajectory,
     clip_names,
-    find_clips,
+    find_selected,
     is_fitted,
     read_amc,
     read_fitted,
@@ -110,13 +110,11 @@ def references(clips: str, walker: str, timestep: float) -> References:
             shorter than a timestep, or its joints are not the walker's. The message names the file
             and the nearest ones.
     """
-    selected, _, names = clips.partition("#")
+    paths, names = find_selected(clips)
     stamps = []
-    for path in find_clips(selected):
+    for path in paths:
         status = path.stat()
         stamps.append((str(path), status.st_mtime_ns, status.st_size))
-    if names and not all(is_fitted(path) for path, *_ in stamps):
-        raise ValueError(f"clips: {selected!r} is no HDF5 file, from which '#{names}' could select")
     return _read(tuple(stamps), names, walker, timestep)
 
 

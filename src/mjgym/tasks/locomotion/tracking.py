@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from mjgym.arrays import Array, namespace, total
+from mjgym.arrays import Array, total
 from mjgym.mjcf import Spec
 from mjgym.mjcf.ghosts import add_ghost
-from mjgym.rotations import angle_between, conjugate, product, to_local
+from mjgym.rotations import angle_between, to_local, turn_between
 from mjgym.sim.single import SingleView
 from mjgym.sim.views import View
 from mjgym.task import Arrays, Signal, register, vector_names
@@ -264,12 +264,14 @@ class Tracking(Scene):
         entries = {
             "rel_joints": reference.at("observed", rows) - observed[..., None, :],
             "rel_bodies_pos_global": moved,
-            "rel_bodies_quats": _between(
+            "rel_bodies_quats": turn_between(
                 self._bodies(v, "xquat")[..., None, :, :], reference.at("bodies_quats", rows)
             ),
             "rel_bodies_pos_local": to_local(axes[..., None, None, :], moved),
             "ego_bodies_quats": reference.at("ego_bodies_quats", rows),
-            "rel_root_quat": _between(root.xquat[..., None, :], reference.at("quaternion", rows)),
+            "rel_root_quat": turn_between(
+                root.xquat[..., None, :], reference.at("quaternion", rows)
+            ),
             "rel_root_pos_local": to_local(
                 axes[..., None, :], reference.at("position", rows) - root.xpos[..., None, :]
             ),
@@ -319,14 +321,6 @@ def _quaternion_names(*bodies: str) -> tuple[str, ...]:
 
 def _frames(count: int) -> str:
     return "1 frame" if count == 1 else f"{count} frames"
-
-
-def _between(a: Array, b: Array) -> Array:
-    """Rotation from one orientation to another, in the axes of the first: quaternions (..., 4) with
-    a non-negative scalar part.
-    """
-    turn = product(conjugate(a), b)
-    return namespace(turn).where(turn[..., :1] < 0, -turn, turn)
 
 
 def _make_inert(spec: Spec) -> None:

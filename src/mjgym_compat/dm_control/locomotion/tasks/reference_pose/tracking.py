@@ -7,6 +7,7 @@ from typing import Any
 import mujoco
 import numpy as np
 
+from mjgym.rotations import turn_between
 from mjgym.util.suggestions import or_else
 from mjgym_compat.dm_control.composer.observation import observable
 from mjgym_compat.dm_control.locomotion.mocap import loader
@@ -204,7 +205,7 @@ class ReferencePosesTask(WalkingTask):
     def get_reference_rel_bodies_quats(self, physics: Any) -> np.ndarray:
         """Rotation from each body to its reference."""
         own = self._walker_features["body_quaternions"]
-        return _between(own[None], self._ahead("body_quaternions"))
+        return turn_between(own, self._ahead("body_quaternions")).ravel()
 
     def get_reference_ego_bodies_quats(self, unused_physics: Any) -> np.ndarray:
         """Orientation of the reference's bodies as its root sees them."""
@@ -214,7 +215,8 @@ class ReferencePosesTask(WalkingTask):
 
     def get_reference_rel_root_quat(self, physics: Any) -> np.ndarray:
         """Rotation from the root to its reference."""
-        return _between(self._walker_features["quaternion"][None], self._ahead("quaternion"))
+        own = self._walker_features["quaternion"]
+        return turn_between(own, self._ahead("quaternion")).ravel()
 
     def get_reference_rel_root_pos_local(self, physics: Any) -> np.ndarray:
         """Way from the root to its reference, as the root sees it, m."""
@@ -382,7 +384,6 @@ class ReferencePosesTask(WalkingTask):
             termination_error_threshold=self._threshold,
             reference_features=self._current_reference_features,
             walker_features=self._walker_features,
-            reference_observations=self.get_all_reference_observations(physics),
         )
         self.last_reward_channels.update(outcome.reward_terms or {})
         return float(outcome.reward)
@@ -404,28 +405,15 @@ class ReferencePosesTask(WalkingTask):
 
 
 class MultiClipMocapTracking(ReferencePosesTask):
-    """A walker follows clips.
+    """A walker follows clips; props are left out by default.
 
     Args:
-        walker: function of a `name` that makes the walker.
-        arena: the arena.
-        ref_path: HDF5 file of the clips.
-        ref_steps: which steps of the reference are observed, counted from the present one.
-        dataset: clips, or the name of a published selection.
-        **kwargs: see `ReferencePosesTask`; props are left out by default.
+        *args: see `ReferencePosesTask`.
+        **kwargs: see `ReferencePosesTask`.
     """
 
-    def __init__(
-        self,
-        walker: Callable[..., Any],
-        arena: Any,
-        ref_path: str,
-        ref_steps: Sequence[int],
-        dataset: str | ClipCollection,
-        **kwargs: Any,
-    ) -> None:
-        kwargs = {"disable_props": True, **kwargs}
-        super().__init__(walker, arena, ref_path, ref_steps, dataset, **kwargs)
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **{"disable_props": True, **kwargs})
         time = observable.Generic(self.get_normalized_time_in_clip)
         self._walker.observables.add_observable("time_in_clip", time)
 
@@ -475,12 +463,6 @@ class PlaybackTask(ReferencePosesTask):
     def get_reward(self, physics: Any) -> float:
         """0."""
         return 0.0
-
-
-def _between(source: np.ndarray, target: np.ndarray) -> np.ndarray:
-    """Rotations from one orientation to another, flat, with a positive first component."""
-    turn = transformations.quat_diff(np.broadcast_to(source, target.shape), target)
-    return np.where(turn[..., :1] < 0, -turn, turn).ravel()
 
 
 def _of_clip(clip: Any) -> dict[str, np.ndarray]:
