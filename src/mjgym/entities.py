@@ -30,7 +30,6 @@ class EntityView:
     cover the whole scene.
 
     Args:
-        view: view of the scene.
         prefix: prefix of the entity's names in the scene.
     """
 

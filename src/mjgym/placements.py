@@ -70,7 +70,6 @@ class Placement:
         """Draw poses for the objects, in order.
 
         Args:
-            rng: random generator.
             extents: of all objects of the task, by name.
             placed: poses of objects placed before.
 

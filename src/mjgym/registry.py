@@ -186,7 +186,6 @@ def parallel_env(id: str, **kwargs: Any) -> "ParallelEnv":
     """One match of a task with players, as a PettingZoo `ParallelEnv`.
 
     Args:
-        id: id of the task.
         **kwargs: fields of its class, `max_episode_steps` (the registered limit by default) and
             keyword arguments of `Env`.
 

@@ -96,7 +96,6 @@ def put(v: SingleView, body: str, pos: Any, quat: Any = None) -> None:
 
     Args:
         v: the scratch simulation.
-        body: name of the body.
         pos: world position, (3,) m.
         quat: world orientation, (4,), normalised here; None keeps the current one.
 
@@ -137,7 +136,6 @@ def place_bodies(
 
     Args:
         v: the scratch simulation.
-        rng: the generator.
         bodies: their names; `put` moves them.
         box: bounds of their positions.
         turned: whether to draw the angle about the vertical; otherwise it is 0.

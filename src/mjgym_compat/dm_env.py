@@ -377,7 +377,6 @@ def load_soccer(
     """Load a match of the published soccer; actions, observations and rewards are lists.
 
     Args:
-        team_size: players per team.
         time_limit: s.
         random_state: seed of the first match, or a `RandomState` that draws it; None for an
             unpredictable one.

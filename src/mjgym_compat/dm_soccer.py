@@ -22,9 +22,6 @@ class SoccerEnv(dm_env.Environment):  # type: ignore[misc]
     Args:
         players: one match from `gymnasium.make_vec`, with dict observations and without autoreset.
         seed: of the first match; None for an unpredictable one.
-
-    Attributes:
-        task: the task.
     """
 
     def __init__(self, players: Any, seed: int | None = None) -> None:
@@ -62,9 +59,6 @@ class SoccerEnv(dm_env.Environment):  # type: ignore[misc]
 
     def step(self, actions: Sequence[Any]) -> dm_env.TimeStep:
         """Advance by one control step.
-
-        Args:
-            actions: one array per player.
 
         Raises:
             ValueError: the number of actions or the shape of one is wrong.

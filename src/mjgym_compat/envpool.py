@@ -33,7 +33,6 @@ def make_gymnasium(
 
     Args:
         task_id: EnvPool's, or an id of this package.
-        num_envs: number of environments.
         batch_size: number of results that `recv` returns, a divisor of `num_envs`; None for all.
         num_threads: for the physics; None or 0 for all cores.
         seed: environment i starts with seed + i.
@@ -64,10 +63,8 @@ class Pool:
 
     Args:
         envs: a batch, or an `OverlappedVectorEnv`.
-        seed: of the first episodes.
 
     Attributes:
-        num_envs: number of environments.
         observation_space: of one environment.
         action_space: of one environment.
     """

@@ -30,7 +30,6 @@ def gymnasium(
         render_mode: "rgb_array", or None.
         width: of images, in pixels.
         height: of images, in pixels.
-        camera_id: camera of images.
 
     Raises:
         TypeError: it is no `dm_env.Environment`, or has a reward for each of several players.

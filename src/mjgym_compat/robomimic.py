@@ -219,7 +219,6 @@ class Env(EnvBase):  # type: ignore[misc]
         """An environment that renders or returns the observations of recorded states.
 
         Args:
-            env_name: an id.
             camera_names: of the images; empty for none.
             camera_height: pixels.
             camera_width: pixels.

@@ -92,13 +92,9 @@ def _changed(id: str, fields: Mapping[str, Any]) -> dict[str, Any]:
 class RobosuiteDemonstrations:
     """Demonstrations of robosuite or robomimic, replayed in this package's environment.
 
-    Args:
-        file: the file.
-
     Attributes:
         name: the file's path.
         count: number of episodes.
-        about: their origin.
         note: count of missing or damaged episodes, and why; empty if complete.
 
     Raises:

@@ -108,8 +108,6 @@ def make_vec(
     """A batch for stable-baselines3: `SAC("MlpPolicy", sb3.make_vec("dmc/walker-walk-v0", 16))`.
 
     Args:
-        id: of the task.
-        num_envs: number of sub-environments.
         monitor: file for the return and length of every episode, one per line; ".monitor.csv" is
             appended.
         **kwargs: of `gymnasium.make_vec`, except `autoreset_mode`.

@@ -19,8 +19,6 @@ def agrees(law: Law, task: Any, sample: Single, rounding: float) -> bool:
     """Whether a law equals the task's hooks in some random states.
 
     Args:
-        law: the compiled law.
-        task: the task.
         sample: a simulation; its state is overwritten.
         rounding: largest difference, relative to the largest number of an entry; 0: to the bit.
     """

@@ -56,7 +56,6 @@ class Function:
     """The text of a function that writes symbols into memory.
 
     Args:
-        name: of the function.
         outputs: symbols or constants, and where to write them.
         place: returns the place of an input, by its kind, name and index.
 

@@ -88,7 +88,6 @@ def _step(rows, model, datas, law, memory, controls, n, forces, functions, kept)
     """Advance some simulations, one after the other.
 
     Args:
-        rows: their numbers.
         model: address of the model.
         datas: addresses of each MjData, of the fields that the law reads, and of warnings.
         law: addresses of the law and of its scratch space.
@@ -171,7 +170,6 @@ class Law(abc.ABC):
 
     Attributes:
         fields: names of the fields of MjData that it reads, "ctrl" first.
-        address: address of the function.
         work: size of its scratch space, in numbers.
     """
 
@@ -200,8 +198,6 @@ class CompiledSingle:
     """One simulation, stepped in place.
 
     Args:
-        law: the law.
-        model: the compiled model.
         data: the simulation's MjData.
     """
 

@@ -26,7 +26,6 @@ class Symbol:
 
     Args:
         trace: the trace that the operation belongs to.
-        operation: its name.
         inputs: symbols, constants, or other arguments of the operation.
         truth: whether the result is a bool rather than a float64.
     """
@@ -46,7 +45,6 @@ class Trace:
     """The operations of a hook.
 
     Attributes:
-        count: number of operations.
         exact: whether all sums are in NumPy's order.
     """
 

@@ -49,7 +49,6 @@ def read(paths: Iterable[str | Path], metric: str = metrics.RETURN) -> list[Curv
 
     Args:
         paths: folders, or files in one of the formats of `published`.
-        metric: the metric to compare.
 
     Raises:
         RunError: a path holds no run, or two hold the same run.
@@ -388,7 +387,6 @@ def panel(axis: Any, curves: Sequence[Curve], id: str, by: str) -> None:
     Args:
         axis: of matplotlib.
         curves: of all runs; they determine the colours of the experiments.
-        id: of the task.
         by: "steps" or "seconds".
     """
     for number, name in enumerate(dict.fromkeys(curve.experiment for curve in curves)):

@@ -458,7 +458,6 @@ def read(
     """Settings from files and from the command line; later ones win.
 
     Args:
-        cls: type of the settings.
         files: YAML files, each a mapping from names to values.
         settings: "name=value" each, the value in YAML; "env.speed=2" sets one entry of a mapping.
         **given: settings that override all others.

@@ -45,8 +45,6 @@ def write(folder: Path, policy: AnyPolicy, id: str, env: Mapping[str, Any]) -> l
 
     Args:
         folder: new or empty; created if missing.
-        policy: of one agent.
-        id: of its task.
         env: arguments of the environment that it has been trained in.
 
     Raises:

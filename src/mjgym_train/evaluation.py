@@ -50,8 +50,6 @@ def make(id: str, num_envs: int, threads: int | None = None, **kwargs: Any) -> A
     """Sub-environments for evaluation, always on CPU MuJoCo.
 
     Args:
-        id: of the task.
-        num_envs: number of parallel episodes.
         threads: for the physics.
         **kwargs: see `make_envs`; those of another backend are left out.
     """

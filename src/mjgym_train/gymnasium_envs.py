@@ -23,7 +23,6 @@ def make_envs(id: str, num_envs: int, threads: int | None = None, **kwargs: Any)
 
     Args:
         id: of a task of this package (in a match, one team is the agent), or of another package.
-        num_envs: number of sub-environments.
         threads: for the physics of this package's tasks on the CPU.
         **kwargs: of `gymnasium.make_vec`, or of `gymnasium.make` for other ids.
 
@@ -68,8 +67,6 @@ class SeededVectorEnv(SyncVectorEnv):
     of the choices, rounded.
 
     Args:
-        id: registered with Gymnasium.
-        num_envs: number of sub-environments.
         observation: "flat" or "goal".
         max_episode_steps: default: the id's.
         **arguments: of the environment.

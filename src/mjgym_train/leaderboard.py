@@ -55,7 +55,6 @@ def scored(run: Run, first_seed: int | None = None) -> tuple[Row, bytes]:
     """Score a run's last policy.
 
     Args:
-        run: the folder.
         first_seed: of the episodes; default: drawn.
 
     Returns:

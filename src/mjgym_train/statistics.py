@@ -92,11 +92,8 @@ def interval(
     runs each and 94 % for 10; with full resampling, of 86 % and 93 %.
 
     Args:
-        statistic: of scores.
-        scores: one array per task.
         repeats: number of resamples.
         confidence: nominal coverage.
-        seed: of the resampling.
     """
     if min(map(len, scores)) < LEAST_RUNS:
         return None
@@ -121,7 +118,6 @@ def probability_of_improvement(scores: Scores, others: Scores) -> float:
     Ties count half, as in the Mann-Whitney statistic.
 
     Args:
-        scores: one array per task.
         others: the same tasks in the same order.
     """
     chances = []

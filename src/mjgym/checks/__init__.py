@@ -20,7 +20,6 @@ class Finding:
     """The result of one check.
 
     Attributes:
-        id: of the task.
         check: name of the check.
         status: "pass", "skipped" (a package is missing), "warn" (it runs, but users may stumble)
             or "fail".
@@ -39,7 +38,6 @@ def check(id: str, **kwargs: Any) -> list[Finding]:
     A check is left out if one that it depends on has failed.
 
     Args:
-        id: of a registered task.
         **kwargs: of make.
 
     Returns:

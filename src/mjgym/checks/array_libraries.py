@@ -20,7 +20,6 @@ def failures(
     """Errors and differences of the hooks on the arrays of another library.
 
     Args:
-        task: the task.
         view: of its simulations, in NumPy, in some state of an episode.
         action: (*view.lead, number of actions).
         xp: the other library's namespace of the array API standard.

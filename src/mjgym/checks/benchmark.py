@@ -70,7 +70,6 @@ def single(id: str, *, seed: int = 0, **kwargs: Any) -> Subject:
     """`gymnasium.make`, one environment with random actions.
 
     Args:
-        id: of the task.
         seed: of the first episode and of the actions.
         **kwargs: of make.
     """
@@ -92,8 +91,6 @@ def batch(
     """`gymnasium.make_vec`, autoreset included, with random actions.
 
     Args:
-        id: of the task.
-        num_envs: number of sub-environments.
         threads: to step them with; None for all allowed cores.
         seed: of the first sub-environment and of the actions.
         **kwargs: of make_vec.
@@ -120,8 +117,6 @@ def batch_on_device(
     Actions are on the device beforehand, and results stay there.
 
     Args:
-        id: of the task.
-        num_envs: number of sub-environments.
         device: "cpu", "cuda" or "cuda:<number>".
         backend: of `make_vec`.
         seed: of the first sub-environment and of the actions.
@@ -153,8 +148,6 @@ def engine(id: str, num_envs: int, *, threads: int | None = None, seed: int = 0)
     nothing, that costs 0 to 4 % (measured on cartpole and walker).
 
     Args:
-        id: of the task.
-        num_envs: number of simulations.
         threads: to step them with; None for all allowed cores.
         seed: of the first initial state and of the controls.
     """
@@ -258,9 +251,7 @@ def random_actions(
         low: lower bounds of one action, (nu,); -1 where unlimited.
         high: upper bounds of one action, (nu,); 1 where unlimited.
         lead: leading shape of each array.
-        dtype: of the arrays.
         count: number of different arrays.
-        seed: of the draws.
     """
     low = np.where(low < -UNLIMITED, -1.0, low)
     high = np.where(high > UNLIMITED, 1.0, high)
@@ -304,7 +295,6 @@ def rates(
     neighbours in time. A reset counts as often as an episode ends.
 
     Args:
-        subjects: by name.
         seconds: of measurement for each subject, over all rounds.
         episode_steps: control steps in an episode; may be infinite.
         rounds: number of measurements of each.
@@ -342,9 +332,6 @@ def make(
     """`gymnasium.make` for one environment, `gymnasium.make_vec` for more or on a device.
 
     Args:
-        id: of the task.
-        num_envs: number of environments.
-        threads: of a batch.
         on: `backend` and `device` of a batch on a device.
     """
     if on is not None:

@@ -37,7 +37,6 @@ class Difference:
     """Comparison of two trajectories of an id.
 
     Args:
-        id: of the task.
         actions: "random" within the bounds; "scripted", by the task's scripted policy; or, without
             one, "sinusoidal".
         steps: number of control steps compared.
@@ -140,12 +139,8 @@ def write(path: str | Path, ids: Sequence[str]) -> Iterator[str]:
 class Recorded:
     """A file written by `write`.
 
-    Args:
-        path: of the file.
-
     Attributes:
         about: the fingerprint of the machine that recorded it.
-        ids: in the file.
 
     Raises:
         TrajectoryError: it is not such a file, or damaged.

@@ -66,7 +66,6 @@ def load_policy(text: str, env: Any, *, seed: int | None = None) -> Policy:
             file, or "module:function", where the module may be a file. The function gets the
             observation and returns the action; for a batch, those of all sub-environments.
         env: single or vector environment to act in.
-        seed: of the random actions.
 
     Returns:
         A function that raises PolicyError if a user's function fails, or returns another shape than

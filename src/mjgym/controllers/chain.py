@@ -66,10 +66,8 @@ class Chain:
     """An arm's joints and tool in a model, and readings of its state.
 
     Args:
-        model: the compiled model.
         joints: joints of one degree of freedom, from the base outwards.
         actuators: one motor per joint, in the same order.
-        tool: the site to control.
         origin: the site that defines the axes of actions.
 
     Attributes:

@@ -16,7 +16,6 @@ class Attempt:
 
     Args:
         success: whether the task's goal is reached at the end.
-        episode: the recording.
     """
 
     success: bool

@@ -28,7 +28,6 @@ class About:
         kwargs: of `gymnasium.make`, besides the id: `max_episode_steps`, `observation`, ...
         version: of mjgym that recorded it; empty if unknown.
         algorithm: that chose the actions: "teleoperation", "scripted", ...; empty if unknown.
-        description: a sentence.
         code: references to other code that made the environment, such as wrappers; never run.
     """
 
@@ -115,9 +114,7 @@ class Demonstrations(Protocol):
     """A dataset of recorded episodes.
 
     Attributes:
-        name: of the dataset.
         count: number of episodes.
-        about: their origin.
         note: count of missing or damaged episodes, and why; empty if complete.
     """
 
@@ -146,7 +143,6 @@ class Writer(Protocol):
     """Writes a new dataset, episode by episode; it is valid at any time.
 
     Attributes:
-        name: of the dataset.
         kept: number of episodes in it.
     """
 
@@ -221,7 +217,6 @@ def require_plain(kwargs: Mapping[str, Any], code: Iterable[str] = ()) -> None:
 
     Args:
         kwargs: arguments of its environment.
-        code: other references.
 
     Raises:
         DemonstrationError: it does; the message names it.

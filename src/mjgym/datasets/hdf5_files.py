@@ -37,7 +37,6 @@ class Seekable(io.RawIOBase):
     """A file on the disk that a subclass reads, or writes, in its own way.
 
     Args:
-        path: of the file.
         end: its size for a reader; None for the true one.
     """
 

@@ -152,7 +152,6 @@ class LeRobotWriter(Writer):
     Args:
         name: see `place_of`.
         env: like the one of the episodes.
-        facts: about them.
 
     Raises:
         DemonstrationError: lerobot is not installed, there is such a dataset, or the name is

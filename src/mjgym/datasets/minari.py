@@ -52,7 +52,6 @@ class MinariWriter(Writer):
     Args:
         name: of the dataset: "demos", "lift/demos-v0"; see `versioned`.
         env: like the one of the episodes.
-        facts: about them.
 
     Raises:
         DemonstrationError: Minari is not installed, there is such a dataset, the name is invalid,

@@ -16,10 +16,8 @@ class Recorder(gymnasium.Wrapper[Any, Any, Any, Any]):
 
     Args:
         env: a single environment of this package, from `gymnasium.make`.
-        writer: of the dataset.
 
     Attributes:
-        name: of the dataset.
         kept: number of episodes in it.
     """
 

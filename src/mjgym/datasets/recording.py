@@ -199,9 +199,7 @@ class Recording:
 
         Args:
             state: before the action; may be empty.
-            action: that was taken.
             observation: after it.
-            reward: of the step.
             terminated: from `step`.
             truncated: from `step`.
             success: whether the task's goal is reached.

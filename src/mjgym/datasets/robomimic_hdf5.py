@@ -71,7 +71,6 @@ class RobomimicWriter(Writer):
     Args:
         name: the file's path, which ends with ".hdf5".
         env: like the one of the episodes.
-        facts: about them.
 
     Raises:
         DemonstrationError: h5py is not installed, there is such a file, or no such folder.
@@ -199,9 +198,6 @@ def load(name: str) -> Demonstrations:
 
 class RobomimicDemonstrations(Demonstrations):
     """Demonstrations written by this package in robomimic's layout.
-
-    Args:
-        file: the file.
 
     Raises:
         DemonstrationError: another version has written it in an unknown form.

@@ -113,10 +113,7 @@ def describe(
     """A full description of a task, as data for JSON.
 
     Args:
-        task: the task.
         view: of one of its simulations.
-        layout: of its observation.
-        model: of its simulations.
         sensing: sensor models of the observation; None if no entry has one.
     """
     cls: type = type(task)

@@ -91,7 +91,6 @@ def model_sha256(model: mujoco.MjModel, without: Collection[str] = ()) -> str:
     and textures do not count.
 
     Args:
-        model: the compiled model.
         without: fields of MjModel to leave out.
     """
     digest = hashlib.sha256()

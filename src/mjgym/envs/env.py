@@ -32,14 +32,11 @@ class Env(GoalMethods, RolloutMethods, gymnasium.Env[Any, np.ndarray]):
     """A `gymnasium.Env` that runs a task.
 
     Args:
-        task: the task.
         max_episode_steps: see the attribute; Gymnasium's wrapper is `TimeLimit`.
         **options: the fields of `mjgym.envs.options.Options`.
 
     Attributes:
-        task: the task.
         model: the live MjModel (without textures).
-        data: the live MjData.
         physics_timestep: seconds.
         control_timestep: seconds between two actions.
         max_episode_steps: control steps after which an episode is truncated; None for no limit but

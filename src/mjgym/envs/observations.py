@@ -27,12 +27,9 @@ class Observations:
     At an episode's start, its first frame fills a whole stack.
 
     Args:
-        episodes: the episodes.
         options: the environment's options.
-        cameras: renders images.
 
     Attributes:
-        layout: layout of the observation.
         present: the last result of `observe`; the next but one overwrites it, so copy it for users.
     """
 
@@ -155,7 +152,6 @@ class Buffer:
     """An observation of one simulation or many that is overwritten in each step.
 
     Args:
-        layout: layout of the observation.
         lead: leading shape of the view.
         xp: array library of the view.
 

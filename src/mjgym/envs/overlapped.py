@@ -39,14 +39,11 @@ class OverlappedVectorEnv(GoalMethods, gymnasium.vector.VectorEnv[Any, Any, Any]
     groups and waits for them; `step_async` and `step_wait` are its halves.
 
     Args:
-        task: the task.
-        num_envs: number of sub-environments.
         overlap: number of groups, of nearly equal sizes.
         **arguments: arguments of each group's `VectorEnv`.
 
     Attributes:
         groups: numbers of each group's sub-environments.
-        task: the task.
 
     Raises:
         ValueError: `overlap` is less than two or more than `num_envs`.

@@ -29,8 +29,6 @@ class ParallelEnv(pettingzoo.ParallelEnv):  # type: ignore[misc]
     All agents act until the match ends, for all of them in the same step.
 
     Args:
-        task: a task with players.
-        name: name of the environment.
         **options: `max_episode_steps` and the keyword arguments of `mjgym.Env`.
 
     Attributes:

@@ -31,7 +31,6 @@ class PlayersVectorEnv(gymnasium.vector.VectorEnv[Any, Any, Any]):
     Match m of `reset(seed=s)` is seeded s + m.
 
     Args:
-        task: a task with players.
         num_matches: number of concurrent matches.
         on: vector environment class of the matches, `VectorEnv` or
             `mjgym.envs.tensor_vector.TensorVectorEnv`, which also makes these results tensors.
@@ -40,8 +39,6 @@ class PlayersVectorEnv(gymnasium.vector.VectorEnv[Any, Any, Any]):
     Attributes:
         matches: the batch of matches, with an axis of players in observations, rewards and actions;
             methods such as `get_state`, `camera` and `view` belong to a match.
-        num_players: players per match.
-        task: the task.
 
     Raises:
         ValueError: the task has no players, or `visualize_reward` is set.

@@ -32,7 +32,6 @@ class Rollouts:
     and states those of the end.
 
     Args:
-        rewards: the rewards.
         terms: the reward's factors by name.
         terminated: whether the task has ended the episode in this step.
         truncated: whether the task, the step limit or a divergence has cut it off in this step.
@@ -78,8 +77,6 @@ class Candidates:
 
     Args:
         envs: the vector environment that they belong to.
-        episodes: its episodes.
-        observer: its observations.
         template: the entries of one state, (1, ...) each, for names and shapes.
         random: whether steps draw random numbers.
     """

@@ -73,11 +73,7 @@ def generator_list(name: str, values: Any, n: int) -> list[np.random.Generator]:
 
 
 class SubEnvironments(GoalMethods, gymnasium.vector.VectorEnv[Any, Any, Any]):
-    """The part of `mjgym.VectorEnv` that addresses single sub-environments.
-
-    Args:
-        num_envs: number of sub-environments.
-    """
+    """The part of `mjgym.VectorEnv` that addresses single sub-environments."""
 
     _episodes: Episodes
     camera: Callable[..., Any]

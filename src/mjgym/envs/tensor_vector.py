@@ -47,8 +47,6 @@ class TensorVectorEnv(VectorEnv):
     CPU.
 
     Args:
-        task: the task.
-        num_envs: number of sub-environments.
         **arguments: the fields of `WarpOptions` and `Options` in `mjgym.envs.options`.
 
     Attributes:

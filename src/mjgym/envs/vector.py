@@ -44,16 +44,12 @@ class VectorEnv(SubEnvironments, RolloutMethods):
     with any number of threads.
 
     Args:
-        task: the task.
-        num_envs: number of sub-environments.
         **arguments: the fields of `VectorOptions` and `Options` in `mjgym.envs.options`.
 
     Attributes:
-        task: the task.
         model: the MjModel that all simulations share (without textures).
         physics_timestep: seconds.
         control_timestep: seconds between two actions.
-        threads: number of threads.
         max_episode_steps: control steps after which an episode is truncated; None for no limit.
         cameras: renders the current states, see `mjgym.envs.camera.Cameras`.
     """

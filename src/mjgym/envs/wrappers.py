@@ -25,7 +25,6 @@ class ActionNoise(
     The noise is drawn from the environment's generator, so seeds reproduce it.
 
     Args:
-        env: the environment.
         scale: standard deviation, as a fraction of the width of each action's range.
 
     Raises:

@@ -19,7 +19,6 @@ class BoundTask:
     memory.
 
     Args:
-        task: the task.
         simulation: simulation of the task's model.
 
     Attributes:

@@ -273,7 +273,6 @@ class Episodes:
         """Complete the result of `step`: cut off what is not finite, and latch success.
 
         Args:
-            step: the result.
             bad: mask of observations that are not finite; None if all are finite.
             where: as in `step`.
 
@@ -482,7 +481,6 @@ class Episodes:
 
         Args:
             state: entries that `check_state` has accepted.
-            rows: numbers of the simulations.
         """
         self.simulation.set_state({k: v for k, v in state.items() if in_simulation(k)}, rows)
         for name, value in state.items():

@@ -15,7 +15,6 @@ class Goals:
     `compute_reward` of stored observations to the bit.
 
     Args:
-        task: the task.
         dtype: dtype of the observation, "float32" or "float64".
 
     Attributes:

@@ -24,7 +24,6 @@ class Expected:
     """Checks shape and kind of hooks' results; errors name the hook.
 
     Args:
-        task: the task.
         view: view that hooks are called with; must hold the memory when results refer to it.
         nu: number of actuators.
     """
@@ -148,7 +147,6 @@ class Hook:
     """A method of `Task` that runs for all simulations at once.
 
     Args:
-        name: name of the method.
         takes: its arguments: the view, the view and an action, the reward's terms, or achieved and
             desired goals, optionally with a step's info.
         returns: raises unless the result is valid.
@@ -222,7 +220,6 @@ def bind_and_validate(task: Task, view: View, nu: int, actions: int) -> dict[str
     A batch computes only arrays that have been accessed before. The view gets the memory.
 
     Args:
-        task: the task.
         view: view of simulations after `forward`.
         nu: number of actuators.
         actions: number of action dimensions.

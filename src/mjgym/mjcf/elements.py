@@ -180,7 +180,6 @@ def enumeration(kind: str, attribute: str, part: Any = None) -> Any:
 
     Args:
         kind: of an element, or the name of a part of a spec ("option").
-        attribute: its name.
         part: the part of a spec that has the attribute, if not an element.
     """
     enum = _enumeration(kind, attribute)

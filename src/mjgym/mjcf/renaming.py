@@ -22,7 +22,6 @@ def rename(spec: Spec, element: Any, name: str) -> None:
     Args:
         spec: the model that the element is in.
         element: its handle, which stays valid.
-        name: the new one.
 
     Raises:
         ValueError: the name is empty or taken, the element is not in the model, or it is on the

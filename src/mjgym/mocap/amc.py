@@ -105,7 +105,6 @@ def read_amc(path: str | Path, rate: float = 120.0) -> Clip:
     the clip; its joints stay at 0.
 
     Args:
-        path: path of the file.
         rate: frames per second, missing from the file: 120 in nearly all of the database.
 
     Raises:

@@ -80,7 +80,6 @@ def to_trajectory(
     is a root quaternion that flips its sign.
 
     Args:
-        clip: the recording.
         timestep: s between states, usually the task's control timestep.
         scale: see `to_qpos`.
         interpolation: between frames, see `resample`.

@@ -17,7 +17,6 @@ class PathPoint:
     """A point on a muscle's path.
 
     Args:
-        body: index of its body.
         at: position in the body frame, m.
         coordinate: index of the coordinate that it depends on, if any.
         within: range of the coordinate in which the point is part of the path.
@@ -45,7 +44,6 @@ class Piece(NamedTuple):
     """A straight segment of a path.
 
     Attributes:
-        muscle: index of the muscle.
         ends: its end points.
         condition: point that its presence depends on; None if it is always present.
         with_it: True: present along with that point; False: present without it.
@@ -264,7 +262,6 @@ class Paths:
         m/rad.
 
         Args:
-            geometry: geometry of the paths.
             motion: motion of a body with each coordinate: angular velocity, and velocity of the
                 point at the origin, (..., sides, c, 6).
         """
@@ -277,7 +274,6 @@ class Paths:
         """Generalised forces of the muscles on the coordinates, (..., sides, c).
 
         Args:
-            geometry: geometry of the paths.
             motion: as for `slopes`.
             tension: muscle tensions, (..., sides, m), N.
         """

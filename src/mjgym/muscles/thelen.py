@@ -130,7 +130,6 @@ class Thelen:
         """Fibre velocity, m/s, positive when lengthening.
 
         Args:
-            activation: muscle activation.
             length: length of the whole path, m.
             fibre: fibre length, m.
         """
@@ -156,7 +155,6 @@ class Thelen:
         """Fibre length at equilibrium, m.
 
         Args:
-            activation: muscle activation.
             length: length of the whole path at rest, m.
         """
         xp = namespace(length)

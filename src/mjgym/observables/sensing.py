@@ -81,7 +81,6 @@ class _Entry:
     """The readings of one entry.
 
     Args:
-        name: in the observation.
         observable: sensor model.
         sample: the value in one simulation, for its shape and dtype.
         n: number of simulations.
@@ -171,7 +170,6 @@ class Sensing:
     Args:
         observables: by entry, see `merge`.
         entries: the task's in one simulation, in their order.
-        view: of that simulation.
         image_sample: a blank image, for its shape and dtype.
         n: number of simulations.
         substeps: physics steps between two observations.
@@ -258,11 +256,8 @@ class Sensing:
         """Take the first readings of new episodes.
 
         Args:
-            rows: the simulations.
             time: physics steps of their episodes so far, (len(rows),).
-            view: of all simulations.
             evaluate: returns the task's entries.
-            draw: returns images.
         """
         task_entries: dict[str, Array] = {}
         for entry in self._entries.values():

@@ -16,7 +16,6 @@ class Stream:
     """The draws of a distribution, one after the other for each simulation.
 
     Args:
-        distribution: to draw from.
         n: number of simulations.
         shape: of one draw.
     """

@@ -363,7 +363,6 @@ class EnsemblePolicy(Acting):
     temperature, their mean weighted by softmax(mean Q / temperature).
 
     Args:
-        policies: of the agents.
         valuations: of the agents' critics; empty for the mean of the actions.
         temperature: of the weights, in units of value; None for the highest mean Q.
     """

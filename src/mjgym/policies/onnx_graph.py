@@ -21,10 +21,6 @@ def graph_of(policy: AnyPolicy, name: str) -> Any:
     has a history; for images (n, [history,] height, width, channels). Its output `action` is
     (n, action size), within the bounds.
 
-    Args:
-        policy: of one agent.
-        name: of the graph.
-
     Raises:
         PolicyError: it is another kind of policy, or the package `onnx` is missing.
     """

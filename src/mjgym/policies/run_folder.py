@@ -8,11 +8,7 @@ from mjgym.policies.run_errors import ConfigError, RunError
 
 
 class RunFolder:
-    """A folder written by `mjgym train`.
-
-    Args:
-        path: of the folder.
-    """
+    """A folder written by `mjgym train`."""
 
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)

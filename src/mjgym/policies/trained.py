@@ -37,7 +37,6 @@ class About:
     Args:
         settings: of the run, resolved; including `algorithm`, `id` and `seed`.
         env_step: total training steps of all sub-environments.
-        updates: of the networks.
         minutes: of training.
         returns: of the 100 episodes of `mjgym evaluate`, in the order of their seeds.
         fingerprint: of the run.

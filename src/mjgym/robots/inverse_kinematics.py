@@ -63,7 +63,6 @@ def solve(
     Args:
         view: a scratch simulation. On success it is left at the solution, with body and site
             positions computed; on failure as it was.
-        site: its name.
         position: target in the world, (3,) m.
         orientation: target quaternion (4,), or None for any.
         joints: names of the hinges and slides that may move.

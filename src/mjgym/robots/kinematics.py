@@ -50,9 +50,7 @@ class Kinematics:
     """Chain of hinges from the world to a site.
 
     Args:
-        model: the compiled model.
         joints: names of the hinges that move the site, from the world outwards.
-        site: its name.
 
     Raises:
         ValueError: another joint moves the site, or one of these does not.

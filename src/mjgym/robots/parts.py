@@ -159,7 +159,6 @@ def attach(scene: Spec, part: Part, prefix: str, site: str | mujoco.MjsSite) -> 
     """Attach a part to a scene at a site.
 
     Args:
-        scene: scene to extend.
         part: an arm, a hand or a base.
         prefix: prefix of all of the part's names, e.g. "arm/".
         site: a site of the scene, or its name.

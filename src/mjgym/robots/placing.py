@@ -35,7 +35,6 @@ def place_tool(
     Args:
         view: the scratch simulation. On success the tool is in place and contacts are computed;
             otherwise the state is restored.
-        rng: random generator.
         site: name of the tool's site.
         joints: names of the arm's joints.
         low: corner of the box in the world, (3,) m; equal corners give a single place.

@@ -43,7 +43,6 @@ class Batched:
     """n simulations; see `mjgym.sim.simulation.Simulation`.
 
     Args:
-        model: the compiled model.
         n: number of simulations.
         threads: number of threads that step them.
         varies: names of the model fields that belong to an episode; each simulation has its own

@@ -61,7 +61,6 @@ class ShardView(BatchedView):
     """A view of a shard, with the names of the whole batch.
 
     Args:
-        batch: batch of the shard.
         episode_fields: per-simulation fields of the shard.
         whole: view of the whole.
         rows: the shard's range of simulations.

@@ -25,7 +25,6 @@ class Bounds:
     """Bounding spheres and boxes of geoms, and the box trees of their bodies.
 
     Args:
-        model: the compiled model.
         geoms: ids of geoms that change size or place.
     """
 

@@ -86,7 +86,6 @@ class CompiledLaw(Protocol):
             state: states of the batch, (n, ...), current between two calls.
             outputs: output arrays of the batch by field of MjData; `note` adds later ones.
             fields: per-simulation model fields, (n, ...) each.
-            threads: number of threads.
         """
 
 

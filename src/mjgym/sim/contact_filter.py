@@ -21,7 +21,6 @@ def contacts_of(model: mujoco.MjModel, bodies: tuple[int, ...]) -> dict[str, np.
     it may touch in its conaffinity.
 
     Args:
-        model: the compiled model.
         bodies: ids of the moving bodies; their descendants move too.
 
     Returns:

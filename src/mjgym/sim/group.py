@@ -16,7 +16,6 @@ class GroupView(View):
     `of`.
 
     Args:
-        view: view of the simulations.
         prefixes: name prefix of each creature's elements.
     """
 

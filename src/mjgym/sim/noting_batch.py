@@ -26,7 +26,6 @@ class NotingBatch(mujoco.batch.Batch):  # type: ignore[misc]  # the engine has n
     """The engine's batch, with a record of its output arrays.
 
     Args:
-        model: the compiled model.
         n: number of simulations.
         threads: number of threads that step them.
         persistent: whether each simulation keeps its MjData.

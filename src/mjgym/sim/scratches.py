@@ -27,7 +27,6 @@ class Scratches:
 
     Args:
         first: the scratch simulation of the calling thread.
-        model: the compiled model.
         varies: names of the model fields that belong to an episode.
         threads: maximum number of threads; 1 if starts must be written one by one.
     """

@@ -92,10 +92,6 @@ class Shards:
     """All simulations of a batch in shards: one per thread, or two with several threads each.
 
     Args:
-        whole: the whole batch.
-        view: its view.
-        fields: its per-simulation model fields.
-        model: the model to step.
         kept: ids in the whole of the geoms that `model` has.
         persistent: whether each simulation keeps its MjData.
 

@@ -187,7 +187,6 @@ class View:
 
         Args:
             kind: "site" or "body".
-            name: name of the site or body.
             joints: names of the joints, in the order of the columns.
 
         Raises:

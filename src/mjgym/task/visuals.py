@@ -16,7 +16,6 @@ def compile_without_visuals(task: Task, model: mujoco.MjModel) -> tuple[mujoco.M
     States and dynamics are the same to the bit.
 
     Args:
-        task: the task.
         model: result of `compile_model`.
 
     Returns:

@@ -34,7 +34,6 @@ class Catalogue(Generic[Thing]):
         """Class decorator: register an instance of a class under a name.
 
         Args:
-            name: the name.
             **fields: field values of the instance.
         """
 

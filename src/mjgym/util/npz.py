@@ -33,7 +33,6 @@ def read(path: str | Path, wanted: Callable[[str], bool], most: int) -> dict[str
     thousand times its size: both are checked first. Pickled objects are never loaded.
 
     Args:
-        path: of the file.
         wanted: whether to read an array of this name.
         most: maximum total size in bytes.
 

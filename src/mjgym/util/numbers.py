@@ -10,7 +10,6 @@ def whole_number(argument: str, value: Any, least: int = 1, most: int | None = N
 
     Args:
         argument: its name, for the message.
-        value: the argument.
         least: lower bound.
         most: upper bound; None for no bound.
 

@@ -51,7 +51,6 @@ class Distribution(Written):
         """Draw several times independently, (n, *shape).
 
         Args:
-            rng: the generator.
             n: number of draws.
             shape: of each.
             first: number of earlier draws; see `Sequence`.
@@ -64,7 +63,6 @@ class Distribution(Written):
         """Draw once.
 
         Args:
-            rng: the generator.
             shape: of the draw; None for the shape of the parameters.
             index: number of earlier draws; see `Sequence`.
 
@@ -111,8 +109,6 @@ def check_numbers(owner: str, name: str, value: Value) -> None:
 
     Args:
         owner: the distribution's name, for the message.
-        name: of the parameter.
-        value: the parameter.
 
     Raises:
         ValueError: it is something else.

@@ -20,12 +20,10 @@ class Draws:
     """The varied numbers of the episodes of n simulations, each with a separate generator.
 
     Args:
-        varying: the varied numbers.
         every: when new values are drawn: "episode", "reset" or "never".
         n: number of simulations.
 
     Attributes:
-        varying: the varied numbers.
         values: of the current episodes by key, (n, ...) each.
         redraws: whether forces are redrawn within episodes.
     """
@@ -75,7 +73,6 @@ class Draws:
         """Redraw and write the forces that are due.
 
         Args:
-            simulation: all simulations.
             time: of their episodes, s, (n,).
             where: those whose episode continues, bool (n,).
         """

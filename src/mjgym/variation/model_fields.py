@@ -83,7 +83,6 @@ class Part:
 
     Args:
         key: that names it.
-        field: its name.
         index: of the part in the field.
         numbers: the model's, there.
     """

@@ -11,7 +11,6 @@ class Variation(Written):
     """Variation of the numbers that a key names, made by `factor`, `offset`, `shared`, `redrawn`.
 
     Attributes:
-        distribution: of the draws.
         relative: "absolute", or "factor" or "offset" of the model's numbers.
         shared: whether one draw is for all numbers.
         every: s between two draws within an episode, or None.

@@ -125,12 +125,7 @@ class Varying:
     Fields that only the compiler derives do not follow: damping from `dampratio`, the length range
     of a muscle, the friction of a contact pair.
 
-    Args:
-        vary: values by key.
-        model: the compiled model.
-
     Attributes:
-        targets: what varies, by key.
         fields: names of the model's fields that are written.
         forces: names of the fields of applied forces that are written.
         derived: names of the model's fields that follow from them.
@@ -224,7 +219,6 @@ class Varying:
         """The values of an episode by key.
 
         Args:
-            rng: the generator.
             number: of earlier episodes.
 
         Raises:

@@ -53,7 +53,6 @@ class BatchViewer:
     textures of floors and the lights are the page's own.
 
     Args:
-        session: of a batch.
         camera: not used; the page has a free one, and begins with a view of all.
         listener: a bound socket, see `mjgym.viewing.ports`; it is closed with the viewer.
 

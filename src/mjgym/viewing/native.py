@@ -48,7 +48,6 @@ class Native:
     """Opens the window, for which there must be a display; see `hindrance`.
 
     Args:
-        session: what to show.
         camera: at the opening: an index, -1 for the free camera, or a viewpoint, which goes along
             with its bodies.
 

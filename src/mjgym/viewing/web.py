@@ -61,7 +61,6 @@ class Web:
     """Serves the page. The browser draws; here nothing of OpenGL is needed.
 
     Args:
-        session: what to show.
         camera: at the opening: an index, -1 for the free camera, or a viewpoint, which tracks the
             first of its bodies.
         listener: a bound socket, see `mjgym.viewing.ports`; it is closed with the viewer.

@@ -60,7 +60,6 @@ class PublishedTask(Task):
     Its attributes are those of the task, which is `task`.
 
     Args:
-        task: the task.
         random: see `Task`.
     """
 

@@ -42,9 +42,7 @@ class LeRobotEnv(gymnasium.Wrapper[Any, Any, Any, Any]):
     `is_success`.
 
     Args:
-        task: an id.
         obs_type: "state" for `agent_pos` and `environment_state`, "pixels_agent_pos" or "pixels".
-        cameras: of the images.
         height: of images, pixels.
         width: of images, pixels.
         render_mode: of `gymnasium.make`.
@@ -52,7 +50,6 @@ class LeRobotEnv(gymnasium.Wrapper[Any, Any, Any, Any]):
 
     Attributes:
         task: the id.
-        task_description: the task in words.
 
     Raises:
         ValueError: `obs_type` is unknown.
@@ -134,7 +131,6 @@ class MjgymConfig(EnvConfig):  # type: ignore[misc]
     """The arguments `--env....` of `--env.type=mjgym`; see `LeRobotEnv`.
 
     Args:
-        task: an id.
         fps: set by the task.
         obs_type: "state", "pixels_agent_pos" or "pixels".
         cameras: of the images; by default the task's view.

@@ -49,9 +49,6 @@ class Model:
     """The fields of the MjModel, and `<kind>_names`, `<kind>_name2id` and `<kind>_id2name`.
 
     `stat.extent` and `vis.map` have the published clipping planes, which normalize depth.
-
-    Args:
-        env: the environment.
     """
 
     def __init__(self, env: Env) -> None:
@@ -137,10 +134,6 @@ class Data:
     `set_joint_qpos(name, value)`, and the same for `qvel`, access a joint; `get_sensor(name)` reads
     a sensor; `get_mocap_pos` and `set_mocap_quat` access a mocap body. Rotation matrices are
     (..., 3, 3).
-
-    Args:
-        model: the live MjModel.
-        data: the live MjData.
     """
 
     def __init__(self, model: mujoco.MjModel, data: mujoco.MjData) -> None:
@@ -227,7 +220,6 @@ class Simulation:
         data: see `Data`.
 
     Args:
-        env: the environment.
         episodes: arguments about images.
     """
 
@@ -305,7 +297,6 @@ class Simulation:
         Args:
             width: pixels.
             height: pixels.
-            camera_name: name of the camera.
             depth: whether to return depth as well, float32 (height, width), 0 at the near clipping
                 plane and 1 at the far one.
             segmentation: whether to return types and ids of the elements instead, int32

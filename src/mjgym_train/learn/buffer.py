@@ -104,7 +104,6 @@ class ReplayBuffer:
 
     Args:
         size: capacity in transitions, over all sub-environments.
-        num_envs: number of sub-environments.
         observation_size: numbers in an observation, or the shape of an image, stored as uint8.
         action_size: numbers in an action.
         n_step: rewards in a sampled transition.

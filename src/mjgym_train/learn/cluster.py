@@ -32,7 +32,6 @@ class ClusterTrainer:
     Args:
         run: folder that the run was created in, on this machine.
         config: its settings; `num_envs` and `threads` are per sampler.
-        samplers: number of samplers.
         address: of the cluster, as in `ray.init`; by default RAY_ADDRESS, or a new one on this
             machine alone.
         resume: continue from the checkpoint, if there is one.

@@ -46,11 +46,9 @@ class Collector:
     and the networks are on the same device.
 
     Args:
-        config: settings of the run.
         history: observations in a history; default: the setting.
 
     Attributes:
-        envs: the vector environment.
         device: PyTorch device of the sub-environments.
         low: lower bounds of an action, (action size,).
         high: upper bounds of an action, (action size,).

@@ -93,7 +93,6 @@ class Categorical:
     `fit` moves them outwards for larger returns.
 
     Attributes:
-        bounds: of the support.
         support: the returns, (atoms,).
         spacing: between neighbouring atoms.
         clipped: share of the last target's probability outside the support.

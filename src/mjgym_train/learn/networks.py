@@ -64,7 +64,6 @@ def perceptron(
         inputs: numbers that the first layer takes.
         hidden: layer widths.
         outputs: numbers of the last layer.
-        layer_norm: whether there are normalisations.
         activation: one of `ACTIVATIONS`.
         extra: a layer, and how many more inputs it takes.
         noisy: whether the linear layers have noise.
@@ -151,7 +150,6 @@ class Critics(nn.Module):
     They are separate networks, which is faster on CPU than stacked weights.
 
     Args:
-        count: number of critics.
         inputs: numbers in a history of observations.
         action_size: numbers in an action, 0 for critics of observations alone.
         hidden: layer widths.

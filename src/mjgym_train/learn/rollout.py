@@ -32,7 +32,6 @@ def advantages(
     the remaining rewards and of the final value, less the value at t.
 
     Args:
-        rollout: the steps.
         value: of its observations, (T, n).
         following_value: of the following observations, (T, n).
         discount: gamma.

@@ -82,16 +82,12 @@ class Trainer:
 
     Args:
         run: folder that the run was created in.
-        config: its settings.
-        algorithm: its class.
         resume: continue from the checkpoint, if there is one.
         show: called with the progress, a few times a second.
 
     Attributes:
         collector: sub-environments in which the agent acts.
-        agent: the learning agent.
         env_step: steps over all sub-environments.
-        updates: of the networks.
 
     Raises:
         ConfigError: the settings do not fit the task or the memory.

@@ -19,8 +19,6 @@ def signals(task: Task, view: View, shapes: Mapping[str, tuple[int, ...]]) -> di
     """Labels of each entry of a task's observation: the stated ones, else the derived ones.
 
     Args:
-        task: the task.
-        view: of its simulations.
         shapes: of the entries in one simulation.
 
     Raises:

@@ -66,15 +66,11 @@ class Node:
     """An element.
 
     Attributes:
-        tag: its name.
-        attributes: values by name.
         file: where it is written.
         line: of its "<", from 1.
         start: byte offset of its "<".
         inner: byte offset after the ">" of its start tag.
         stop: byte offset after its end tag, or `inner` if it has no end tag.
-        parent: the enclosing element.
-        children: elements directly in it.
     """
 
     tag: str
@@ -171,7 +167,6 @@ def parse(content: bytes, file: Path) -> Node:
     Double hyphens in comments are accepted, as the engine does.
 
     Args:
-        content: of the file.
         file: its path, for the nodes.
 
     Raises:

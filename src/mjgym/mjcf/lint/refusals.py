@@ -46,7 +46,6 @@ def ask(model: Node | Callable[[], mujoco.MjSpec], main: Path) -> tuple[str, lis
 
     Args:
         model: tree of elements, or a function that reads the model.
-        main: its file.
     """
     text, nodes = model.text() if isinstance(model, Node) else ("", [])
     try:

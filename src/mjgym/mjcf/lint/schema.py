@@ -33,7 +33,6 @@ class Kind:
     """The schema of an element at one place.
 
     Attributes:
-        tag: its name.
         unique: whether its parent may have only one.
         attributes: their names.
         children: allowed elements, by tag.
@@ -99,7 +98,6 @@ class Vocabulary:
 
     Args:
         node: an element that has the attribute.
-        attribute: its name.
     """
 
     def __init__(self, node: Node, attribute: str) -> None:

@@ -53,7 +53,6 @@ class WorldModel:
     """The model of n worlds.
 
     Args:
-        model: the compiled model.
         n: number of worlds.
         varies: names of per-world fields of MjModel.
         device: torch device.

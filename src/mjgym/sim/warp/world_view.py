@@ -23,7 +23,6 @@ class WorldView(View):
     """A view of n worlds: tensors that share the engine's memory, with a leading axis.
 
     Args:
-        model: the compiled model.
         worlds: the engine's state of the worlds.
         fields: per-world model fields.
         sample: view of one simulation of the model on the CPU, for names and shapes.

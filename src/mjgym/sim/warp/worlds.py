@@ -55,7 +55,6 @@ class Worlds:
     are float32.
 
     Args:
-        model: the compiled model.
         n: number of simulations.
         device: device of Warp and torch; all methods are called within `device.use()`.
         buffers: buffer sizes for contacts and constraints.

@@ -44,9 +44,6 @@ class Equations(NamedTuple):
 class Coordinates:
     """Free coordinates of a model, in the order of its joints.
 
-    Args:
-        free: their names.
-
     Attributes:
         joints: names of the model's joints.
         free: names of the free coordinates, in order.
@@ -191,7 +188,6 @@ class Coordinates:
         """Inertia and bias forces in the current state.
 
         Args:
-            v: view.
             knees: functions of the knee angles.
             rates: of the free coordinates, (..., c).
         """

@@ -330,8 +330,6 @@ class Musculoskeletal:
         """Joint forces for the next physics step, (..., j), kN or kN m.
 
         Args:
-            v: view.
-            pose: current pose.
             fibre: fibre lengths, (..., 2, 11), m.
             counts: number of steps for which accelerations apply, (..., 1).
         """

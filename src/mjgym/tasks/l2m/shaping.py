@@ -41,8 +41,6 @@ def speed(velocity: Array, target: Array, to_sink: Array | None = None) -> Array
     """`vector` of the speeds alone, in any direction; 1 at the sink.
 
     Args:
-        velocity: of the walker.
-        target: target velocity.
         to_sink: distance to the sink, (...) m; None without sinks.
     """
     return _one_at_sink(_closeness(_length(velocity) - _length(target), FARTHEST_OFF), to_sink)

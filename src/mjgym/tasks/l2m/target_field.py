@@ -85,7 +85,6 @@ class TargetField:
         """State with a new sink and no progress.
 
         Args:
-            draws: of the episode.
             number: of sinks achieved.
             position: centre of the map.
             heading: rad, of the path so far.
@@ -115,7 +114,6 @@ class TargetField:
 
         Args:
             state: of the field.
-            draws: of the episode.
             position: (..., 2) m.
             timestep: s, since the previous step.
         """

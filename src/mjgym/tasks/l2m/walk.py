@@ -469,7 +469,6 @@ class Walk(Task):
         """Entries of the legs.
 
         Args:
-            v: view.
             q: coordinates.
             u: rates.
             cosine: of the heading, (..., 1).

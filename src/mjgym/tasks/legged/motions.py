@@ -53,7 +53,6 @@ def load_motion(motion: str, robot: LeggedRobot, timestep: float) -> Motion:
 
     Args:
         motion: the name of a bundled motion, or a file: of `mjgym.mocap.Trajectory`, or of mjlab.
-        robot: the robot.
         timestep: s between rows.
 
     Raises:

@@ -237,7 +237,6 @@ def drawn_row(v: View, drawn: Array, columns: int, number: Array) -> Array:
     """A row of the numbers that an episode has drawn, by its number, (..., columns).
 
     Args:
-        v: the view.
         drawn: the numbers row by row, (..., rows * columns); after the last row comes the first.
         columns: numbers of a row.
         number: of the row, (...).

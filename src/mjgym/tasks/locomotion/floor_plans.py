@@ -138,9 +138,6 @@ def cell_centre(maze: Maze, row: int, column: int, size: float) -> tuple[float, 
     """Centre of a cell relative to the centre of the maze, x (right) and y (up), m.
 
     Args:
-        maze: the maze.
-        row: row of the cell.
-        column: column of the cell.
         size: side of a cell, m.
 
     Raises:
@@ -233,7 +230,6 @@ def scatter_targets(rng: np.random.Generator, maze: Maze, count: int) -> Maze:
     With `OPEN_7x7` and 6 targets it is the arena of the published heterogeneous foraging task.
 
     Args:
-        rng: random generator.
         maze: keeps its targets; walker starts stay free of targets.
         count: total number of targets.
 

@@ -147,9 +147,6 @@ def _read(
 class _Body:
     """A walker alone on a floor, for computing poses.
 
-    Args:
-        walker: its name.
-
     Raises:
         ValueError: its root does not move freely.
     """

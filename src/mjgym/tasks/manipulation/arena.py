@@ -22,7 +22,6 @@ def add_part(scene: Spec, part: Spec, name: str, *, at: Any = None, free: bool =
     scene.
 
     Args:
-        scene: model to extend.
         part: model to attach; it is moved, not copied.
         name: of the entity, without "/": its frame body, and free joint, is "<name>/".
         at: handle of a site, frame or body of the scene; None for its world.

@@ -41,7 +41,6 @@ class Robot:
     """An arm with a hand as an entity of a scene; its names are those of the scene.
 
     Args:
-        arm: the arm.
         hand: the hand on its wrist.
     """
 

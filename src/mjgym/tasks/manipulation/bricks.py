@@ -107,7 +107,6 @@ class Bricks:
     """Bricks of a scene, and their goal.
 
     Args:
-        count: number of bricks.
         height: height of the goal stack, in bricks.
         base: which brick is fixed; with "any" it is the lowest one of the goal stack.
 

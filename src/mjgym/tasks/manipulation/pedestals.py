@@ -16,7 +16,6 @@ def add_pedestal(scene: Spec, top: Top) -> str:
     """Add a post with its frame at the target point and a top; return its name.
 
     Args:
-        scene: model to extend.
         top: a fixed brick with its frame at the target point, or a cradle of three balls.
 
     Raises:

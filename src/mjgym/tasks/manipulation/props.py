@@ -36,7 +36,6 @@ def mark_corners(part: Spec, middle: tuple[float, ...], half: tuple[float, ...])
     """Mark the corners of a box in a part's frame by sites, for `lowest_corner`.
 
     Args:
-        part: before it is attached.
         middle: centre of the box, m.
         half: half sizes, m.
     """

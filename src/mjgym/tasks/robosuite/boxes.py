@@ -24,12 +24,10 @@ def add_box(
     """Add a free box to a scene, as the body "<name>_main".
 
     Args:
-        scene: model to extend.
         name: prefix of its elements: body "<name>_main", joint "<name>_joint0", geom "<name>_g0",
             site "<name>_default_site".
         half: half sizes along x, y and z, m.
         density: kg/m^3.
-        rgba: colour.
         **attributes: MJCF attributes of the geom, e.g. friction.
     """
     part = load("robosuite/cube.xml")
@@ -46,7 +44,6 @@ def resize_box(v: SingleView, name: str, half: Sequence[float], density: float) 
 
     Args:
         v: the scratch simulation of an episode's start, before anything is placed.
-        name: name of the box.
         half: half sizes, m.
         density: kg/m^3.
     """

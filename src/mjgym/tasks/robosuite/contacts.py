@@ -14,7 +14,6 @@ def watch_contact(scene: Spec, first: str, second: str) -> None:
     """Add the sensor that `in_contact` reads.
 
     Args:
-        scene: model to extend.
         first: name of a geom, or of a body including its descendants.
         second: name of another.
     """
@@ -38,7 +37,6 @@ def watch_touches(scene: Spec, bodies: Sequence[str] = ()) -> None:
     """Add the sensors that `touches` reads.
 
     Args:
-        scene: model to extend.
         bodies: names of bodies, without their descendants; empty for all contacts of the scene.
     """
     for name in bodies:

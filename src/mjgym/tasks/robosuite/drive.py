@@ -65,12 +65,7 @@ def _gripper_actions(manipulator: Manipulator) -> tuple[Action, ...]:
 
 
 class Drive:
-    """Robots in a compiled model, driven by actions.
-
-    Args:
-        model: the compiled model.
-        robots: robots in it.
-    """
+    """Robots in a compiled model, driven by actions."""
 
     def __init__(self, model: Model, robots: Sequence[Robot]) -> None:
         self._manipulators = [each for robot in robots for each in robot.manipulators]
@@ -148,7 +143,6 @@ class _Gripper:
 
     Args:
         command: name of its actuators' commands in the memory.
-        law: maps actions to commands.
         numbers: indices of its action.
         low: lower ends of the actuators' control ranges.
         high: their upper ends.

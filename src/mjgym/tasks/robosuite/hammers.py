@@ -45,7 +45,6 @@ class Hammer:
         radius: half the thickness of the handle, m.
         length: of the handle, m.
         density: of the handle, kg/m^3.
-        friction: of the handle, sliding.
         head: half the height of the head, m.
         head_density: of the head, kg/m^3.
     """
@@ -86,7 +85,6 @@ def resize_hammer(v: SingleView, name: str, hammer: Hammer) -> None:
 
     Args:
         v: the scratch simulation of an episode's start, before anything is placed.
-        name: name of the hammer.
         hammer: dimensions and densities.
     """
     handle = v.geom(f"{name}_handle")

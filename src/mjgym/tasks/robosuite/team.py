@@ -34,8 +34,6 @@ class Manipulator:
         robot: index of the robot.
         side: "right" or "left".
         limb: joints and motors; names without prefix.
-        hand: the hand.
-        controller: maps actions to torques.
         alone: whether the robot has no other arm.
         stand: the site that defines the robot's frame.
     """
@@ -110,7 +108,6 @@ class Driven:
     Args:
         robot: index of the robot.
         group: the group; names without prefix.
-        prefix: of its elements.
     """
 
     robot: int
@@ -151,7 +148,6 @@ class Robot:
 
     Args:
         number: index of the robot, from 0.
-        arm: the robot without hands.
         base: its mount.
         manipulators: its arms, the right one first.
         groups: its driven joints beside its arms, then those of its base.
@@ -189,7 +185,6 @@ class Robot:
         """Attach it to a scene.
 
         Args:
-            scene: model to extend.
             place: x and y (m) on the floor, and the angle (rad) of its rotation.
         """
         x, y, yaw = place
@@ -393,7 +388,6 @@ def places(
     """Positions of the robots, x and y (m), and the angle (rad) about the vertical of each.
 
     Args:
-        robots: one or two.
         offset: returns the position (x, y) of a robot that faces a task along x.
         arrangement: of two robots: "opposed" to each other, from either side along y, or
             "parallel", side by side and facing along x.

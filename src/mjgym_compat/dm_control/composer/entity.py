@@ -16,11 +16,7 @@ _NO_ROTATION = np.array([1.0, 0.0, 0.0, 0.0])
 
 
 class Observables:
-    """Observables of an entity: methods that `observable` decorates, and added ones.
-
-    Args:
-        entity: the entity.
-    """
+    """Observables of an entity: methods that `observable` decorates, and added ones."""
 
     def __init__(self, entity: "Entity") -> None:
         self._entity: Any = entity
@@ -145,7 +141,6 @@ class Entity(Callbacks):
 
     Attributes:
         parent: the entity that this one is attached to.
-        observables: its observables.
     """
 
     def __init__(
@@ -276,7 +271,6 @@ class Entity(Callbacks):
         """Move and turn the entity relative to its pose.
 
         Args:
-            physics: the simulation.
             position: added to its position.
             quaternion: by which it is turned.
             rotate_velocity: whether its velocity is turned too.
@@ -340,11 +334,7 @@ def _turned(vector: np.ndarray, quaternion: np.ndarray) -> np.ndarray:
 
 
 class ModelWrapperEntity(Entity):
-    """An entity of a bare model.
-
-    Args:
-        mjcf_model: the model.
-    """
+    """An entity of a bare model."""
 
     def _build(self, mjcf_model: mjcf.RootElement) -> None:
         self._model = mjcf_model
@@ -363,11 +353,7 @@ ARENA: dict[str, dict[str, Any]] = {
 
 
 class Arena(Entity):
-    """A world that entities are attached to.
-
-    Args:
-        name: of its model.
-    """
+    """A world that entities are attached to."""
 
     def _build(self, name: str | None = None) -> None:
         self._mjcf_root = mjcf.RootElement(model=name)

@@ -42,7 +42,6 @@ class Environment(dm_env.Environment):  # type: ignore[misc]
     """A task as an environment.
 
     Args:
-        task: the task.
         time_limit: s, at which an episode ends.
         random_state: a seed or a `RandomState`.
         n_sub_steps: ignored; the task says how many physics steps a control step has.

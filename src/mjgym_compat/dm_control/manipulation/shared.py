@@ -23,11 +23,7 @@ TASK_SITE_GROUP = 3  # hidden at first
 
 
 class Standard(composer.Arena):
-    """The work top.
-
-    Args:
-        name: of its model.
-    """
+    """The work top."""
 
     def _build(self, name: str | None = None) -> None:
         self._mjcf_root = model("arena")

@@ -27,16 +27,10 @@ class ArmTask(composer.Task):
     """A task of an arm with a hand over a work top.
 
     Args:
-        arena: the work top.
-        arm: the arm.
         hand: the hand, which is attached to the arm.
         obs_settings: options of what is observed.
         workspace: where an episode begins; see `shared.Workspace`.
         control_timestep: s.
-
-    Attributes:
-        arm: the arm.
-        hand: the hand.
     """
 
     def __init__(
@@ -260,7 +254,6 @@ class Place(_PropTask):
     """Place a prop on a cradle on a pedestal, and let go; for other arguments see `ArmTask`.
 
     Args:
-        prop: the prop.
         cradle: an entity that it is placed on.
     """
 

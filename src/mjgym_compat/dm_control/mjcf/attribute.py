@@ -19,7 +19,6 @@ class Asset:
     """Contents of a file that a model names.
 
     Args:
-        contents: of the file.
         extension: of its name, with the dot.
         prefix: beginning of its name; files with the same contents and prefix are one file.
     """
@@ -50,9 +49,7 @@ class SkinAsset(Asset):
     """A skin file; its bones follow the bodies' names where the model is attached.
 
     Args:
-        contents: of the file.
         extension: of its name, with the dot.
-        prefix: beginning of its name.
         get_body: the body of a name, anything with a `full_identifier`.
     """
 
@@ -83,7 +80,6 @@ class Text:
         """The value in the attribute's own type.
 
         Args:
-            value: the value.
             element: the element that will have it.
 
         Raises:
@@ -205,11 +201,7 @@ class Memory(Text):
 
 @dataclass(frozen=True)
 class BasePath(Text):
-    """Folder of the files of a kind; files are read at once, so that it is not written.
-
-    Args:
-        files: their kind.
-    """
+    """Folder of the files of a kind; files are read at once, so that it is not written."""
 
     files: str
 

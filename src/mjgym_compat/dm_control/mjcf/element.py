@@ -825,8 +825,6 @@ class ElementList(list[Element]):
 
     Args:
         parent: the element that holds them.
-        spec: their kind.
-        elements: they themselves.
     """
 
     def __init__(self, parent: Element, spec: ElementSpec, elements: list[Element]) -> None:

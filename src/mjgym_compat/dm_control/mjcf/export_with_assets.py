@@ -29,7 +29,6 @@ def export_with_assets(
     """Write a model and the files that it names into a folder.
 
     Args:
-        mjcf_model: the model.
         out_dir: the folder; it is made.
         out_file_name: name of the XML file; that of the model by default.
         precision: significant digits.
@@ -55,7 +54,6 @@ def export_with_assets_as_zip(
     """Write a model and the files that it names into a ZIP archive, in a folder of its name.
 
     Args:
-        mjcf_model: the model.
         out_dir: the archive's folder; it is made.
         model_name: name of the archive, without ".zip"; that of the model by default.
         precision: significant digits.

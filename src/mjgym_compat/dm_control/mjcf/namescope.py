@@ -12,7 +12,6 @@ class NameScope:
 
     Args:
         name: of the model, the prefix of its names where it is attached.
-        mjcf_model: its root.
 
     Attributes:
         parent: scope of the model that it is attached to.

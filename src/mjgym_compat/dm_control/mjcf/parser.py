@@ -29,7 +29,6 @@ def from_xml_string(
     """The model of an MJCF string.
 
     Args:
-        xml_string: the text.
         escape_separators: whether to replace "/" in names, which is reserved for prefixes.
         model_dir: folder of the files that it names.
         resolve_references: whether attributes hold the elements that they name.

@@ -206,7 +206,6 @@ class ElementSpec:
         namespace: kind that its name is unique in.
         repeated: whether there may be several in a parent.
         on_demand: whether it exists only once it has been added, if not repeated.
-        attributes: types by name.
         children: elements that it may hold, by tag.
         required: attributes that it cannot do without.
         conflicts: "min", "max", "max_bytes" or "any" by attribute: which value models that are

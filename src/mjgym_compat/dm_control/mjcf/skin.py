@@ -37,7 +37,6 @@ class Skin:
         vertices: positions, (n, 3), m.
         texcoords: texture coordinates, (n, 2).
         faces: indices of vertices, (n, 3).
-        bones: its bones.
     """
 
     vertices: np.ndarray
@@ -50,7 +49,6 @@ def parse(contents: bytes, body_getter: Callable[[str], Any]) -> Skin:
     """Read a skin file.
 
     Args:
-        contents: of the file.
         body_getter: the body of a name.
 
     Raises:

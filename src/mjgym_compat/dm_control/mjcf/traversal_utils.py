@@ -45,7 +45,6 @@ def commit_defaults(element: Element, attributes: Sequence[str] | None = None) -
     """Write the values that default classes give to an element into the element itself.
 
     Args:
-        element: the element.
         attributes: names of those to write; all by default.
     """
     own = element.get_attributes()

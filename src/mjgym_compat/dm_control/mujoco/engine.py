@@ -398,7 +398,6 @@ class Camera:
     """A view of a simulation.
 
     Args:
-        physics: the simulation.
         height: in pixels.
         width: in pixels.
         camera_id: index or name of the camera; -1 for the free one.
@@ -406,7 +405,6 @@ class Camera:
         scene_callback: called with the physics and the scene before each picture; it may add geoms.
 
     Attributes:
-        option: visual options.
         scene: what is drawn, with the flags of `mujoco.mjtRndFlag`.
 
     Raises:

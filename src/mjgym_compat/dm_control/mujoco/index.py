@@ -138,8 +138,6 @@ class FieldIndexer(np.lib.mixins.NDArrayOperatorsMixin):
     supports arithmetic, has the attributes of an array, and prints with its names.
 
     Args:
-        read: returns the array.
-        name: of the field.
         axes: an axis per dimension.
     """
 

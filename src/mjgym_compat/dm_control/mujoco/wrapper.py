@@ -68,11 +68,7 @@ class _Struct:
 
 
 class MjModel(_Struct):
-    """The fields of an MjModel, with dm_control's additions.
-
-    Args:
-        ptr: the MjModel.
-    """
+    """The fields of an MjModel, with dm_control's additions."""
 
     _held = "_model"
 
@@ -88,7 +84,6 @@ class MjModel(_Struct):
         """The model of an MJCF string.
 
         Args:
-            xml_string: the model.
             assets: contents of the files that it names.
 
         Raises:
@@ -156,7 +151,6 @@ class MjModel(_Struct):
         """The index of an element.
 
         Args:
-            name: of the element.
             object_type: kind of element, e.g. "geom", or a value of `mujoco.mjtObj`.
 
         Raises:
@@ -212,11 +206,7 @@ class MjData(_Struct):
     """The fields of an MjData, with dm_control's additions.
 
     Args:
-        model: its model.
         ptr: the MjData; by default a new one.
-
-    Attributes:
-        model: its model.
     """
 
     _held = "_data"

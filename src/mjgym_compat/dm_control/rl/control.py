@@ -68,8 +68,6 @@ class Environment(dm_env.Environment):  # type: ignore[misc]
     """A `dm_env.Environment` of a task on its physics.
 
     Args:
-        physics: the simulation.
-        task: the task.
         time_limit: s; the episode then ends with discount 1.
         control_timestep: s between two actions; by default the physics time step.
         n_sub_steps: physics steps per control step; instead of `control_timestep`.

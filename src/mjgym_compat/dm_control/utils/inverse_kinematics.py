@@ -50,8 +50,6 @@ def qpos_from_site_pose(
     """Joint positions that bring a site to a pose.
 
     Args:
-        physics: the simulation.
-        site_name: the site.
         target_pos: where to, (3,) in m; None for anywhere.
         target_quat: orientation, (4,); None for any.
         joint_names: joints that may move; None for all.
@@ -61,7 +59,6 @@ def qpos_from_site_pose(
         regularization_strength: damping.
         max_update_norm: largest norm of a step.
         progress_thresh: ratio of error to step at which no progress is made.
-        max_steps: most steps.
         inplace: whether to move the simulation itself.
 
     Raises:

@@ -11,7 +11,6 @@ class Device:
     """A device that drives one arm at a time.
 
     Args:
-        env: of `make`.
         source: the device of this package.
         pos_sensitivity: factor of displacements.
         rot_sensitivity: factor of rotations.

@@ -70,7 +70,6 @@ class MujocoEnv:
     Attributes:
         env: the wrapped environment of this package.
         sim: see `Simulation`.
-        model: the scene.
         horizon: control steps of an episode.
         control_freq: control frequency, Hz.
         timestep: control steps since the start of the episode.
@@ -517,11 +516,7 @@ class MujocoEnv:
 
 @dataclass(frozen=True)
 class Composed(Task):
-    """A simulation of a model in XML, without task; environments step it themselves.
-
-    Args:
-        xml: the model.
-    """
+    """A simulation of a model in XML, without task; environments step it themselves."""
 
     xml: str = ""
     time_limit: float = np.inf

@@ -31,7 +31,6 @@ class RobotEnv(MujocoEnv):
 
     Attributes:
         robots: see `Robot`.
-        robot_names: their names.
     """
 
     robots: list[Robot]  # type: ignore[misc]  # of instances here

@@ -38,8 +38,6 @@ class RobosuiteEnv(MujocoEnv):
         **kwargs: see `make`.
 
     Attributes:
-        id: the id of the task.
-        title: its published name.
         robots: see `Robot`.
         terminated: whether the task ended the episode, not the horizon.
         actions: the action dimensions, with names and units.

@@ -59,7 +59,6 @@ class Arena(MujocoXML):
         """Move a camera, or add it.
 
         Args:
-            camera_name: its name.
             pos: (3,) m.
             quat: w, x, y, z.
             camera_attribs: further attributes.
@@ -272,7 +271,6 @@ class WipeArena(TableArena):
         table_friction: see `TableArena`.
         table_offset: see `TableArena`.
         coverage_factor: share of the table, along x and y, that dirt may lie on.
-        num_markers: number of markers.
         table_friction_std: kept as an attribute.
         line_width: of the path, m.
         two_clusters: whether the path begins anew in its middle.

@@ -16,7 +16,6 @@ class RobotBaseModel(MujocoXMLModel):
 
     Args:
         base: of `mjgym.robots.bases`.
-        name: its name there.
         idn: the number of the robot.
     """
 

@@ -80,14 +80,11 @@ class HollowCylinderObject(_Composed):
     """A ring of bars.
 
     Args:
-        name: of the object.
         outer_radius: m.
         inner_radius: m.
         height: half of it, m.
         ngeoms: number of bars of the whole ring.
-        rgba: colour.
         material: a `CustomMaterial`.
-        friction: of all bars.
         make_half: whether it is half a ring.
         **of_all: density (kg/m^3), solref and solimp of all bars.
     """
@@ -130,15 +127,12 @@ class ConeObject(_Composed):
     """A cone of cylinders, or a pyramid of boxes, with its base down.
 
     Args:
-        name: of the object.
         outer_radius: of the base, m.
         inner_radius: of the tip, m.
         height: m.
         ngeoms: number of slices; an even one is increased by 1.
         use_box: whether they are boxes.
-        rgba: colour.
         material: a `CustomMaterial`.
-        friction: of all slices.
         **of_all: density (kg/m^3), solref and solimp of all slices.
     """
 
@@ -170,7 +164,6 @@ class HookFrame(_Composed):
     """A post that carries a rod with a hook, as in ToolHang.
 
     Args:
-        name: of the object.
         frame_length: of the rod, m.
         frame_height: of the post, m.
         frame_thickness: of both, m.
@@ -181,7 +174,6 @@ class HookFrame(_Composed):
             base, and its height, m; None for none.
         friction: of all but the grip.
         use_texture: whether it has the colours of brass, rubber and steel, not `rgba`.
-        rgba: colour.
         **of_all: density (kg/m^3), solref and solimp of all geoms.
     """
 
@@ -247,7 +239,6 @@ class RatchetingWrenchObject(CompositeBodyObject):
     """A wrench with a ring at each end, as in ToolHang.
 
     Args:
-        name: of the object.
         handle_size: half sizes, (3,) m.
         outer_radius_1: of the first ring, m.
         inner_radius_1: of the first ring, m.
@@ -315,9 +306,6 @@ class TransportGroup(ObjectGroup):
     """A payload in a bin with a lid, trash in the bin of its destination, and a bin for the trash.
 
     Args:
-        name: of the group.
-        payload: the object to transport.
-        trash: the object to remove.
         bin_size: of the bins, (3,) m; those of the task alone.
     """
 

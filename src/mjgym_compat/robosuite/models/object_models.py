@@ -173,8 +173,6 @@ class MujocoXMLObject(MujocoObject, MujocoXML):
     "top_site" and "horizontal_radius_site" that hold its dimensions.
 
     Args:
-        fname: path of the file.
-        name: of the object.
         joints: attributes of each of its joints; "default" is a free joint, None are none.
         obj_type: see `MujocoObject`.
         duplicate_collision_geoms: see `MujocoObject`.
@@ -279,7 +277,6 @@ class PrimitiveObject(MujocoGeneratedObject):
     """An object of one geom.
 
     Args:
-        name: of the object.
         size: of the geom, m.
         rgba: its colour, red by default.
         density: kg/m3.
@@ -464,7 +461,6 @@ class CompositeObject(MujocoGeneratedObject):
     """An object of several geoms on one body.
 
     Args:
-        name: of the object.
         total_size: half its bounding box, (3,) m.
         geom_types: "box", "sphere", "capsule", "cylinder" or "ellipsoid" for each geom.
         geom_sizes: of each, m.
@@ -588,7 +584,6 @@ class CompositeBodyObject(MujocoGeneratedObject):
     """An object of several bodies, each an object of its own.
 
     Args:
-        name: of the whole.
         objects: the objects, whose own joints are dropped.
         object_locations: of each from its parent, (3,) m or None.
         object_quats: of each, w, x, y, z or None.
@@ -712,7 +707,6 @@ class TaskObject(MujocoObject, MujocoXML):
     """An object of a task here, by its file.
 
     Args:
-        name: of the object.
         joints: see `PrimitiveObject`; "default" are the joints of the task.
         **sizes: its published dimensions, see `fixed`.
 
@@ -851,13 +845,11 @@ class HammerObject(TaskObject):
     """A hammer, whose dimensions are drawn from ranges or given.
 
     Args:
-        name: of the object.
         handle_radius: half the thickness of the handle, m; the head is up to 1.2 times as high.
         handle_length: m.
         handle_density: kg/m3.
         handle_friction: sliding.
         head_density_ratio: density of the head over the handle's.
-        rng: random generator.
     """
 
     file_name = "hammer"
@@ -919,7 +911,6 @@ class DoorObject(TaskObject):
     """A door in its frame, with a handle that turns.
 
     Args:
-        name: of the object.
         friction: of its hinge, N m.
         damping: of its hinge, N m s/rad.
         lock: whether the handle's latch holds it shut.
@@ -947,14 +938,7 @@ class DoorObject(TaskObject):
 
 
 class ObjectGroup:
-    """Objects that belong together; subclasses define `_generate_objects`.
-
-    Args:
-        name: of the group.
-
-    Attributes:
-        objects: by name.
-    """
+    """Objects that belong together; subclasses define `_generate_objects`."""
 
     def __init__(self, name: str) -> None:
         self.name = name

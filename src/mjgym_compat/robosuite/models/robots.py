@@ -46,7 +46,6 @@ class RobotModel(MujocoXMLModel):
 
     Args:
         fname: path of its MJCF file.
-        idn: its number.
 
     Attributes:
         base: its base, once `add_base` has been called.
@@ -158,7 +157,6 @@ class ManipulatorModel(RobotModel):
 
     Args:
         fname: path of its MJCF file.
-        idn: its number.
 
     Attributes:
         arms: "right", or "right" and "left".
@@ -192,7 +190,6 @@ class ManipulatorModel(RobotModel):
         """Put a gripper on an arm.
 
         Args:
-            gripper: the gripper.
             arm_name: the body that carries it; by default the first arm's.
 
         Raises:

@@ -37,10 +37,6 @@ class CompiledModel(MujocoModel):
     Args:
         name: e.g. "cube".
         root_body: the body that carries all others.
-        contact_geoms: collision geoms.
-        visual_geoms: visual geoms.
-        joints: its joints.
-        sites: its sites.
         class_name: class in `camera_segmentations="class"`.
         geom_ids: ids of all its geoms.
         naming_prefix: of its elements' names; by default "<name>_".
@@ -195,11 +191,7 @@ class Instances:
 
 
 class Scene(Instances):
-    """Objects and robots of an environment's model, with their geoms and sites.
-
-    Args:
-        env: the environment.
-    """
+    """Objects and robots of an environment's model, with their geoms and sites."""
 
     def __init__(self, env: Env) -> None:
         self._env = env

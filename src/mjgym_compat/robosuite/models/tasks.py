@@ -19,7 +19,6 @@ class Task(MujocoWorldBase, Instances):
     """A scene.
 
     Args:
-        mujoco_arena: the surroundings.
         mujoco_robots: one or several.
         mujoco_objects: one, several or none.
 

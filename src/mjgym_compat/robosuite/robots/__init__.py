@@ -29,7 +29,6 @@ class Robot:
 
     Args:
         robot_type: its name, e.g. "Panda".
-        idn: its number.
         base_type: name of its base, "default" for its own, None for none.
         gripper_type: name of its grippers, "default" for its own, None for none.
         control_freq: control frequency, Hz.
@@ -39,15 +38,12 @@ class Robot:
         arms: its arms, "right" and "left".
         prefix: of the names of its entries and elements.
         robot_joints: its joints without those of its base and its fingers.
-        robot_arm_joints: the joints of its arms.
         dof: the number of `robot_joints`.
         init_qpos: their published initial positions, rad or m.
         gripper_joints: the joints of each gripper.
         part_controllers: each arm's controller, with its parameters.
         composite_controller: see `CompositeController`.
         eef_site_id: the site between the fingers of each arm.
-        gripper: of each arm.
-        sim: the simulation.
         action_dim: numbers of an action for this robot.
         action_limits: their lower and upper bounds.
         action_split_indexes: start and end of each part within its part of an action.
@@ -105,9 +101,7 @@ class Robot:
         """Use a simulation.
 
         Args:
-            sim: the simulation.
             env: the environment of this package that runs it.
-            actions: of the environment.
             task: that drives it; by default that of the environment.
         """
         self.sim, self._env, self._actions = sim, env, actions
@@ -159,7 +153,6 @@ class Robot:
         """Let the controller of an arm start from the present pose.
 
         Args:
-            part: the arm.
             joints: positions of its joints that it prefers, rad; by default the present ones.
         """
         view = self._env.view
@@ -179,7 +172,6 @@ class Robot:
         """Go to the start of an episode.
 
         Args:
-            rng: random generator.
             noise: size (rad) and type, "gaussian" or "uniform", of its joints' starts.
             deterministic: whether there is none, and grippers stay where they are.
         """
@@ -408,7 +400,6 @@ class PartController:
 
     Args:
         part: the arm, of a tabletop task.
-        robot: that it belongs to.
     """
 
     part: Any = field(compare=False)
@@ -439,11 +430,7 @@ class PartController:
 class CompositeController:
     """The controllers of a robot, as parts of its action.
 
-    Args:
-        robot: the robot.
-
     Attributes:
-        arms: its arms.
         part_controllers: each arm's controller, with its parameters.
         grippers: its grippers, by "right_gripper" and "left_gripper".
     """

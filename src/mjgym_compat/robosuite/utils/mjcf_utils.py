@@ -69,8 +69,6 @@ class CustomMaterial:
     Args:
         texture: a key of `TEXTURES`, the path of an image, an RGBA colour, or None for `tex_attrib`
             alone.
-        tex_name: of the texture.
-        mat_name: of the material.
         tex_attrib: other attributes of the texture.
         mat_attrib: other attributes of the material.
         shared: whether several models use it, so that their prefixes are left out.
@@ -301,7 +299,6 @@ def add_prefix(
 
     Args:
         root: whose elements, itself included, are changed.
-        prefix: to add.
         tags: of the elements, by default all.
         attribs: the attributes, by default all that name an element.
         exclude: of an element, or of a name: whether it is left as it is.

@@ -92,7 +92,6 @@ class Observable:
     delay to the period's end, and keeps that value.
 
     Args:
-        name: of the entry.
         sensor: computes the reading from the entries before it, see `sensor`; an empty dict gives
             one of the right shape.
         corrupter: of readings, or None.

@@ -31,7 +31,6 @@ class ObjectPositionSampler:
     """Base class of samplers; subclasses define `sample`.
 
     Args:
-        name: of the sampler.
         mujoco_objects: to place; an environment replaces them.
         ensure_object_boundary_in_range: whether whole objects, not just their frames, lie in range.
         ensure_valid_placement: whether overlapping objects are resampled.
@@ -105,7 +104,6 @@ class UniformRandomSampler(ObjectPositionSampler):
     """Positions drawn uniformly from a rectangle, see `mjgym.placements.Uniform`.
 
     Args:
-        name: of the sampler.
         mujoco_objects: as the arguments not named here, see `ObjectPositionSampler`.
         x_range: of the objects' frames relative to the reference, m.
         y_range: likewise along y.
@@ -185,11 +183,7 @@ class UniformRandomSampler(ObjectPositionSampler):
 class SequentialCompositeSampler(ObjectPositionSampler):
     """Samplers applied in sequence, each avoiding the objects of the previous ones.
 
-    Args:
-        name: of the sampler.
-
     Attributes:
-        samplers: by name, in order.
         sample_args: arguments of `sample`, by sampler name.
     """
 

@@ -18,7 +18,6 @@ class DataCollectionWrapper(Wrapper):
     dict with "actions" per step), `successful`, and `env`, the task's name.
 
     Args:
-        env: of `make`.
         directory: the folder, created if necessary.
         collect_freq: control steps between recorded states.
         flush_freq: control steps between writes.

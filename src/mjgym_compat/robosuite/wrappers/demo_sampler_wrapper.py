@@ -21,7 +21,6 @@ class DemoSamplerWrapper(Wrapper):
     grow.
 
     Args:
-        env: of `make`.
         demo_path: the folder with `demo.hdf5`.
         need_xml: whether to load the model of each demonstration.
         num_traj: number of demonstrations, drawn once; -1 for all.

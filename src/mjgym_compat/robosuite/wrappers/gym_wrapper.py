@@ -13,7 +13,6 @@ class GymWrapper(Wrapper, gymnasium.Env[Any, np.ndarray]):
     """A `gymnasium.Env`: the horizon truncates, `reset(seed=)` seeds the episode.
 
     Args:
-        env: of `make`.
         keys: entries of the observation; None for "object-state", images and the robots'
             "robot0_proprio-state".
         flatten_obs: whether they are concatenated to a float64 vector; otherwise a dict.

@@ -93,8 +93,6 @@ class Agent(ABC, nn.Module):
         """One gradient step on a scalar loss, for the parameters of an optimiser only.
 
         Args:
-            optimizer: of the parameters.
-            loss: scalar.
             max_norm: bound of the gradient norm; larger gradients are scaled down.
 
         Raises:

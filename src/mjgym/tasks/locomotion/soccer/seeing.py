@@ -59,10 +59,7 @@ class Seen:
     """Observations of all players at one moment.
 
     Args:
-        v: view.
-        walker: walker of the players.
         prefixes: name prefixes, the home team's first.
-        size: players per team.
     """
 
     def __init__(self, v: View, walker: Walker, prefixes: tuple[str, ...], size: int) -> None:

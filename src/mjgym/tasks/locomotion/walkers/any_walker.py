@@ -54,7 +54,6 @@ class Walker(Written):
         head: a body that counts as an appendage besides the end effectors; empty for none.
         head_site: a site on the head; empty to take the root body instead.
         trunk: the bodies that are upright when it is; empty for the root alone.
-        tendons: those that are observed.
         activations: whether the states of its actuators, which then have names, are observed.
         hands: the bodies that it handles things with; empty for the end effectors.
         feet: the bodies that may touch the ground, with all that hangs on them; whatever else
@@ -63,7 +62,6 @@ class Walker(Written):
         scale: its size beside a human, by which arenas are scaled; None if it fits in all.
         height: of its frame above the ground when it stands, m.
         quaternion: of its frame when it stands and faces +x.
-        camera: the egocentric camera.
         viewpoint: the camera that shows it to people; empty for the arena's first one.
         hidden_groups: of geoms that the egocentric camera does not see: the walker's own.
         touch, force, torque, rangefinder: names of its sensors of each kind.

@@ -14,11 +14,7 @@ from mjgym.tasks.locomotion.walkers.any_walker import Walker, register_walker
 @register_walker("jumping_ball", file="jumping_ball.xml", joints=("kick",))
 @dataclass(frozen=True)
 class Ball(Walker):
-    """A ball on three slides: it rolls and steers, and cannot tip over.
-
-    Args:
-        file: of the model.
-    """
+    """A ball on three slides: it rolls and steers, and cannot tip over."""
 
     file: str = "rolling_ball.xml"
     joints: tuple[str, ...] | None = ()

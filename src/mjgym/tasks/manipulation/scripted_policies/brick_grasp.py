@@ -46,7 +46,6 @@ class Brick:
     """A brick at the time of an observation, and the hand that moves it.
 
     Args:
-        hand: the hand.
         pose: centre of the brick, m, and its orientation, w, x, y, z, (..., 7).
         others: bricks that may obstruct the fingers.
 
@@ -138,7 +137,6 @@ def grasp(
     """Stages that grasp a brick: above it, down to it, close the fingers.
 
     Args:
-        hand: the hand.
         place: position of the hand at the grasp, (..., 3) m.
         turn: rotation vector of the hand to the grasp, (..., 3) rad.
         above: height above the grasp before the hand descends, m.

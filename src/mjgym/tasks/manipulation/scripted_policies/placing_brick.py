@@ -37,8 +37,6 @@ def place(task: Scene, name: str, top: str) -> StagedPolicy:
     A brick too near to the post for the fingers is drawn away first.
 
     Args:
-        task: the task.
-        name: of the brick.
         top: of the pedestal, a key of `LAID`.
     """
 
@@ -75,7 +73,6 @@ def draw_away(brick: Brick, post: np.ndarray, rise: np.ndarray) -> tuple[Stage, 
     """Stages that draw a brick away from the post with a fist; skipped if it is far enough.
 
     Args:
-        brick: the brick.
         post: position of the pedestal's target, (..., 3) m.
         rise: height of a hand clear of the brick, (...) m.
     """

@@ -9,7 +9,6 @@ def reach(task: Scene, target: str) -> StagedPolicy:
     """Move the hand straight to the target, at its current orientation.
 
     Args:
-        task: the task.
         target: entry of the target's position.
     """
     return StagedPolicy(

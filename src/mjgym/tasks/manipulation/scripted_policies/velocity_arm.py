@@ -112,7 +112,6 @@ def velocity_arm(task: Scene, held: Sequence[float] | None = None) -> VelocityAr
     """Arm and hand of a task.
 
     Args:
-        task: the task.
         held: see `VelocityArm`; None for the fingers' limits.
 
     Raises:

@@ -33,7 +33,6 @@ def stack(task: Tabletop, sides: float) -> StagedPolicy:
     """Grasp cube A and release it on cube B.
 
     Args:
-        task: the task.
         sides: half the sum of the cubes' sides, m.
     """
     above = np.array([0, 0, sides + GAP])

@@ -20,7 +20,6 @@ def insert_peg(task: Tabletop, peg_length: float) -> StagedPolicy:
     """Slope peg and board towards each other, then move the peg along the hole's axis.
 
     Args:
-        task: the task.
         peg_length: half the peg's length, m.
     """
 

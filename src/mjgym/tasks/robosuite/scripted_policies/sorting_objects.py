@@ -41,7 +41,6 @@ def sort(task: Sorting, aligned: bool) -> StagedPolicy:
     """Put the objects away, one after the other.
 
     Args:
-        task: the task.
         aligned: whether objects fit their places only when aligned with the world's axes.
     """
     order = list(GRIPS)
@@ -63,7 +62,6 @@ def _put_away(
         constants: row of `GRIPS` and centre of the destination, m, for each possible object of that
             prefix, (n, 5); the entry "<label>_id" tells which it is.
         aligned: see `sort`.
-        observation: the observation.
         tool: the tool that carries the object.
     """
     place, quaternion = observation[f"{label}_pos"], observation[f"{label}_quat"]

@@ -183,7 +183,6 @@ def tools_of(task: Tabletop, arms: int, hands: bool = True) -> Tools:
     """Tools of a task's arms.
 
     Args:
-        task: with its robots.
         arms: number of arms that the script moves.
         hands: whether it grasps with them.
 

@@ -27,7 +27,6 @@ def wipe(
     along y, clipped to the observed circle of the remaining spots.
 
     Args:
-        task: the task.
         middle: centre of the table's face, (3,) m.
         room: half the sides of the area of the spots, (2,) m.
         condensed: whether the observation has the circle of the remaining spots.

@@ -79,8 +79,6 @@ class PropPlacer(Initializer):
         """Place the props.
 
         Args:
-            physics: the simulation.
-            random_state: for draws.
             ignore_contacts_with_entities: entities that props may touch.
 
         Raises:

@@ -24,7 +24,6 @@ class ToolCenterPointInitializer(Initializer):
 
     Args:
         hand: its `tool_center_point` is moved; None moves the arm's `wrist_site`.
-        arm: the arm.
         position: of the tool, m, or a variation.
         quaternion: of the tool, or a variation; None leaves it free.
         ignore_collisions: whether the robot may touch anything.

@@ -12,8 +12,6 @@ class Buffer:
 
     Args:
         buffer_size: number of values.
-        shape: of a value.
-        dtype: of a value.
         pad_with_initial_value: whether the first value stands for those before it, and not zeros.
         strip_singleton_buffer_dim: whether a buffer of one value is that value.
     """

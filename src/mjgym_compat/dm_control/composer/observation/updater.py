@@ -19,9 +19,6 @@ class _Readings:
     """Values of one observable.
 
     Args:
-        name: of the observable.
-        observable: the observable.
-        physics: the simulation.
         random_state: for noise, intervals and delays.
         first: whether the buffer is filled with the first value, and not with zeros.
         strip: whether a buffer of one value is that value.
@@ -98,7 +95,6 @@ class Updater:
 
     Args:
         observables: a dictionary by name, or a list or tuple of such.
-        physics_steps_per_control_step: physics steps in a control step.
         strip_singleton_buffer_dim: whether a buffer of one value is that value.
         pad_with_initial_value: whether a buffer starts with the first value, and not with zeros.
     """

@@ -7,11 +7,7 @@ from mjgym_compat.dm_control.composer.variation.base import Variation, evaluate
 
 
 class VariationBroadcaster:
-    """One variation, shared by several proxies that read its values at different times.
-
-    Args:
-        variation: the variation.
-    """
+    """One variation, shared by several proxies that read its values at different times."""
 
     def __init__(self, variation: Any) -> None:
         self._variation = variation

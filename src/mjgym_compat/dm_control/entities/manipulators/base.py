@@ -55,7 +55,6 @@ class RobotArm(composer.Robot, abc.ABC):
         """Move the joints such that a site has a pose; whether that succeeded.
 
         Args:
-            physics: the simulation.
             random_state: for joint positions that further attempts start from.
             site: the site, of the arm or of what it carries.
             target_pos: in the world, m.

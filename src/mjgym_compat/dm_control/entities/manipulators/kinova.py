@@ -24,11 +24,7 @@ def _model(file: str, name: str | None) -> mjcf.RootElement:
 
 
 class JacoArm(base.RobotArm):
-    """The arm, with velocity servos.
-
-    Args:
-        name: of its model.
-    """
+    """The arm, with velocity servos."""
 
     def _build(self, name: str | None = None) -> None:
         self._mjcf_root, facts = _model("arm.xml", name), jaco.JacoArm()
@@ -90,7 +86,6 @@ class JacoHand(base.RobotHand):
     """The hand, with velocity servos.
 
     Args:
-        name: of its model.
         use_pinch_site_as_tcp: whether the tool is between the finger tips, and not in the palm.
     """
 

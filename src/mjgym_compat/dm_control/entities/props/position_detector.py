@@ -17,13 +17,10 @@ class PositionDetector(composer.Entity):
         pos: centre of the box, m; two numbers for a box without top and bottom.
         size: half lengths of the box, m, as many numbers.
         inverted: whether entities outside of it are noticed instead.
-        visible: whether it is drawn.
         rgba: colour while nothing is noticed.
-        material: of the box.
         detected_rgba: colour while something is noticed.
         retain_substep_detections: whether an entity that was inside at one physics step counts for
             the whole control step.
-        name: of the model.
 
     Raises:
         ValueError: centre and lengths do not have two or three numbers each.

@@ -19,8 +19,6 @@ class Primitive(composer.Entity):
 
     Args:
         geom_type: "sphere", "box", ...
-        size: of the geom.
-        name: of the model.
         **kwargs: other attributes of the geom.
     """
 

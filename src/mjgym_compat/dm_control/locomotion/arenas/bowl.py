@@ -18,7 +18,6 @@ class Bowl(looks.Place):
     Args:
         size: m, half of the plain's sides as they are drawn.
         aesthetic: "default" or "outdoor_natural".
-        name: of the model.
     """
 
     def _build(self, size: Any = (10, 10), aesthetic: str = "default", name: str = "bowl") -> None:

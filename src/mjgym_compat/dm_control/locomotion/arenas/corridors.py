@@ -42,7 +42,6 @@ class EmptyCorridor(Corridor):
         corridor_width: m, or a variation.
         corridor_length: m, or a variation.
         visible_side_planes: whether the planes are drawn.
-        name: of the model.
     """
 
     def _build(
@@ -107,7 +106,6 @@ class GapsCorridor(EmptyCorridor):
         ground_rgba: colour of the platforms.
         visible_side_planes: whether the planes at the sides are drawn.
         aesthetic: "default" or "outdoor_natural".
-        name: of the model.
     """
 
     _ground_height = -DEPTH
@@ -173,7 +171,6 @@ class WallsCorridor(EmptyCorridor):
         corridor_length: m, or a variation.
         visible_side_planes: whether the planes at the sides are drawn.
         include_initial_padding: whether the first wall stands 4 m farther.
-        name: of the model.
     """
 
     def _build(

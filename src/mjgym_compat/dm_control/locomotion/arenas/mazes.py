@@ -66,7 +66,6 @@ class MazeWithTargets(looks.Place):
             for plain walls.
         floor_textures: `FloorTextures` or a list of textures; None for plain floors.
         aesthetic: "default" or "outdoor_natural".
-        name: of the model.
     """
 
     def _build(
@@ -300,7 +299,6 @@ class RandomMazeWithTargets(MazeWithTargets):
         wall_textures: likewise.
         floor_textures: likewise.
         aesthetic: likewise.
-        name: of the model.
 
     Raises:
         ValueError: the sizes do not fit, or simplify is False.

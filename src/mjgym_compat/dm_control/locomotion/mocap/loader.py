@@ -19,7 +19,6 @@ class TrajectoryLoader(abc.ABC):
     """Clips by name.
 
     Args:
-        trajectory_class: class of the trajectories.
         proto_modifier: function, or functions, that change a clip's message after it is read.
 
     Raises:
@@ -73,7 +72,6 @@ class HDF5TrajectoryLoader(TrajectoryLoader):
     """Clips of an HDF5 file.
 
     Args:
-        path: of the file.
         **kwargs: see `TrajectoryLoader`.
 
     Raises:

@@ -20,7 +20,6 @@ class Prop(composer.Entity):
     """A box or a sphere.
 
     Args:
-        prop_proto: message of the prop.
         rgba: its colour; by default, it is redder the heavier the prop.
         priority_friction: whether its friction holds in all of its contacts.
 

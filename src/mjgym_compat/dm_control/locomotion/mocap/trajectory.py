@@ -20,7 +20,6 @@ class Trajectory:
     """A recorded motion.
 
     Args:
-        proto: message of the clip.
         start_time: s, where a part of it begins.
         end_time: s, where it ends.
         start_step: where it begins, instead of `start_time`.

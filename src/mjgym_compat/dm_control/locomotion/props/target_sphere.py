@@ -86,7 +86,6 @@ class TargetSphere(_Sphere):
         rgb1: one colour of its checks.
         rgb2: the other one.
         specific_collision_geom_ids: numbers of the geoms whose touches count; None for all.
-        name: of the model.
     """
 
     def _build(
@@ -129,7 +128,6 @@ class TargetSphereTwoTouch(_Sphere):
         rgb_final: after two.
         touch_debounce: s, after the first touch, before a second one counts.
         specific_collision_geom_ids: numbers of the geoms whose touches count; None for all.
-        name: of the model.
     """
 
     def _build(

@@ -18,7 +18,6 @@ class Humanoid(CMUHumanoidPositionControlled):
         marker_rgba: colour of its team.
         walker_id: its number, from 0 to 10; not drawn.
         initializer: of its pose; None for upright.
-        name: of its model.
 
     Raises:
         ValueError: there is no such number.

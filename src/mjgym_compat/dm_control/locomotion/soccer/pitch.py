@@ -26,7 +26,6 @@ class Goal(PositionDetector):
 
     Args:
         direction: sign of the x to which it is open.
-        rgba: colour of its posts.
         **kwargs: of `PositionDetector`.
     """
 
@@ -58,7 +57,6 @@ class Pitch(looks.Place):
         field_box: whether walls around the field keep the ball in, and let players through.
         field_box_offset: m, between the field and those walls; only 0 is supported.
         hoarding_color_scheme_id: not used: there are no hoardings.
-        name: of the model.
 
     Raises:
         ValueError: field_box_offset is not 0.

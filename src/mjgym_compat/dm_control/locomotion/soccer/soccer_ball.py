@@ -19,7 +19,6 @@ class SoccerBall(Primitive):
         mass: kg.
         friction: sliding, torsional and rolling.
         damp_ratio: of contacts; 1 for critical damping.
-        name: of the model.
 
     Raises:
         ValueError: damp_ratio is negative.

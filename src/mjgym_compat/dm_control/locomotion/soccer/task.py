@@ -24,8 +24,6 @@ class Task(composer.Task):
     """Two teams play until one scores.
 
     Args:
-        players: the players.
-        arena: the pitch.
         ball: the ball; None for a large one.
         initializer: of the state; None for `UniformInitializer`.
         observables: adder of observables; None for `CoreObservablesAdder`.
@@ -34,11 +32,6 @@ class Task(composer.Task):
         njmax_per_player: likewise.
         control_timestep: s.
         tracking_cameras: cameras that follow players and ball.
-
-    Attributes:
-        arena: the pitch.
-        ball: the ball.
-        players: the players.
     """
 
     def __init__(

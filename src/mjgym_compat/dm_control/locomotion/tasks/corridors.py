@@ -13,8 +13,6 @@ class RunThroughCorridor(WalkingTask):
     """A walker runs along a corridor at a target speed.
 
     Args:
-        walker: the walker.
-        arena: the corridor.
         walker_spawn_position: m, where it starts, or a variation.
         walker_spawn_rotation: rad, about the vertical, by which it is turned at the start, or a
             variation; None for none.

@@ -19,8 +19,6 @@ class Escape(WalkingTask):
     """A walker climbs from the middle of a bowl over its rim.
 
     Args:
-        walker: the walker.
-        arena: the bowl.
         walker_spawn_position: m, where it starts, or a variation.
         walker_spawn_rotation: not used: it starts in any orientation.
         physics_timestep: s.

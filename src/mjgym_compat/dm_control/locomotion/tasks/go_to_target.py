@@ -15,7 +15,6 @@ class GoToTarget(WalkingTask):
     """A walker goes to a target, which may move once it is reached.
 
     Args:
-        walker: the walker.
         arena: a floor.
         moving_target: whether the target moves once it is reached.
         target_relative: whether it is placed around the walker.

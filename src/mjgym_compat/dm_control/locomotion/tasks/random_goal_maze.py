@@ -30,8 +30,6 @@ class NullGoalMaze(WalkingTask):
     """A walker in a maze, without a goal.
 
     Args:
-        walker: the walker.
-        maze_arena: the maze.
         randomize_spawn_position: whether it starts at any of the maze's starts, or at the first.
         randomize_spawn_rotation: whether it is turned at random.
         rotation_bias_factor: how much it is turned towards the longest way ahead; 0 for not at all.
@@ -134,10 +132,7 @@ class RepeatSingleGoalMaze(NullGoalMaze):
     """A walker finds a target, again and again from another start.
 
     Args:
-        walker: the walker.
-        maze_arena: the maze.
         target: a `TargetSphere` or the like; None for one.
-        target_reward_scale: reward for the target.
         randomize_spawn_position: see `NullGoalMaze`, as for the other ones.
         randomize_spawn_rotation: likewise.
         rotation_bias_factor: likewise.
@@ -219,8 +214,6 @@ class ManyHeterogeneousGoalsMaze(NullGoalMaze):
     """A walker finds targets of several kinds, each with its own reward.
 
     Args:
-        walker: the walker.
-        maze_arena: the maze.
         target_builders: functions of a `name` that return a target, one for each kind.
         target_type_rewards: reward for a target of each kind.
         target_type_proportions: shares of the kinds.
@@ -291,10 +284,7 @@ class ManyGoalsMaze(ManyHeterogeneousGoalsMaze):
     """A walker finds targets of one kind.
 
     Args:
-        walker: the walker.
-        maze_arena: the maze.
         target_builder: a function of a `name` that returns a target.
-        target_reward_scale: reward for a target.
         *args: of `ManyHeterogeneousGoalsMaze`, from randomize_spawn_position on.
         **kwargs: likewise.
     """
@@ -316,11 +306,7 @@ class RepeatSingleGoalMazeAugmentedWithTargets(RepeatSingleGoalMaze):
     """A walker finds a target, and smaller ones on the way.
 
     Args:
-        walker: the walker.
-        main_target: the target.
-        maze_arena: the maze.
         num_subtargets: number of the smaller ones.
-        target_reward_scale: reward for the target.
         subtarget_reward_scale: reward for a smaller one.
         subtarget_colors: of their checks.
         *args: of `NullGoalMaze`, from randomize_spawn_position on.

@@ -12,8 +12,6 @@ class WalkingTask(composer.Task):
     """A walker in an arena.
 
     Args:
-        walker: the walker.
-        arena: the arena.
         physics_timestep: s.
         control_timestep: s.
     """
@@ -62,8 +60,6 @@ class WalkingTask(composer.Task):
         """Stand the walker up at a place, turned about the vertical.
 
         Args:
-            physics: the simulation.
-            random_state: for variations.
             position: m, of its upright pose's origin, or a variation.
             rotation: rad, or a variation; None for none.
         """

@@ -26,11 +26,7 @@ class UprightInitializer(WalkerInitializer):
 
 
 class RandomlySampledInitializer(WalkerInitializer):
-    """One of several initializers.
-
-    Args:
-        initializers: the initializers.
-    """
+    """One of several initializers."""
 
     def __init__(self, initializers: Sequence[WalkerInitializer]) -> None:
         self._initializers = initializers

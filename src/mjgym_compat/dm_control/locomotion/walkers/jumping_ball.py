@@ -16,7 +16,6 @@ class JumpingBallWithHead(known.Known):
     """A ball that rolls, steers and jumps, and cannot tip over.
 
     Args:
-        name: of its model.
         marker_rgba: colour of the head; None for that of the model.
         camera_control: whether actions move the camera up and down and tilt it.
         initializer: of its pose; None for upright.

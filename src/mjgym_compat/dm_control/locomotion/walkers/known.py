@@ -15,7 +15,6 @@ class Known(legacy_base.Walker):
     """A walker of this package.
 
     Args:
-        name: of its model.
         marker_rgba: colour of the geoms that tell players apart; None for that of the model.
         initializer: of its pose; None for upright.
     """

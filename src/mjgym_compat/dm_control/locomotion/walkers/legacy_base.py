@@ -265,9 +265,7 @@ class WalkerObservables(base.WalkerObservables):
         """Observe a vector of the world in the root body's frame.
 
         Args:
-            name: of the observable.
             world_frame_observable: the vector.
-            enabled: whether it is observed.
             origin_callable: a point that is subtracted from it first.
             **kwargs: of `observable.Generic`.
         """

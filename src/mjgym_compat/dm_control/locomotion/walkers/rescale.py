@@ -27,7 +27,6 @@ def rescale_humanoid(
     """Give a walker another size, and another mass.
 
     Args:
-        walker: the walker.
         position_factor: of the places of its parts.
         size_factor: of the sizes of its parts; None for that of the places.
         mass: of all of it, kg; None for what follows from the sizes.

@@ -16,7 +16,6 @@ class Rat(known.WithHead):
 
     Args:
         params: not used.
-        name: of its model.
         torque_actuators: whether controls are torques, and not angles.
         foot_mods: whether ankles and toes turn farther, for motion capture.
         initializer: of its pose; None for upright.

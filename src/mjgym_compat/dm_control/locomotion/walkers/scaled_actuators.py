@@ -17,7 +17,6 @@ def add_position_actuator(
     Args:
         target: a joint or a tendon.
         qposrange: positions at the ends of the controls' range.
-        ctrlrange: range of the controls.
         kp: gain, of the error of the position.
         **kwargs: other attributes of the actuator.
 

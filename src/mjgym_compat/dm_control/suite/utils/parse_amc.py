@@ -22,7 +22,6 @@ def convert(file_name: str | Path, physics: Any, timestep: float) -> Converted:
     """Read an AMC file and resample it.
 
     Args:
-        file_name: path of the file.
         physics: of `humanoid_CMU`.
         timestep: s between two columns.
 

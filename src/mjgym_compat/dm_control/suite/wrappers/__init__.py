@@ -6,11 +6,7 @@ import dm_env
 
 
 class Delegating(dm_env.Environment):  # type: ignore[misc]
-    """An environment that does as another does.
-
-    Args:
-        env: the other.
-    """
+    """An environment that does as another does."""
 
     def __init__(self, env: Any) -> None:
         self._env = env

@@ -13,7 +13,6 @@ class Wrapper(Delegating):
     """Adds Gaussian noise to actions, drawn from the task's generator, and clips them.
 
     Args:
-        env: the environment.
         scale: standard deviation, as a fraction of an action's range.
 
     Raises:

@@ -15,11 +15,6 @@ _MUST_BROADCAST = "{name}: must broadcast to shape {shape}, got {bounds}"
 class Wrapper(Delegating):
     """Rescales actions from a given range to the environment's.
 
-    Args:
-        env: the environment.
-        minimum: of the new range.
-        maximum: of the new range.
-
     Raises:
         ValueError: a bound is not finite or has a wrong shape, or the actions have no bounds.
     """

@@ -17,7 +17,6 @@ class Wrapper(Delegating):
     """Adds the time spent in the engine's steps (s) and their number to the observation.
 
     Args:
-        env: the environment.
         observation_key: name of the entry, (2,).
     """
 

@@ -16,7 +16,6 @@ class Wrapper(Delegating):
     """Adds an image to the observation, or replaces it by one.
 
     Args:
-        env: the environment.
         pixels_only: whether the image is the whole observation.
         render_kwargs: arguments of `physics.render`.
         observation_key: name of the image's entry.

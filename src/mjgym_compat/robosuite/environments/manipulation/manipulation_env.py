@@ -37,8 +37,6 @@ class ManipulationEnv(RobotEnv):
         Args:
             prefix: of the arm's entries.
             obj_key: the entry of the object's position.
-            fn_name: name of the sensor.
-            modality: of the sensor.
         """
 
         def read(seen: Mapping[str, Any]) -> Any:

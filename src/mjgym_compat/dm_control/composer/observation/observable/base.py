@@ -30,7 +30,6 @@ class Observable:
         corruptor: a function of a value and `random_state`, e.g. noise.
 
     Attributes:
-        enabled: whether it is observed.
         array_spec: specification of a value, a `dm_env.specs.Array`; None to derive it.
     """
 
@@ -135,12 +134,10 @@ class MujocoCamera(Observable):
     """Images of a camera.
 
     Args:
-        camera_name: its name.
         height: in pixels.
         width: in pixels.
         depth: whether to observe distances.
         segmentation: whether to observe ids.
-        scene_option: visual options.
         **options: of `Observable`.
     """
 

@@ -26,7 +26,6 @@ class ReferencePosesTask(WalkingTask):
 
     Args:
         walker: function of a `name` that makes the walker.
-        arena: the arena.
         ref_path: HDF5 file of the clips.
         ref_steps: which steps of the reference are observed, counted from the present one.
         dataset: clips, or the name of a published selection.
@@ -428,7 +427,6 @@ class PlaybackTask(ReferencePosesTask):
 
     Args:
         walker: function of a `name` that makes the walker.
-        arena: the arena.
         ref_path: HDF5 file of the clips.
         dataset: clips, or the name of a published selection.
         proto_modifier: changes the clips' messages.

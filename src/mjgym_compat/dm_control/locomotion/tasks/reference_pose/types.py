@@ -7,7 +7,6 @@ class ClipCollection:
     """Clips with their weights, or parts of them.
 
     Args:
-        ids: names of the clips.
         start_steps: first step of each; 0 by default.
         end_steps: last step of each; that of the clip by default.
         weights: how often each is drawn, relative to the others; alike by default.

@@ -24,8 +24,6 @@ def add_walker(
 
     Args:
         walker_fn: function of the name that makes it.
-        arena: the arena.
-        name: of its model.
         ghost: whether it only shows a pose: grey, without contacts, actuators and sensors of touch.
         visible: whether a ghost is drawn.
         position: m, of its frame.
@@ -59,9 +57,6 @@ def set_walker_from_features(
     """Set a walker's state.
 
     Args:
-        physics: the simulation.
-        walker: the walker.
-        features: of it.
         offset: m, added to the position.
     """
     set_walker(physics, walker, *get_qpos_qvel_from_features(features), offset=offset)
@@ -80,8 +75,6 @@ def set_walker(
     """Set a walker's state.
 
     Args:
-        physics: the simulation.
-        walker: the walker.
         qpos: (7 + n,), of its free joint and joints.
         qvel: (6 + n,).
         offset: m, added to the position.
@@ -114,9 +107,7 @@ def set_props_from_features(
     """Set the poses of props, and their velocities where the features have them.
 
     Args:
-        physics: the simulation.
         props: entities with a free joint.
-        features: of the props.
         z_offset: m, added to the positions.
     """
     poses = zip(props, features["prop_positions"], features["prop_quaternions"], strict=True)
@@ -130,8 +121,6 @@ def get_features(
     """Features of a walker that rewards and observations compare with its reference.
 
     Args:
-        physics: the simulation.
-        walker: the walker.
         props: entities whose poses are added.
     """
     root, joints = physics.bind(walker.root_body), physics.bind(walker.mocap_joints)
