@@ -144,7 +144,6 @@ class DmEnv(control.Environment):
 
     @property
     def env(self) -> gymnasium.Env[Any, np.ndarray]:
-        """The wrapped environment."""
         return self._env
 
     @property
@@ -153,7 +152,6 @@ class DmEnv(control.Environment):
         return self._task.random
 
     def reset(self) -> dm_env.TimeStep:
-        """Start an episode."""
         observation, _ = self._env.reset(seed=self._seed)
         self._seed = None
         self._ended = False
@@ -203,7 +201,6 @@ class DmEnv(control.Environment):
         return float(self._task.control_timestep)
 
     def close(self) -> None:
-        """Close the wrapped environment."""
         self._env.close()
 
     def _entries(self, observation: Any) -> dict[str, np.ndarray]:

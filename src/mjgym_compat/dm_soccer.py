@@ -52,7 +52,6 @@ class SoccerEnv(dm_env.Environment):  # type: ignore[misc]
         return self._physics
 
     def reset(self) -> dm_env.TimeStep:
-        """Start a match."""
         observations, _ = self._players.reset(seed=self._seed)
         self._seed, self._ended, self._shown = None, False, False
         return dm_env.TimeStep(dm_env.StepType.FIRST, None, None, self._lists(observations))
@@ -127,5 +126,4 @@ class SoccerEnv(dm_env.Environment):  # type: ignore[misc]
         return float(self.task.control_timestep)
 
     def close(self) -> None:
-        """Close the match."""
         self._players.close()

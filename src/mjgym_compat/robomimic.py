@@ -153,7 +153,6 @@ class Env(EnvBase):  # type: ignore[misc]
         return picture
 
     def get_reward(self) -> float:
-        """The reward of the last step."""
         return self._reward
 
     def get_goal(self) -> Any:
@@ -174,7 +173,6 @@ class Env(EnvBase):  # type: ignore[misc]
 
     @property
     def action_dimension(self) -> int:
-        """Size of an action."""
         return int(np.prod(self.env.action_space.shape or ()))
 
     @property
@@ -189,12 +187,10 @@ class Env(EnvBase):  # type: ignore[misc]
 
     @property
     def version(self) -> str:
-        """The version of this package."""
         return mjgym.__version__
 
     @property
     def base_env(self) -> gymnasium.Env[Any, Any]:
-        """The wrapped environment."""
         return self.env
 
     def serialize(self) -> dict[str, Any]:

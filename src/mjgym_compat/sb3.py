@@ -73,7 +73,6 @@ class VecEnv(BaseVecEnv):  # type: ignore[misc]
         return observations, rewards.astype(np.float32), dones, infos
 
     def close(self) -> None:
-        """Close the environments."""
         self.envs.close()
 
     def get_images(self) -> Sequence[np.ndarray | None]:

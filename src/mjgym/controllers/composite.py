@@ -76,7 +76,6 @@ class Composite:
 
     @functools.cached_property
     def _numbers(self) -> tuple[slice, ...]:
-        """Slice of the action of each part."""
         counts = [
             len(part.actions(joints))
             for (_, part), joints in zip(self.parts, self.joints, strict=True)

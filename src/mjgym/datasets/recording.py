@@ -74,7 +74,6 @@ class Episode:
     seed: int | None = None
 
     def __len__(self) -> int:
-        """The number of steps."""
         return len(self.actions)
 
     def observation(self, t: int) -> Any:
@@ -182,7 +181,6 @@ class Recording:
         self._steps: list[tuple[Any, float, bool, bool, bool, State]] = []
 
     def __len__(self) -> int:
-        """The number of steps so far."""
         return len(self._steps)
 
     def add(

@@ -52,7 +52,6 @@ class Replay(Session):
         self._observation = place(self.env, state)
 
     def reset(self, seed: int, ended: str = "") -> None:
-        """Reset the episode."""
         super().reset(self._shown.seed or 0, ended)
         self.place(self._shown.state(0))
 

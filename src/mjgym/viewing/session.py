@@ -143,7 +143,6 @@ class Session:
             self.keys.press(key)
 
     def reset(self, seed: int, ended: str = "") -> None:
-        """Begin an episode."""
         self._observation, _ = self._wrapped.reset(seed=seed)
         begin(self._act)
         self._over = np.zeros((), bool)

@@ -37,9 +37,7 @@ class Stream(Protocol):
         """The next report's bytes; none if there is no further one yet."""
         ...
 
-    def close(self) -> None:
-        """Release the device."""
-        ...
+    def close(self) -> None: ...
 
 
 class SpaceMouse(PolledDevice):

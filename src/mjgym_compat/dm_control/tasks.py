@@ -37,7 +37,6 @@ class Task(control.Task):
         return self._random
 
     def action_spec(self, physics: Any) -> specs.BoundedArray:
-        """The controls and their ranges."""
         return mujoco.action_spec(physics)
 
     def initialize_episode(self, physics: Any) -> None:
@@ -49,7 +48,6 @@ class Task(control.Task):
         physics.set_control(getattr(action, "continuous_actions", action))
 
     def after_step(self, physics: Any) -> None:
-        """Show the reward."""
         if self.visualize_reward:
             colour_by_reward(physics.model.ptr, self.get_reward(physics))
 
@@ -87,7 +85,6 @@ class PublishedTask(Task):
         return specs.BoundedArray(low.shape, np.float64, low, high, "action")
 
     def initialize_episode(self, physics: Any) -> None:
-        """Draw a start."""
         view = self._view(physics)
         model = view.model
         defaults = physics.__dict__.setdefault(
@@ -115,12 +112,10 @@ class PublishedTask(Task):
         super().after_step(physics)
 
     def get_observation(self, physics: Any) -> Mapping[str, np.ndarray]:
-        """The observation by entry."""
         view = self._view(physics)
         return collections.OrderedDict(view.owned(self.task.observation(view)))
 
     def get_reward(self, physics: Any) -> float:
-        """The reward."""
         return float(self.task.reward(self.task.terms(self._view(physics))))
 
     def get_termination(self, physics: Any) -> float | None:

@@ -105,12 +105,10 @@ class LeRobotEnv(gymnasium.Wrapper[Any, Any, Any, Any]):
         return entries
 
     def reset(self, *, seed: int | None = None, options: Any = None) -> tuple[Any, dict[str, Any]]:
-        """Start an episode."""
         observation, info = self.env.reset(seed=seed, options=options)
         return self._converted(observation), {**info, "is_success": False}
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
-        """Advance by one control step."""
         observation, reward, terminated, truncated, info = self.env.step(action)
         success = bool(info.get("success", False))
         info = {**info, "is_success": success}
@@ -168,7 +166,6 @@ class MjgymConfig(EnvConfig):  # type: ignore[misc]
 
     @property
     def package_name(self) -> str:
-        """The module that registers the environment."""
         return __name__
 
     @property

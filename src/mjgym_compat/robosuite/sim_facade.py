@@ -239,7 +239,6 @@ class Simulation:
         mujoco.mj_forward(self._env.model, self._env.data)
 
     def step(self) -> None:
-        """One physics step with the current controls."""
         mujoco.mj_step(self._env.model, self._env.data)
 
     def step1(self) -> None:

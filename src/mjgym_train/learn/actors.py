@@ -414,7 +414,6 @@ class TrainerActor:
         return Report(self._progress, self._new_files()), self._weights
 
     def stop(self) -> None:
-        """End the run after the current step."""
         self._begun.wait()
         self._learner.stop()
 

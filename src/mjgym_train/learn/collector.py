@@ -249,7 +249,6 @@ class Collector:
         self.envs.unwrapped.set_state({k: v.numpy() for k, v in state["envs"].items()})
 
     def close(self) -> None:
-        """Close the environments."""
         self.envs.close()
 
 

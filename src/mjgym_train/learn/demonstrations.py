@@ -47,7 +47,6 @@ class Demonstrations:
     age: Tensor  # (N,) int32, step of the episode
 
     def __len__(self) -> int:
-        """The number of steps."""
         return len(self.action)
 
     @property

@@ -92,7 +92,6 @@ class OffPolicyTrainer(Trainer):
             self.range = dataset.returns(config.discount)
 
     def make_buffer(self) -> Replay:
-        """Make the replay buffer."""
         return self.replay(self.config.buffer_size)
 
     def replay(self, size: int) -> ReplayBuffer:

@@ -146,11 +146,9 @@ class Trainer:
     # What the subclasses say.
 
     def make_collector(self) -> Collector:
-        """Make the sub-environments."""
         return Collector(self.config)
 
     def make_agent(self) -> Agent | Ensemble:
-        """Make the networks of the algorithm."""
         return self.algorithm(self.config, self.collector.observation_size, len(self.low))
 
     def _for_actions(self) -> Config:
@@ -183,7 +181,6 @@ class Trainer:
         raise NotImplementedError
 
     def begin(self) -> None:
-        """Start the first episodes."""
         self.agent.normalizer.update(self.collector.begin())
 
     def step(self) -> None:
@@ -289,11 +286,9 @@ class Trainer:
         return begin + (end - begin) * min(self._fraction(), 1.0)
 
     def stop(self) -> None:
-        """End the run after the current step."""
         self._stop = True
 
     def progress(self) -> Progress:
-        """The progress so far."""
         spent = self.env_step, self.updates, self._seconds, min(self._fraction(), 1.0)
         return Progress(*spent, self._score, self._last_return)
 
@@ -445,7 +440,6 @@ class Trainer:
             ) from error
 
     def close(self) -> None:
-        """Close the environments and the writers."""
         self.collector.close()
         if self._evaluation_envs is not None:
             self._evaluation_envs.close()

@@ -77,7 +77,6 @@ class Manipulator(Task):
         until_free(v, lambda: self.draw(v, rng))
 
     def draw(self, v: SingleView, rng: Any) -> None:
-        """Write one attempt at a start."""
         draw_arm(v, rng)
 
         x, z = rng.uniform(-0.4, 0.4), rng.uniform(0.1, 0.4)  # m

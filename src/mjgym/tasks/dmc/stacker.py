@@ -80,7 +80,6 @@ class Stacker(Task):
         until_free(v, lambda: self.draw(v, rng))
 
     def draw(self, v: SingleView, rng: Any) -> None:
-        """Write one attempt at a start."""
         draw_arm(v, rng)
         layer = rng.integers(self.boxes)
         target = v.body("target").pos

@@ -135,7 +135,6 @@ class Musculoskeletal:
 
     @property
     def substeps(self) -> int:
-        """Physics steps in a control step."""
         return max(2, math.ceil(self.control_timestep / self.longest_step - WHOLE))
 
     @property

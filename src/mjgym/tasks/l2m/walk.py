@@ -224,7 +224,6 @@ class Walk(Task):
 
     @property
     def body(self) -> Body:
-        """The mechanics."""
         raise NotImplementedError(f"{type(self).__name__} must define body")
 
     def activation(self, v: View) -> Array:
@@ -233,12 +232,10 @@ class Walk(Task):
 
     @functools.cached_property
     def field(self) -> TargetField:
-        """The target velocities."""
         return TargetField(self.difficulty)
 
     @property
     def round(self) -> int:
-        """Round of the competition."""
         return 2 if self.difficulty == 3 else 1
 
     # Model.

@@ -93,7 +93,6 @@ class Joystick(CommandedTask):
         raise NotImplementedError
 
     def add_servos(self, spec: Spec) -> None:
-        """Add an actuator to each joint."""
         raise NotImplementedError
 
     def servo(self, spec: Spec, name: str, stiffness: float, damping: float, loss: float) -> Any:
@@ -189,7 +188,6 @@ class Joystick(CommandedTask):
         }
 
     def first_command(self, v: View) -> Array:
-        """The command that an episode begins with."""
         raise NotImplementedError
 
     def before_step(self, v: View, action: Array) -> Arrays:

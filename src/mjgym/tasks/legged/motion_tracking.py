@@ -154,7 +154,6 @@ class MotionTracking(ServoTask):
 
     @functools.cached_property
     def reference(self) -> Motion:
-        """The motion."""
         robot = self.robot if isinstance(self.robot, str) else type(self.robot).__name__.lower()
         return load_motion(self.motion or robot, self.body, self.control_timestep)
 
@@ -164,7 +163,6 @@ class MotionTracking(ServoTask):
 
     @functools.cached_property
     def tracked(self) -> tuple[str, ...]:
-        """The tracked bodies."""
         return self.body.tracked or self.reference.bodies
 
     @functools.cached_property

@@ -42,7 +42,6 @@ class LeggedTask(Task):
 
     @property
     def body(self) -> LeggedRobot:
-        """The robot."""
         return legged_robots.find(self.robot)
 
     @property
@@ -63,7 +62,6 @@ class LeggedTask(Task):
 
     @property
     def physics_steps(self) -> int:
-        """Physics steps per control step."""
         return max(1, round(self.control_timestep / self.physics_timestep))
 
     def model(self) -> Spec:

@@ -82,12 +82,10 @@ class Maze:
 
     @property
     def height(self) -> int:
-        """Number of rows."""
         return len(self.rows)
 
     @property
     def width(self) -> int:
-        """Number of columns."""
         return len(self.rows[0])
 
     @property

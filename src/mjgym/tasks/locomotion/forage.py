@@ -75,7 +75,6 @@ class Forage(Scene):
 
     @property
     def surroundings(self) -> RandomMaze:
-        """The maze."""
         arena = super().surroundings
         if not isinstance(arena, RandomMaze):
             raise ValueError(f"arena: {self.arena!r} is no maze; e.g. maze, small_maze, open_maze")

@@ -85,7 +85,6 @@ class Scene(Task):
 
     @property
     def creature(self) -> Walker:
-        """The walker."""
         return find_walker(self.walker)
 
     @property
@@ -95,7 +94,6 @@ class Scene(Task):
 
     @property
     def surroundings(self) -> Arena:
-        """The arena."""
         return _fitting(find_arena(self.arena), self.creature, isinstance(self.arena, str))
 
     @property

@@ -115,7 +115,6 @@ class Scene(Task):
 
     @property
     def robot(self) -> Robot:
-        """The arm with its hand."""
         return find_robot(self.arm, self.hand)
 
     # Model.
@@ -157,15 +156,12 @@ class Scene(Task):
         return {**self.observe_goal(v), **robot, **self.observe_things(v)}
 
     def observe_goal(self, v: View) -> Arrays:
-        """Observation entries of the goal."""
         return {}
 
     def observe_things(self, v: View) -> Arrays:
-        """Observation entries of the objects."""
         return {}
 
     def observe_robot(self, v: View) -> Arrays:
-        """Observation entries of the robot."""
         robot, xp = self.robot, v.xp
         arm, hand, tool = robot.name, robot.hand_name, v.site(robot.tool)
         q = v.qpos[..., v.rows("qpos", robot.joints)]

@@ -137,7 +137,6 @@ class Bricks:
 
     @property
     def free_joints(self) -> tuple[str, ...]:
-        """Names of the joints of free bricks."""
         fixed = {"first": 1, "free": 0, "any": 0}[self.base]
         names = self.entities[1::2] if self.base == "any" else self.entities[fixed:]
         return tuple(f"{name}/" for name in names)

@@ -207,7 +207,6 @@ class Tabletop(Task):
 
     @functools.cached_property
     def robots(self) -> tuple[Robot, ...]:
-        """The robots."""
         substeps = round(self.control_timestep / PHYSICS_TIMESTEP)
         return find_robots(self.robot, self.gripper, self.base, self.controller, substeps)
 

@@ -129,7 +129,6 @@ class Driven:
 
     @functools.cached_property
     def motors(self) -> tuple[str, ...]:
-        """Names of its actuators."""
         return tuple(self.prefix + actuator for actuator in self.group.actuators)
 
     @functools.cached_property

@@ -119,7 +119,6 @@ class Wipe(OneTable):
 
     @property
     def spots(self) -> tuple[str, ...]:
-        """The sites of the spots."""
         return tuple(f"contact{i}" for i in range(self.num_markers))
 
     @functools.cached_property

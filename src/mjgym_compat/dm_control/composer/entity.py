@@ -46,7 +46,6 @@ class Observables:
         return self.as_dict(name_fully_qualified)[name]
 
     def add_observable(self, name: str, observable: Observable, enabled: bool = True) -> None:
-        """Add one."""
         self._observables[name] = observable
         observable.enabled = enabled
 
@@ -67,12 +66,10 @@ class Observables:
                 raise KeyError(f"No observable with name '{name}'")
 
     def enable_all(self) -> None:
-        """Observe all."""
         for each in self._observables.values():
             each.enabled = True
 
     def disable_all(self) -> None:
-        """Observe none."""
         for each in self._observables.values():
             each.enabled = False
 
@@ -160,7 +157,6 @@ class Entity(Callbacks):
 
     @property
     def mjcf_model(self) -> mjcf.RootElement:
-        """The model."""
         raise NotImplementedError
 
     @property
@@ -317,7 +313,6 @@ class Entity(Callbacks):
         return joint
 
     def configure_joints(self, physics: Any, position: Any) -> None:
-        """Set the positions of all joints."""
         physics.bind(self.mjcf_model.find_all("joint", exclude_attachments=True)).qpos = position
 
 
@@ -341,7 +336,6 @@ class ModelWrapperEntity(Entity):
 
     @property
     def mjcf_model(self) -> mjcf.RootElement:
-        """See `Entity`."""
         return self._model
 
 
@@ -362,12 +356,10 @@ class Arena(Entity):
 
     @property
     def mjcf_model(self) -> mjcf.RootElement:
-        """See `Entity`."""
         return self._mjcf_root
 
     @property
     def ground_geoms(self) -> tuple[mjcf.Element, ...]:
-        """Geoms of the ground."""
         return ()
 
     def add_free_entity(self, entity: Entity) -> mjcf.Element:
@@ -393,7 +385,6 @@ class Robot(Entity):
 
     @property
     def actuators(self) -> Any:
-        """Its actuators."""
         raise NotImplementedError
 
 

@@ -92,17 +92,14 @@ class Environment(dm_env.Environment):  # type: ignore[misc]
 
     @property
     def physics(self) -> mjcf.Physics:
-        """The simulation."""
         return self._physics
 
     @property
     def task(self) -> Task:
-        """The task."""
         return self._task
 
     @property
     def random_state(self) -> np.random.RandomState:
-        """The random state of all draws."""
         return self._random_state
 
     def control_timestep(self) -> float:
@@ -220,19 +217,15 @@ class Environment(dm_env.Environment):  # type: ignore[misc]
         self._updater.update()
 
     def action_spec(self) -> Any:
-        """Specification of actions."""
         return self._task.action_spec(self._physics)
 
     def observation_spec(self) -> Any:
-        """Specifications of observations by name."""
         return self._updater.observation_spec()
 
     def reward_spec(self) -> Any:
-        """Specification of rewards."""
         spec = self._task.get_reward_spec()
         return super().reward_spec() if spec is None else spec
 
     def discount_spec(self) -> Any:
-        """Specification of discounts."""
         spec = self._task.get_discount_spec()
         return super().discount_spec() if spec is None else spec

@@ -23,7 +23,6 @@ class Task(Callbacks):
         raise NotImplementedError
 
     def get_reward(self, physics: Any) -> Any:
-        """The reward after a control step."""
         raise NotImplementedError
 
     def iter_entities(self) -> Iterator[Entity]:
@@ -40,7 +39,6 @@ class Task(Callbacks):
 
     @property
     def task_observables(self) -> dict[str, Observable]:
-        """Observables of the task."""
         return {}
 
     # Time.
@@ -85,7 +83,6 @@ class Task(Callbacks):
     def before_step(  # type: ignore[override]
         self, physics: Any, action: Any, random_state: np.random.RandomState
     ) -> None:
-        """Apply the action."""
         physics.set_control(action)
 
     def before_substep(  # type: ignore[override]
@@ -96,11 +93,9 @@ class Task(Callbacks):
     # Outcome.
 
     def get_discount(self, physics: Any) -> float:
-        """The discount after a control step."""
         return 1.0
 
     def should_terminate_episode(self, physics: Any) -> bool:
-        """Whether the episode ends."""
         return False
 
     def get_reward_spec(self) -> Any:
@@ -147,9 +142,7 @@ class NullTask(Task):
 
     @property
     def root_entity(self) -> Entity:
-        """See `Task`."""
         return self._root_entity
 
     def get_reward(self, physics: Any) -> float:
-        """See `Task`."""
         return 0.0

@@ -68,7 +68,6 @@ class ArmTask(composer.Task):
 
     @property
     def task_observables(self) -> dict[str, Any]:
-        """The camera, and what the task adds."""
         return self._task_observables
 
     def _observe(self, name: str, observable: Any, settings: shared.ObservationSettings) -> None:
@@ -132,7 +131,6 @@ class Reach(_PropTask):
         self._place_prop = self._placer(prop, workspace.target_bbox)
 
     def initialize_episode(self, physics: Any, random_state: np.random.RandomState) -> None:
-        """Place hand and target."""
         self._draw_hand(physics, random_state)
         if self._prop is None:
             physics.bind(self._target).pos = self._place(random_state=random_state)
@@ -191,7 +189,6 @@ class Lift(_PropTask):
         return float(physics.bind(self._prop.vertices).xpos[:, 2].min())
 
     def initialize_episode(self, physics: Any, random_state: np.random.RandomState) -> None:
-        """Place prop and hand."""
         self.hand.set_grasp(physics, close_factors=random_state.uniform())
         self._place_prop(physics, random_state)
         self._tcp_initializer(physics, random_state)
@@ -213,7 +210,6 @@ class SphereCradle(composer.Entity):
 
     @property
     def mjcf_model(self) -> mjcf.RootElement:
-        """See `Entity`."""
         return self._mjcf_root
 
 
@@ -240,7 +236,6 @@ class Pedestal(composer.Entity):
 
     @property
     def mjcf_model(self) -> mjcf.RootElement:
-        """See `Entity`."""
         return self._mjcf_root
 
 
@@ -275,7 +270,6 @@ class Place(_PropTask):
         self._place_pedestal = self._placer(self._pedestal, workspace.target_bbox, turned=False)
 
     def initialize_episode(self, physics: Any, random_state: np.random.RandomState) -> None:
-        """Place pedestal, hand and prop."""
         self._place_pedestal(physics, random_state, ignore_contacts_with_entities=[self._prop])
         self._draw_hand(physics, random_state)
         self._place_prop(physics, random_state)

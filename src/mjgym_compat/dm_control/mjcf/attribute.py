@@ -30,7 +30,6 @@ class Asset:
 
     @property
     def contents(self) -> bytes:
-        """Contents of the file."""
         return self._contents
 
     def get_vfs_filename(self) -> str:
@@ -61,7 +60,6 @@ class SkinAsset(Asset):
 
     @property
     def contents(self) -> bytes:
-        """See `Asset`."""
         return skin.serialize(self._skin)
 
 
@@ -101,7 +99,6 @@ class Keyword(Text):
     words: Collection[str]
 
     def convert(self, value: Any, element: Any) -> str:
-        """See `Text`."""
         words = list(self.words)
         text = str(value).lower()
         word = next((word for word in words if word.lower() == text), None)
@@ -123,7 +120,6 @@ class Number(Text):
     kind: type = float
 
     def convert(self, value: Any, element: Any) -> Any:
-        """See `Text`."""
         whole = self.kind is int
         try:
             row = Array(None, self.kind).convert(value, element)
@@ -136,7 +132,6 @@ class Number(Text):
         return row.item() if row.size == 1 else row
 
     def text(self, value: Any, precision: int = 17, zero_threshold: float = 0.0) -> str:
-        """See `Text`."""
         return Array(None, self.kind).text(np.atleast_1d(value), precision, zero_threshold)
 
 
@@ -153,7 +148,6 @@ class Array(Text):
     kind: type = float
 
     def convert(self, value: Any, element: Any) -> np.ndarray:
-        """See `Text`."""
         dtype = np.int64 if self.kind is int else np.float64
         try:
             array = np.array(value.split() if isinstance(value, str) else value, dtype=dtype)
@@ -167,7 +161,6 @@ class Array(Text):
         return array
 
     def text(self, value: Any, precision: int = 17, zero_threshold: float = 0.0) -> str:
-        """See `Text`."""
         if self.kind is int:
             return " ".join(map(str, value.tolist()))
         return " ".join(number_text(x, precision, zero_threshold) for x in value.tolist())
@@ -178,7 +171,6 @@ class Memory(Text):
     """An amount of memory, such as "1M"."""
 
     def convert(self, value: Any, element: Any) -> str:
-        """See `Text`."""
         text = str(value)
         self.bytes(text)
         return text
@@ -232,7 +224,6 @@ class File(Text):
         return Asset(contents, path.suffix, path.stem)
 
     def text(self, value: Any, precision: int = 17, zero_threshold: float = 0.0) -> str:
-        """See `Text`."""
         name: str = value.get_vfs_filename()
         return name
 
@@ -242,7 +233,6 @@ class Identifier(Text):
     """The name of an element among those of its kind."""
 
     def convert(self, value: Any, element: Any) -> str:
-        """See `Text`."""
         text: str = super().convert(value, element)
         if PREFIX_SEPARATOR in text:
             raise ValueError(f"{text!r} holds {PREFIX_SEPARATOR!r}, which is reserved for scoping")
@@ -262,7 +252,6 @@ class Reference(Text):
     namespace: str
 
     def convert(self, value: Any, element: Any) -> Any:
-        """See `Text`."""
         if isinstance(value, str):
             return value
         spec = getattr(value, "spec", None)

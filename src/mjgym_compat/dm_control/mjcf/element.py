@@ -47,7 +47,6 @@ class Element:
 
     @property
     def tag(self) -> str:
-        """Name of the element."""
         return self._spec.name
 
     @property
@@ -57,7 +56,6 @@ class Element:
 
     @property
     def parent(self) -> "Element | None":
-        """Element that holds it."""
         return self._parent
 
     @property
@@ -67,12 +65,10 @@ class Element:
 
     @property
     def namescope(self) -> NameScope:
-        """Names of its own model."""
         return self._root.namescope
 
     @property
     def is_removed(self) -> bool:
-        """Whether it has been removed."""
         return self._removed
 
     @property
@@ -156,7 +152,6 @@ class Element:
         return value
 
     def get_attributes(self) -> dict[str, Any]:
-        """Attributes that have a value."""
         values = {name: self._value(name) for name in list(self._values)}
         return {_outer(name): value for name, value in values.items() if value is not None}
 
@@ -611,11 +606,9 @@ class AttachmentFrame(Element):
 
     @property
     def attachment(self) -> "RootElement":
-        """The model."""
         return self._attachment
 
     def prefixed_identifier(self, prefix_root: NameScope | None = None) -> str:
-        """See `Element`."""
         return self._attachment.namescope.full_prefix(prefix_root)
 
     def all_children(self) -> list[Element]:
@@ -662,7 +655,6 @@ class RootElement(Element):
 
     @property
     def namescope(self) -> NameScope:
-        """Names of the model."""
         return self._scope
 
     @property
@@ -672,7 +664,6 @@ class RootElement(Element):
 
     @property
     def parent_model(self) -> "RootElement | None":
-        """Model that it is attached to."""
         return None if self.parent_frame is None else self.parent_frame.root
 
     @property
@@ -683,7 +674,6 @@ class RootElement(Element):
 
     @property
     def attached_models(self) -> "list[RootElement]":
-        """Models attached to this one."""
         return self._attached
 
     def read_file(self, name: str, files: str) -> bytes:
@@ -702,7 +692,6 @@ class RootElement(Element):
 
     @property
     def worldbody(self) -> Element:
-        """The world."""
         world = self._only(self._spec.children["worldbody"])
         assert world is not None
         return world
@@ -714,7 +703,6 @@ class RootElement(Element):
             yield from model.all_models()
 
     def prefixed_identifier(self, prefix_root: NameScope | None = None) -> str:
-        """See `Element`."""
         return self.namescope.full_prefix(prefix_root)
 
     def _write(self, name: str, value: Any) -> None:

@@ -32,12 +32,10 @@ class NameScope:
 
     @property
     def name(self) -> str:
-        """Name of the model."""
         return self._name
 
     @property
     def mjcf_model(self) -> Any:
-        """Root of the model."""
         return self._model
 
     @property

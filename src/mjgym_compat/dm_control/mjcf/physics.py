@@ -221,11 +221,9 @@ class Physics(PhysicsOfText):
         return self._dirty
 
     def mark_as_dirty(self) -> None:
-        """Note that something was written."""
         self._dirty = True
 
     def forward(self) -> None:
-        """Recompute everything that depends on the state."""
         super().forward()
         self._dirty = False
 

@@ -143,7 +143,6 @@ class MjModel(_Struct):
 
     @property
     def name(self) -> str:
-        """The name of the model."""
         names: bytes = self.ptr.names
         return names[: names.find(b"\0")].decode()
 

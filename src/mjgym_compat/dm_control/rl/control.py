@@ -106,7 +106,6 @@ class Environment(dm_env.Environment):  # type: ignore[misc]
         self._reset_next_step = True
 
     def reset(self) -> dm_env.TimeStep:
-        """Start an episode."""
         self._reset_next_step, self._step_count = False, 0
         with self._physics.reset_context():
             self._task.initialize_episode(self._physics)
@@ -154,12 +153,10 @@ class Environment(dm_env.Environment):  # type: ignore[misc]
 
     @property
     def physics(self) -> Any:
-        """The simulation."""
         return self._physics
 
     @property
     def task(self) -> Any:
-        """The task."""
         return self._task
 
     def control_timestep(self) -> float:

@@ -38,7 +38,6 @@ class Physics(abc.ABC):
         """Recompute everything that depends on the initial state."""
 
     def set_control(self, control: Any) -> None:
-        """Set the controls."""
         raise NotImplementedError("set_control is not supported.")
 
     @contextlib.contextmanager

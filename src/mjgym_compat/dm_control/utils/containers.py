@@ -45,7 +45,6 @@ class TaggedTasks(Mapping[str, Callable[..., Any]]):
         return {name: f for name, f in self._functions.items() if name in names}
 
     def tags(self) -> list[str]:
-        """All tags."""
         return list(self._tags)
 
     def __getitem__(self, name: str) -> Callable[..., Any]:

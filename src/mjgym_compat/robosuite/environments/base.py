@@ -206,7 +206,6 @@ class MujocoEnv:
         return entries
 
     def reward(self, action: Any = None) -> float:
-        """The reward of the current state."""
         raise NotImplementedError(f"{type(self).__name__} must define reward()")
 
     def _check_success(self) -> bool:
@@ -312,7 +311,6 @@ class MujocoEnv:
         self.viewer.show(state, self._view_of)
 
     def close_renderer(self) -> None:
-        """Close the window."""
         if self.viewer is not None:
             self.viewer.close()
             self.viewer = None

@@ -40,7 +40,6 @@ class RobotBaseModel(MujocoXMLModel):
 
     @property
     def mount(self) -> str:
-        """The site that carries the robot."""
         return f"{self.naming_prefix}{self.base.mount}"
 
     @property

@@ -86,7 +86,6 @@ class GripperTester:
         self.reset()
 
     def reset(self) -> None:
-        """Go back to the start."""
         mujoco.mj_resetData(self._model, self._data)
         mujoco.mj_forward(self._model, self._data)
         self._rest = float(self._data.body(self.cube.root_body).xpos[2])
@@ -128,7 +127,6 @@ class GripperTester:
         return float(self._data.body(self.cube.root_body).xpos[2]) - self._rest
 
     def close(self) -> None:
-        """Close the window."""
         if self.viewer is not None:
             self.viewer.close()
             self.viewer = None

@@ -243,7 +243,6 @@ class Robot:
         return vector
 
     def print_action_info(self) -> None:
-        """Print the meaning of its action entries."""
         for name, numbers in self._parts.items():
             for i in numbers:
                 action = self._actions[i]

@@ -9,11 +9,9 @@ class Buffer:
     """Base class of buffers."""
 
     def push(self, value: Any) -> None:
-        """Append a value."""
         raise NotImplementedError
 
     def clear(self) -> None:
-        """Forget all values."""
         raise NotImplementedError
 
 

@@ -63,16 +63,13 @@ class DynamicsModder:
         self.save_defaults()
 
     def save_defaults(self) -> None:
-        """Take the present values for the defaults."""
         self._defaults = {field: np.copy(getattr(*self._place(field))) for field in FIELDS.values()}
 
     def restore_defaults(self) -> None:
-        """Set all values to the defaults."""
         for field, values in self._defaults.items():
             self._write(field, values)
 
     def randomize(self) -> None:
-        """Draw all values around the defaults."""
         self.restore_defaults()
         model = self.sim.model._model
         varying = Varying(perturbed(self._options, model), model)

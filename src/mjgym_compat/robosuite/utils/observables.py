@@ -126,7 +126,6 @@ class Observable:
         self.reset()
 
     def reset(self) -> None:
-        """Forget the reading."""
         self._since, self._sampled = 0.0, False
         self._delay = self._delayer()
         self._value: Any = np.zeros(self._shape)[()]

@@ -73,7 +73,6 @@ class ObjectPositionSampler:
             self.mujoco_objects.append(each)
 
     def reset(self) -> None:
-        """Forget all objects."""
         self.mujoco_objects = []
 
     def sample(
@@ -241,7 +240,6 @@ class SequentialCompositeSampler(ObjectPositionSampler):
         self.samplers[sampler_name].add_objects(mujoco_objects)
 
     def reset(self) -> None:
-        """Forget all objects."""
         super().reset()
         for sampler in self.samplers.values():
             sampler.reset()

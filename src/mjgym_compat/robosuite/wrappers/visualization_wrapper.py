@@ -49,7 +49,6 @@ class VisualizationWrapper(Wrapper):
         return observation
 
     def step(self, action: Any) -> Any:
-        """Advance by one control step."""
         result = self.env.step(action)
         self.env.visualize(vis_settings=self._settings)
         return result

@@ -89,7 +89,6 @@ class PPO(OnPolicyAgent):
         target: Tensor,
         old_value: Tensor,
     ) -> Metrics:
-        """One optimiser step."""
         clip = self.config.clip
         advantage = (advantage - advantage.mean()) / (advantage.std(correction=0) + 1e-8)
         policy = self.distribution(observation)

@@ -100,7 +100,6 @@ class AdamW:
         return parameters, gradients
 
     def step(self) -> None:
-        """One gradient step."""
         if self._max_norm < math.inf:
             norm = math.sqrt(_squares(self.gradient))
             self.gradient *= np.float32(min(1.0, self._max_norm / (norm + 1e-6)))

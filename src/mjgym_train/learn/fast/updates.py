@@ -82,7 +82,6 @@ class FastUpdate(ABC):
         return metrics
 
     def move_critics(self) -> None:
-        """Move the target critics towards the critics."""
         lerp(self._target_vector, self.critic_optimizer.parameters, self.config.target_rate)
 
 

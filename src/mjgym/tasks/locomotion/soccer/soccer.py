@@ -160,7 +160,6 @@ class Soccer(Task):
 
     @functools.cached_property
     def ground(self) -> Pitch:
-        """The pitch."""
         return Pitch(*self._half_lengths(), self.keep_aspect_ratio, self.goal, self.box)
 
     def _half_lengths(self) -> tuple[Half, Half]:
@@ -196,7 +195,6 @@ class Soccer(Task):
 
     @functools.cached_property
     def creatures(self) -> tuple[Walker, ...]:
-        """The players' walkers."""
         return tuple(find_walker(self.walker).with_prefix(prefix) for prefix in self.prefixes)
 
     @property

@@ -119,7 +119,6 @@ class Updater:
         return [self._observables] if single else list(self._observables)
 
     def reset(self, physics: Any, random_state: Any) -> None:
-        """Begin an episode."""
         self._time, self._due = 0, {}
         self._readings = [
             {
@@ -145,11 +144,9 @@ class Updater:
             readings.read(self._time)
 
     def observation_spec(self) -> Any:
-        """Specifications, in the structure of the observables."""
         return self._structured(lambda readings: readings.spec)
 
     def get_observation(self) -> Any:
-        """Observations, in the structure of the observables."""
         return self._structured(lambda readings: readings.observation(self._time))
 
     def _structured(self, function: Any) -> Any:

@@ -31,7 +31,6 @@ class _Variator:
                 bound[name] = variation
 
     def clear(self) -> None:
-        """Stop varying everything."""
         self._bound.clear()
         self._initial.clear()
 
@@ -46,13 +45,11 @@ class MJCFVariator(_Variator):
     """Varies attributes of elements of a model, before it is compiled."""
 
     def apply_variations(self, random_state: np.random.RandomState) -> None:
-        """Draw all."""
         for key in self._bound:
             for element in (key,) if isinstance(key, Element) else key:
                 self._vary(element, self._initial.setdefault(element, {}), key, random_state)
 
     def reset_initial_values(self) -> None:
-        """Take the present values as first ones."""
         self._initial.clear()
 
 
@@ -60,12 +57,10 @@ class PhysicsVariator(_Variator):
     """Varies numbers of elements in a compiled model."""
 
     def apply_variations(self, physics: Any, random_state: np.random.RandomState) -> None:
-        """Draw all."""
         for key in self._bound:
             self._vary(physics.bind(key), self._initial.setdefault(key, {}), key, random_state)
 
     def reset_initial_values(self, physics: Any) -> None:
-        """Put the first values back."""
         for key, values in self._initial.items():
             for name, value in values.items():
                 setattr(physics.bind(key), name, value)

@@ -20,7 +20,6 @@ class VariationBroadcaster:
         return _Proxy(self, queue)
 
     def refill(self, random_state: Any) -> None:
-        """Draw a value for all proxies."""
         value = evaluate(self._variation, random_state=random_state)
         for queue in self._waiting:
             queue.append(value)

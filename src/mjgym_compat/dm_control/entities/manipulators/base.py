@@ -31,7 +31,6 @@ class RobotArm(composer.Robot, abc.ABC):
 
     @property
     def attachment_site(self) -> mjcf.Element:
-        """See `Entity`."""
         return self.wrist_site
 
     def _names(self) -> tuple[str, ...]:

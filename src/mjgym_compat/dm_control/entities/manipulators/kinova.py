@@ -39,22 +39,18 @@ class JacoArm(base.RobotArm):
 
     @property
     def mjcf_model(self) -> mjcf.RootElement:
-        """See `Entity`."""
         return self._mjcf_root
 
     @property
     def joints(self) -> list[Any]:
-        """See `RobotArm`."""
         return self._joints
 
     @property
     def actuators(self) -> list[Any]:
-        """See `Robot`."""
         return self._actuators
 
     @property
     def wrist_site(self) -> Any:
-        """See `RobotArm`."""
         return self._wrist_site
 
 
@@ -103,21 +99,17 @@ class JacoHand(base.RobotHand):
 
     @property
     def mjcf_model(self) -> mjcf.RootElement:
-        """See `Entity`."""
         return self._mjcf_root
 
     @property
     def actuators(self) -> list[Any]:
-        """See `Robot`."""
         return self._actuators
 
     @property
     def tool_center_point(self) -> Any:
-        """See `RobotHand`."""
         return self._tool
 
     def set_grasp(self, physics: Any, close_factors: Any) -> None:
-        """See `RobotHand`."""
         low, high = np.array(physics.bind(self.joints).range).T
         physics.bind(self.joints).qpos = low + np.asarray(close_factors) * (high - low)
 

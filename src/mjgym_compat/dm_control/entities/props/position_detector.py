@@ -103,11 +103,9 @@ class PositionDetector(composer.Entity):
 
     @property
     def mjcf_model(self) -> mjcf.RootElement:
-        """See `Entity`."""
         return self._mjcf_root
 
     def register_entities(self, *entities: composer.Entity) -> None:
-        """Notice these entities, besides others."""
         self._entities += entities
 
     def deregister_entities(self) -> None:
@@ -117,12 +115,10 @@ class PositionDetector(composer.Entity):
 
     @property
     def detected_entities(self) -> list[composer.Entity]:
-        """Entities that are noticed."""
         return list(self._detected)
 
     @property
     def activated(self) -> bool:
-        """Whether any entity is noticed."""
         return bool(self._detected)
 
     def site_pos(self, physics: Any) -> np.ndarray:
@@ -130,16 +126,13 @@ class PositionDetector(composer.Entity):
         return np.array(physics.bind(self.mid_sensor).sensordata)
 
     def initialize_episode(self, physics: Any, random_state: np.random.RandomState) -> None:
-        """See `Entity`."""
         self._detected.clear()
         self._update(physics)
 
     def before_step(self, physics: Any, random_state: np.random.RandomState) -> None:
-        """See `Entity`."""
         self._detected.clear()
 
     def after_substep(self, physics: Any, random_state: np.random.RandomState) -> None:
-        """See `Entity`."""
         if not self._retains:
             self._detected.clear()
         self._update(physics)

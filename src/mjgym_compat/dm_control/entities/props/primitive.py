@@ -38,7 +38,6 @@ class Primitive(composer.Entity):
 
     @property
     def mjcf_model(self) -> mjcf.RootElement:
-        """See `Entity`."""
         return self._mjcf_root
 
 

@@ -36,12 +36,10 @@ class Bowl(looks.Place):
         return self._grounds
 
     def regenerate(self, random_state: np.random.RandomState) -> None:
-        """Draw the hills of the next episode."""
         bowl: Any = find_arena("bowl")
         self._heights = bowl.heights(random_state).ravel()
 
     def initialize_episode(self, physics: Any, random_state: np.random.RandomState) -> None:
-        """Write the hills into the simulation."""
         self.regenerate(random_state)
         row = physics.bind(self._hfield).element_id
         start = int(physics.model.hfield_adr[row])

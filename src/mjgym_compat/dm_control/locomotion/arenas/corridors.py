@@ -62,7 +62,6 @@ class EmptyCorridor(Corridor):
             plane.rgba = (1, 0, 0, 0.5 if visible_side_planes else 0)
 
     def regenerate(self, random_state: Any) -> None:
-        """Draw the corridor of the next episode."""
         drawn = variation.evaluate(self._given, random_state=random_state)
         self._width, self._length = float(drawn["width"]), float(drawn["length"])
         middle, high = self._length / 2, HEIGHT / 2
@@ -131,7 +130,6 @@ class GapsCorridor(EmptyCorridor):
         self._body = self._mjcf_root.worldbody.add("body", name="ground")
 
     def regenerate(self, random_state: Any) -> None:
-        """Draw the platforms of the next episode."""
         super().regenerate(random_state)
         for geom in list(self._body.geom):
             geom.remove()
@@ -192,7 +190,6 @@ class WallsCorridor(EmptyCorridor):
         super()._build(corridor_width, corridor_length, visible_side_planes, name)
 
     def regenerate(self, random_state: Any) -> None:
-        """Draw the walls of the next episode."""
         super().regenerate(random_state)
         body = self._mjcf_root.find("body", "walls")
         for geom in list(body.geom):

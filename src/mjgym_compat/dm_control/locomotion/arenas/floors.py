@@ -47,7 +47,6 @@ class Floor(looks.Place):
 
     @property
     def ground_geoms(self) -> tuple[mjcf.Element, ...]:
-        """The ground."""
         return (self._ground,)
 
     @property

@@ -35,7 +35,6 @@ class _Look(composer.Entity):
 
     @property
     def mjcf_model(self) -> mjcf.RootElement:
-        """See `Entity`."""
         return self._mjcf_root
 
 
@@ -56,7 +55,6 @@ class SkyBox(_Look):
 
     @property
     def texture(self) -> mjcf.Element:
-        """The texture."""
         return self._textures[0]
 
 
@@ -72,7 +70,6 @@ class WallTextures(_Look):
 
     @property
     def textures(self) -> list[mjcf.Element]:
-        """The textures."""
         return self._textures
 
 
@@ -88,7 +85,6 @@ class FloorTextures(_Look):
 
     @property
     def textures(self) -> list[mjcf.Element]:
-        """The textures."""
         return self._textures
 
 

@@ -119,7 +119,6 @@ class MazeWithTargets(looks.Place):
 
     @property
     def top_camera(self) -> mjcf.Element:
-        """The camera above the maze."""
         return self._top_camera
 
     @property
@@ -134,7 +133,6 @@ class MazeWithTargets(looks.Place):
 
     @property
     def maze(self) -> Any:
-        """The text."""
         return self._maze
 
     @property
@@ -158,21 +156,17 @@ class MazeWithTargets(looks.Place):
 
     @property
     def target_grid_positions(self) -> tuple[np.ndarray, ...]:
-        """Rows and columns of targets."""
         return self._cells[TARGET]
 
     @property
     def spawn_grid_positions(self) -> tuple[np.ndarray, ...]:
-        """Rows and columns of starts."""
         return self._cells[SPAWN]
 
     @property
     def ground_geoms(self) -> tuple[mjcf.Element, ...]:
-        """The ground."""
         return (self._ground,)
 
     def regenerate(self, random_state: Any = None) -> None:
-        """Draw the maze of the next episode."""
         random_state = np.random.RandomState() if random_state is None else random_state
         self._draw(random_state)
         if self._hook is not None:
@@ -276,7 +270,6 @@ class MazeObservables(composer.Observables):
 
     @composer.observable
     def top_camera(self) -> Any:
-        """Image of the camera above."""
         return observable.MJCFCamera(self._entity.top_camera)
 
 

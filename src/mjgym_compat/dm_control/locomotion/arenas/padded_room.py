@@ -35,7 +35,6 @@ class PaddedRoom:
         self.regenerate()
 
     def regenerate(self) -> None:
-        """Draw the places of targets and starts."""
         layer = np.full((self.height, self.width), WALL)
         inside = layer[self._edge : self.height - self._edge, self._edge : self.width - self._edge]
         inside[:] = FREE

@@ -84,7 +84,6 @@ class HDF5TrajectoryLoader(TrajectoryLoader):
         self._file = fitted.h5py().File(pathlib.Path(path), "r")
 
     def keys(self) -> tuple[str, ...]:
-        """Names of the clips."""
         return self._keys
 
     def _get_proto_for_key(self, key: str | bytes) -> Any:
@@ -153,7 +152,6 @@ class PropMassLimiter:
         self._max_mass = max_mass
 
     def __call__(self, proto: Any, random_state: Any = None) -> None:
-        """Change a message."""
         for prop in proto.props:
             limit = variation.evaluate(self._max_mass, random_state=random_state)
             prop.mass = min(prop.mass, limit)
@@ -177,8 +175,6 @@ class PropResizer:
         self._factor, self._delta, self._mass = size_factor, size_delta, mass
 
     def __call__(self, proto: Any, random_state: Any = None) -> None:
-        """Change a message."""
-
         def drawn(value: Any, otherwise: Any) -> Any:
             return otherwise if value is None else variation.evaluate(value, None, random_state)
 
@@ -200,7 +196,6 @@ class ZOffsetter:
         self._z_offset = z_offset
 
     def __call__(self, proto: Any, random_state: Any = None) -> None:
-        """Change a message."""
         offset = variation.evaluate(self._z_offset, random_state=random_state)
         for step in proto.timesteps:
             for pose in step.walkers:

@@ -59,21 +59,17 @@ class Prop(composer.Entity):
 
     @property
     def mjcf_model(self) -> mjcf.RootElement:
-        """See `Entity`."""
         return self._mjcf_root
 
     @property
     def geom(self) -> mjcf.Element:
-        """Its geom."""
         return self._geom
 
     def update_with_new_prop(self, prop: "Prop") -> None:
-        """Become like another prop."""
         for name in _COPIED:
             setattr(self._geom, name, getattr(prop.geom, name))
 
     def after_compile(self, physics: Any, random_state: Any) -> None:
-        """Note the number of its geom."""
         self._ids = (int(physics.bind(self._geom).element_id),)
 
     @property

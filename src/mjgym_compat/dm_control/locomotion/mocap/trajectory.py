@@ -116,7 +116,6 @@ class Trajectory:
 
     @property
     def num_steps(self) -> int:
-        """Number of steps."""
         return self._last - self._first + 1
 
     # Content.
@@ -158,7 +157,6 @@ class Trajectory:
     def get_modified_trajectory(
         self, proto_modifier: Callable[..., Any] | Iterable[Any], random_state: Any = None
     ) -> "Trajectory":
-        """A copy with a changed message."""
         modified = copy.copy(self)
         modified._proto = mocap_pb2.FittedTrajectory()
         modified._proto.CopyFrom(self._proto)
@@ -186,7 +184,6 @@ class Trajectory:
         priority_friction: bool = False,
         prop_factory: Callable[..., Any] | None = None,
     ) -> tuple[Any, ...]:
-        """Entities of the recorded props."""
         source = self if proto_modifier is None else self.get_modified_trajectory(proto_modifier)
         make = prop_factory or Prop
         return tuple(

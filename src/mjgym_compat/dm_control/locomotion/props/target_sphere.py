@@ -36,17 +36,14 @@ class _Sphere(composer.Entity):
 
     @property
     def geom(self) -> mjcf.Element:
-        """The sphere."""
         return self._geom
 
     @property
     def material(self) -> mjcf.Element:
-        """Its material at first."""
         return self._materials[0]
 
     @property
     def mjcf_model(self) -> mjcf.RootElement:
-        """See `Entity`."""
         return self._mjcf_root
 
     def touched(self, physics: Any) -> bool:
@@ -61,19 +58,16 @@ class _Sphere(composer.Entity):
         )
 
     def reset(self, physics: Any) -> None:
-        """Forget all touches."""
         raise NotImplementedError
 
     def _update_activation(self, physics: Any) -> None:
         raise NotImplementedError
 
     def initialize_episode(self, physics: Any, random_state: np.random.RandomState) -> None:
-        """Forget touches of the last episode."""
         self.reset(physics)
         self._update_activation(physics)
 
     def after_substep(self, physics: Any, random_state: np.random.RandomState) -> None:
-        """Notice touches."""
         self._update_activation(physics)
 
 
@@ -103,11 +97,9 @@ class TargetSphere(_Sphere):
 
     @property
     def activated(self) -> bool:
-        """Whether it has been touched."""
         return self._activated
 
     def reset(self, physics: Any) -> None:
-        """Show it again."""
         self._activated = False
         physics.bind(self.material).rgba[-1] = 1
 
@@ -153,7 +145,6 @@ class TargetSphereTwoTouch(_Sphere):
         return self._first is not None, self._twice
 
     def reset(self, physics: Any) -> None:
-        """Wait for the first touch again."""
         self._first, self._twice = None, False
         self._show(physics, 0)
 

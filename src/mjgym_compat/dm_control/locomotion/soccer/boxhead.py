@@ -82,7 +82,6 @@ class BoxHeadObservables(known.KnownObservables):
 
     @composer.observable
     def egocentric_camera(self) -> Any:
-        """Image of the egocentric camera."""
         height, width = self._entity._camera_resolution
         return observable.MJCFCamera(self._entity.egocentric_camera, height=height, width=width)
 

@@ -39,11 +39,9 @@ class MultiplayerTrackingCamera:
 
     @property
     def camera(self) -> Any:
-        """The camera in the simulation."""
         return self._camera
 
     def after_compile(self, physics: Any) -> None:
-        """Take a simulation."""
         self._camera = MovableCamera(physics, *self._size)
 
     def _target(self, entity_positions: np.ndarray) -> np.ndarray:
@@ -57,11 +55,9 @@ class MultiplayerTrackingCamera:
         self._camera.set_pose(pose[:3], pose[3], *self._angles)
 
     def initialize_episode(self, entity_positions: np.ndarray) -> None:
-        """Look at the start at once."""
         self._move(self._target(entity_positions))
 
     def after_step(self, entity_positions: np.ndarray) -> None:
-        """Follow, smoothly."""
         way = self._target(entity_positions) - self._pose
         self._move(self._pose + self._speed * way)
 

@@ -9,7 +9,6 @@ class Initializer:
     """Sets the state at a match's start."""
 
     def __call__(self, task: Any, physics: Any, random_state: np.random.RandomState) -> None:
-        """Set it."""
         raise NotImplementedError
 
 

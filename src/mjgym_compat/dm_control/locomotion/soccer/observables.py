@@ -22,7 +22,6 @@ class ObservablesAdder:
     """Adds observables to a player."""
 
     def __call__(self, task: Any, player: Player) -> None:
-        """Add them."""
         raise NotImplementedError
 
 
@@ -37,7 +36,6 @@ class MultiObservablesAdder(ObservablesAdder):
         self._adders = observables
 
     def __call__(self, task: Any, player: Player) -> None:
-        """Add all of theirs."""
         for adder in self._adders:
             adder(task, player)
 
@@ -54,7 +52,6 @@ class CoreObservablesAdder(ObservablesAdder):
     """The observables of the published matches."""
 
     def __call__(self, task: Any, player: Player) -> None:
-        """Add them."""
         own = player.walker.observables
         for each in (*own.proprioception, *own.kinematic_sensors, own.prev_action):
             each.enabled = True
@@ -180,7 +177,6 @@ class InterceptionObservablesAdder(ObservablesAdder):
     """Winners of the ball, near or far from where it was hit before."""
 
     def __call__(self, task: Any, player: Player) -> None:
-        """Add them."""
         for least in (0, *FAR):
             self._add_won(task.ball, player, least, f"_{least}m" if least else "")
 

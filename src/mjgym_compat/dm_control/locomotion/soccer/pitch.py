@@ -139,13 +139,11 @@ class Pitch(looks.Place):
             ball.geom.conaffinity = 1 | BOX_ONLY
 
     def detected_goal(self) -> Team | None:
-        """The team that has just scored."""
         if self.home_goal.detected_entities:
             return Team.AWAY
         return Team.HOME if self.away_goal.detected_entities else None
 
     def detected_off_court(self) -> list[Any]:
-        """Balls off the field."""
         return self._field.detected_entities
 
     @property
@@ -155,12 +153,10 @@ class Pitch(looks.Place):
 
     @property
     def home_goal(self) -> Goal:
-        """The goal that the home team defends."""
         return self._goals[Team.HOME]
 
     @property
     def away_goal(self) -> Goal:
-        """The goal that the away team defends."""
         return self._goals[Team.AWAY]
 
     @property
@@ -170,12 +166,10 @@ class Pitch(looks.Place):
 
     @property
     def ground_geom(self) -> mjcf.Element:
-        """The ground."""
         return self._ground_geom
 
     @property
     def ground_geoms(self) -> tuple[mjcf.Element, ...]:
-        """The ground."""
         return (self._ground_geom,)
 
 
@@ -205,7 +199,6 @@ class RandomizedPitch(Pitch):
         super()._build(size=max_size, name=name, **kwargs)
 
     def initialize_episode_mjcf(self, random_state: np.random.RandomState) -> None:
-        """Draw the size."""
         draws = 1 if self._keeps else 2
         share = [variation.evaluate(self._share, random_state=random_state) for _ in range(draws)]
         low, high = self._between

@@ -53,11 +53,9 @@ class SoccerBall(Primitive):
         self.initialize_entity_trackers()
 
     def register_player(self, player: Player) -> None:
-        """Note when a player hits the ball."""
         self._players.append(player)
 
     def initialize_entity_trackers(self) -> None:
-        """Forget all hits."""
         self._last_hit: Player | None = None
         self._hitter: Player | None = None
         self._place: np.ndarray | None = None
@@ -94,7 +92,6 @@ class SoccerBall(Primitive):
         self._hitter = hits[0] if hits else None
 
     def after_step(self, physics: Any, random_state: Any) -> None:
-        """Compare the hit with the last one."""
         player, last = self._hitter, self._last_hit
         if player is None:
             return
@@ -109,7 +106,6 @@ class SoccerBall(Primitive):
 
     @property
     def last_hit(self) -> Player | None:
-        """The last player to hit the ball."""
         return self._last_hit
 
     @property

@@ -82,12 +82,10 @@ class Task(composer.Task):
         return np.array([physics.bind(self.ball.geom).xpos, *places])
 
     def after_compile(self, physics: Any, random_state: np.random.RandomState) -> None:
-        """Give the cameras the simulation."""
         for camera in self._cameras:
             camera.after_compile(physics)
 
     def initialize_episode(self, physics: Any, random_state: np.random.RandomState) -> None:
-        """Set the start."""
         self._initializer(self, physics, random_state)
         for camera in self._cameras:
             camera.initialize_episode(self._entity_positions(physics))
@@ -106,7 +104,6 @@ class Task(composer.Task):
         self.ball.initialize_entity_trackers()
 
     def after_step(self, physics: Any, random_state: np.random.RandomState) -> None:
-        """Let the cameras follow."""
         for camera in self._cameras:
             camera.after_step(self._entity_positions(physics))
 
@@ -119,7 +116,6 @@ class Task(composer.Task):
         ]
 
     def get_reward_spec(self) -> list[specs.Array]:
-        """A number for each player."""
         return [specs.Array((), np.float32, "reward") for _ in self.players]
 
     def get_discount(self, physics: Any) -> np.ndarray:
@@ -127,11 +123,9 @@ class Task(composer.Task):
         return np.array(self.arena.detected_goal() is None, np.float32)
 
     def get_discount_spec(self) -> specs.Array:
-        """A number for all players."""
         return specs.Array((), np.float32, "discount")
 
     def should_terminate_episode(self, physics: Any) -> bool:
-        """Whether a team has scored."""
         return self.arena.detected_goal() is not None
 
     def action_spec(self, physics: Any) -> list[specs.BoundedArray]:
@@ -145,12 +139,10 @@ class MultiturnTask(Task):
     _scored = False
 
     def initialize_episode(self, physics: Any, random_state: np.random.RandomState) -> None:
-        """Set the start."""
         self._scored = False
         super().initialize_episode(physics, random_state)
 
     def before_step(self, physics: Any, actions: Any, random_state: np.random.RandomState) -> None:
-        """Start again after a goal."""
         super().before_step(physics, actions, random_state)
         if self._scored:
             self._scored = False
@@ -158,12 +150,10 @@ class MultiturnTask(Task):
             self.ball.initialize_entity_trackers()
 
     def after_step(self, physics: Any, random_state: np.random.RandomState) -> None:
-        """Note goals."""
         super().after_step(physics, random_state)
         self._scored = self.arena.detected_goal() is not None
 
     def should_terminate_episode(self, physics: Any) -> bool:
-        """Never."""
         return False
 
     def get_discount(self, physics: Any) -> np.ndarray:

@@ -41,12 +41,10 @@ class RunThroughCorridor(WalkingTask):
         self._ends_on_contact, self._lowest = contact_termination, terminate_at_height
 
     def initialize_episode(self, physics: Any, random_state: np.random.RandomState) -> None:
-        """Stand the walker at its start."""
         super().initialize_episode(physics, random_state)
         self.spawn(physics, random_state, self._spawn_position, self._spawn_rotation)
 
     def before_step(self, physics: Any, action: Any, random_state: np.random.RandomState) -> None:
-        """Let the walker act."""
         self._walker.apply_action(physics, action, random_state)
 
     def get_reward(self, physics: Any) -> float:

@@ -81,7 +81,6 @@ class GoToTarget(WalkingTask):
         self._there = 0
 
     def initialize_episode(self, physics: Any, random_state: np.random.RandomState) -> None:
-        """Place target and walker."""
         super().initialize_episode(physics, random_state)
         self._place_target(physics, random_state)
         x, y = self._drawn(self._walker_position, random_state)[:2]
@@ -90,11 +89,9 @@ class GoToTarget(WalkingTask):
             self._place_target(physics, random_state)
 
     def before_step(self, physics: Any, action: Any, random_state: np.random.RandomState) -> None:
-        """Let the walker act."""
         self._walker.apply_action(physics, action, random_state)
 
     def after_step(self, physics: Any, random_state: np.random.RandomState) -> None:
-        """Move the target that has been reached."""
         super().after_step(physics, random_state)
         if self._moves and self._there >= self._patience:
             self._place_target(physics, random_state)

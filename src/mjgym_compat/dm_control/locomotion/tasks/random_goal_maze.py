@@ -87,7 +87,6 @@ class NullGoalMaze(WalkingTask):
 
     @property
     def task_observables(self) -> dict[str, Any]:
-        """The maze, and where the walker is."""
         return self._task_observables
 
     def _respawn(self, physics: Any, random_state: np.random.RandomState) -> None:
@@ -112,7 +111,6 @@ class NullGoalMaze(WalkingTask):
         return float(angles[np.argmax(ways)] + np.pi * (1 + share))
 
     def initialize_episode(self, physics: Any, random_state: np.random.RandomState) -> None:
-        """Put the walker at a start."""
         super().initialize_episode(physics, random_state)
         self._respawn(physics, random_state)
 
@@ -120,7 +118,6 @@ class NullGoalMaze(WalkingTask):
         return super()._fails(physics) or self._walker.aliveness(physics) < self._least
 
     def get_reward(self, physics: Any) -> float:
-        """The reward of being alive."""
         return self._alive
 
     def get_discount(self, physics: Any) -> float:
@@ -183,12 +180,10 @@ class RepeatSingleGoalMaze(NullGoalMaze):
         self._frame.pos = places[random_state.randint(len(places))]
 
     def initialize_episode(self, physics: Any, random_state: np.random.RandomState) -> None:
-        """Put the walker at a start."""
         super().initialize_episode(physics, random_state)
         self._found, self._rewarded = 0, False
 
     def after_step(self, physics: Any, random_state: np.random.RandomState) -> None:
-        """Start again once the target is found."""
         super().after_step(physics, random_state)
         self._rewarded = self._target.activated
         if not self._rewarded:
@@ -263,7 +258,6 @@ class ManyHeterogeneousGoalsMaze(NullGoalMaze):
                 self._active.append((target, value))
 
     def initialize_episode(self, physics: Any, random_state: np.random.RandomState) -> None:
-        """Put the walker at a start."""
         super().initialize_episode(physics, random_state)
         self._counted = set()
 

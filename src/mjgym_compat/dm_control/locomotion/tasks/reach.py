@@ -97,11 +97,9 @@ class TwoTouch(WalkingTask):
 
     @property
     def task_observables(self) -> dict[str, Any]:
-        """The state of the task."""
         return self._task_observables
 
     def after_compile(self, physics: Any, random_state: np.random.RandomState) -> None:
-        """Note which geoms are hands."""
         geoms = [geom for hand in self._hands for geom in hand.find_all("geom")]
         ids = frozenset(np.ravel(physics.bind(geoms).element_id))
         for target in self._targets:

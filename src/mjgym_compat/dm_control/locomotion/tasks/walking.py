@@ -36,17 +36,14 @@ class WalkingTask(composer.Task):
 
     @property
     def name(self) -> str:
-        """Name of the task."""
         return type(self).__name__
 
     # Start.
 
     def initialize_episode_mjcf(self, random_state: np.random.RandomState) -> None:
-        """Draw the arena."""
         self._arena.regenerate(random_state)
 
     def initialize_episode(self, physics: Any, random_state: np.random.RandomState) -> None:
-        """Note which geoms must not meet."""
         self._failed = False
         walker, arena = self._walker, self._arena
         every = physics.bind(walker.mjcf_model.find_all("geom")).element_id
@@ -78,7 +75,6 @@ class WalkingTask(composer.Task):
     # Outcome.
 
     def after_step(self, physics: Any, random_state: np.random.RandomState) -> None:
-        """See whether the walker has fallen."""
         self._failed = self._fails(physics)
 
     def _fails(self, physics: Any) -> bool:
@@ -89,7 +85,6 @@ class WalkingTask(composer.Task):
         return bool(np.any(bare & ground[:, ::-1]))
 
     def should_terminate_episode(self, physics: Any) -> bool:
-        """Whether the walker has fallen."""
         return self._failed
 
     def get_discount(self, physics: Any) -> float:

@@ -28,7 +28,6 @@ class WalkerPose(_Pose):
     """
 
     def __new__(cls, qpos: Any = None, xpos: Any = (0, 0, 0), xquat: Any = (1, 0, 0, 0)) -> Self:
-        """Copy the numbers."""
         return super().__new__(
             cls, None if qpos is None else _frozen(qpos), _frozen(xpos), _frozen(xquat)
         )
@@ -75,19 +74,16 @@ class Walker(composer.Robot):
 
     @property
     def observable_joints(self) -> Sequence[mjcf.Element]:
-        """Joints that are observed."""
         raise NotImplementedError
 
     @property
     def action_spec(self) -> specs.BoundedArray:
-        """Specification of its actions."""
         ranges = [(-1.0, 1.0) if a.ctrlrange is None else a.ctrlrange for a in self.actuators]
         low, high = np.reshape(ranges, (-1, 2)).T
         name = "\t".join(actuator.name for actuator in self.actuators)
         return specs.BoundedArray((len(ranges),), float, low, high, name)
 
     def apply_action(self, physics: Any, action: Any, random_state: Any) -> None:
-        """Set the controls."""
         del random_state
         physics.bind(self.actuators).ctrl = action
 
@@ -111,7 +107,6 @@ class WalkerObservables(composer.Observables):
 
     @composer.observable
     def sensors_gyro(self) -> Any:
-        """Angular velocity."""
         return self._sensors("gyro")
 
     @composer.observable
@@ -121,7 +116,6 @@ class WalkerObservables(composer.Observables):
 
     @composer.observable
     def sensors_framequat(self) -> Any:
-        """Orientations."""
         return self._sensors("framequat")
 
     def _group(self, name: str) -> list[Any]:

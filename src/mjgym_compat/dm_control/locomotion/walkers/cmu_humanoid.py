@@ -42,7 +42,6 @@ class _CMUHumanoidBase(known.WithHead):
 
     @functools.cached_property
     def body_camera(self) -> mjcf.Element:
-        """A camera that moves with the body."""
         return self._find("camera", "bodycam")[0]
 
     @functools.cached_property

@@ -8,7 +8,6 @@ class WalkerInitializer:
     """Sets the pose of a walker at the start of an episode."""
 
     def initialize_pose(self, physics: Any, walker: Any, random_state: Any) -> None:
-        """Set the pose."""
         raise NotImplementedError
 
 
@@ -16,7 +15,6 @@ class UprightInitializer(WalkerInitializer):
     """The walker stands upright, at rest."""
 
     def initialize_pose(self, physics: Any, walker: Any, random_state: Any) -> None:
-        """Set the pose."""
         joints = physics.bind(walker.mjcf_model.find_all("joint", exclude_attachments=True))
         pose = walker.upright_pose
         joints.qpos = joints.qpos0 if pose.qpos is None else pose.qpos
@@ -32,7 +30,6 @@ class RandomlySampledInitializer(WalkerInitializer):
         self._initializers = initializers
 
     def initialize_pose(self, physics: Any, walker: Any, random_state: Any) -> None:
-        """Set the pose."""
         chosen = self._initializers[random_state.randint(len(self._initializers))]
         chosen.initialize_pose(physics, walker, random_state)
 

@@ -35,7 +35,6 @@ class Known(legacy_base.Walker):
 
     @property
     def mjcf_model(self) -> mjcf.RootElement:
-        """See `Entity`."""
         return self._mjcf_root
 
     def _find(self, kind: str, *names: str) -> tuple[mjcf.Element, ...]:
@@ -43,12 +42,10 @@ class Known(legacy_base.Walker):
 
     @property
     def upright_pose(self) -> base.WalkerPose:
-        """The pose in which it stands."""
         return base.WalkerPose(xpos=(0, 0, self._facts.height), xquat=self._facts.quaternion)
 
     @functools.cached_property
     def root_body(self) -> mjcf.Element:
-        """The root body."""
         return self._find("body", self._facts.root)[0]
 
     @functools.cached_property
@@ -58,7 +55,6 @@ class Known(legacy_base.Walker):
 
     @functools.cached_property
     def end_effectors(self) -> tuple[mjcf.Element, ...]:
-        """Bodies at the ends of its limbs."""
         return self._find("body", *self._facts.end_effectors)
 
     @functools.cached_property
@@ -68,27 +64,22 @@ class Known(legacy_base.Walker):
 
     @functools.cached_property
     def actuators(self) -> tuple[mjcf.Element, ...]:
-        """Its actuators."""
         return tuple(self._mjcf_root.find_all("actuator"))
 
     @functools.cached_property
     def observable_joints(self) -> tuple[mjcf.Element, ...]:
-        """Joints that are observed."""
         return self._find("joint", *self._facts.observed_joints)
 
     @functools.cached_property
     def mocap_joints(self) -> tuple[mjcf.Element, ...]:
-        """Joints in the order of motion capture."""
         return tuple(self._mjcf_root.find_all("joint"))
 
     @functools.cached_property
     def bodies(self) -> tuple[mjcf.Element, ...]:
-        """All bodies."""
         return tuple(self._mjcf_root.find_all("body"))
 
     @property
     def mocap_tracking_bodies(self) -> tuple[mjcf.Element, ...]:
-        """Bodies that follow motion capture."""
         return self.bodies
 
     @functools.cached_property

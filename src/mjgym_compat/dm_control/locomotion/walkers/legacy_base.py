@@ -29,7 +29,6 @@ class Walker(base.Walker):
 
     @property
     def upright_pose(self) -> base.WalkerPose:
-        """The pose in which it stands."""
         return base.WalkerPose()
 
     def _build_observables(self) -> "WalkerObservables":
@@ -46,12 +45,10 @@ class Walker(base.Walker):
 
     @property
     def ground_contact_geoms(self) -> Sequence[mjcf.Element]:
-        """Geoms that may touch the ground."""
         raise NotImplementedError
 
     @property
     def end_effectors(self) -> Sequence[mjcf.Element]:
-        """Bodies at the ends of its limbs."""
         raise NotImplementedError
 
     @property
@@ -61,7 +58,6 @@ class Walker(base.Walker):
 
     @property
     def mocap_joints(self) -> Sequence[mjcf.Element]:
-        """Joints in the order of motion capture."""
         raise NotImplementedError
 
     @property
@@ -76,24 +72,20 @@ class Walker(base.Walker):
 
     @property
     def prev_action(self) -> Any:
-        """The last action."""
         if self._prev_action is None:
             self._prev_action = np.zeros(len(self.actuators))
         return self._prev_action
 
     def initialize_episode(self, physics: Any, random_state: Any) -> None:
-        """Forget the last action."""
         self._prev_action = None
 
     def apply_action(self, physics: Any, action: Any, random_state: Any) -> None:
-        """Set the controls, and remember them."""
         super().apply_action(physics, action, random_state)
         self._prev_action = np.array(action)
 
     # Contacts.
 
     def after_compile(self, physics: Any, random_state: Any) -> None:
-        """Note the numbers of its geoms."""
         ends = [geom for body in self.end_effectors for geom in body.find_all("geom")]
         everything = physics.bind(self.mjcf_model.find_all("geom")).element_id
         self._end_ids = frozenset(np.ravel(physics.bind(ends).element_id) if ends else ())
@@ -101,7 +93,6 @@ class Walker(base.Walker):
 
     @property
     def end_effector_geom_ids(self) -> frozenset[int]:
-        """Numbers of the geoms of end effectors."""
         return self._end_ids
 
     @property
@@ -132,7 +123,6 @@ class Walker(base.Walker):
         return forces
 
     def actuator_force(self, physics: Any) -> np.ndarray:
-        """Forces of its actuators."""
         return np.array(physics.bind(self.actuators).force)
 
     # Order of joints.
@@ -186,12 +176,10 @@ class WalkerObservables(base.WalkerObservables):
 
     @composer.observable
     def sensors_velocimeter(self) -> Any:
-        """Velocity."""
         return self._sensors("velocimeter")
 
     @composer.observable
     def sensors_force(self) -> Any:
-        """Forces."""
         return self._sensors("force")
 
     @composer.observable
@@ -220,7 +208,6 @@ class WalkerObservables(base.WalkerObservables):
 
     @composer.observable
     def egocentric_camera(self) -> Any:
-        """Image of the egocentric camera."""
         return observable.MJCFCamera(self._entity.egocentric_camera, width=EYE, height=EYE)
 
     position = define.feature("xpos", "root_body")
@@ -228,7 +215,6 @@ class WalkerObservables(base.WalkerObservables):
 
     @composer.observable
     def prev_action(self) -> Any:
-        """The last action."""
         return observable.Generic(lambda physics: self._entity.prev_action)
 
     # Parts of these, for combination with others.

@@ -43,17 +43,14 @@ class Rat(known.WithHead):
 
     @functools.cached_property
     def pelvis_body(self) -> mjcf.Element:
-        """The pelvis."""
         return self._find("body", "pelvis")[0]
 
     @functools.cached_property
     def observable_tendons(self) -> tuple[mjcf.Element, ...]:
-        """Tendons that are observed."""
         return tuple(self._mjcf_root.find_all("tendon"))
 
     @functools.cached_property
     def mocap_tracking_bodies(self) -> tuple[mjcf.Element, ...]:
-        """Bodies that follow motion capture."""
         names = [body.name for body in self.bodies]
         tracked = [name for name in names if not name.startswith(NOT_TRACKED)]
         return self._find("body", *tracked)
@@ -85,7 +82,6 @@ class Rat(known.WithHead):
 
     @functools.cached_property
     def joint_actuators(self) -> tuple[mjcf.Element, ...]:
-        """Actuators of joints."""
         return tuple(actuator for actuator in self.actuators if actuator.joint is not None)
 
     @property

@@ -12,19 +12,15 @@ class Delegating(dm_env.Environment):  # type: ignore[misc]
         self._env = env
 
     def reset(self) -> Any:
-        """Start an episode."""
         return self._env.reset()
 
     def step(self, action: Any) -> Any:
-        """Advance by one control step."""
         return self._env.step(action)
 
     def observation_spec(self) -> Any:
-        """The spec of observations."""
         return self._env.observation_spec()
 
     def action_spec(self) -> Any:
-        """The spec of actions."""
         return self._env.action_spec()
 
     def __getattr__(self, name: str) -> Any:

@@ -44,5 +44,4 @@ class Wrapper(Delegating):
         return self._env.step(self._low + self._scale * (action - self._minimum))
 
     def action_spec(self) -> specs.BoundedArray:
-        """The new range."""
         return self._spec

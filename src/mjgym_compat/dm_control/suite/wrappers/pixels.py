@@ -54,13 +54,10 @@ class Wrapper(Delegating):
         return timestep._replace(observation=observation)
 
     def reset(self) -> dm_env.TimeStep:
-        """Start an episode."""
         return self._with_image(self._env.reset())
 
     def step(self, action: Any) -> dm_env.TimeStep:
-        """Advance by one control step."""
         return self._with_image(self._env.step(action))
 
     def observation_spec(self) -> Any:
-        """The spec of observations, with the image."""
         return self._spec

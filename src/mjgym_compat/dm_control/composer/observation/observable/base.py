@@ -74,7 +74,6 @@ class Observable:
         return lambda: self(physics, random_state)
 
     def __call__(self, physics: Any, random_state: Any = None) -> Any:
-        """The present value, corrupted."""
         value = self.raw(physics)
         if self.corruptor is None:
             return value
@@ -107,7 +106,6 @@ class Generic(Observable):
         super().__init__(**options)
 
     def raw(self, physics: Any) -> Any:
-        """See `Observable`."""
         return self._function(physics)
 
 
@@ -125,7 +123,6 @@ class MujocoFeature(Observable):
         super().__init__(**options)
 
     def raw(self, physics: Any) -> Any:
-        """See `Observable`."""
         name = self._feature_name() if callable(self._feature_name) else self._feature_name
         return np.array(getattr(physics.named.data, self._kind)[name])
 
@@ -174,7 +171,6 @@ class MujocoCamera(Observable):
         return specs.BoundedArray((self.height, self.width, channels), dtype, low, high)
 
     def raw(self, physics: Any) -> Any:
-        """See `Observable`."""
         image = physics.render(
             self.height,
             self.width,

@@ -30,7 +30,6 @@ class MJCFFeature(base.Observable):
         super().__init__(**options)
 
     def raw(self, physics: Any) -> Any:
-        """See `Observable`."""
         values = np.array(getattr(physics.bind(self._elements), self._kind))
         return values if self._index is None else values[self._index]
 

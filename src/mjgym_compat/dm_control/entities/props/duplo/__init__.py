@@ -79,11 +79,9 @@ class Duplo(composer.Entity):
 
     @property
     def mjcf_model(self) -> mjcf.RootElement:
-        """See `Entity`."""
         return self._mjcf_root
 
     def initialize_episode_mjcf(self, random_state: np.random.RandomState) -> None:
-        """Draw the studs' radius."""
         self._stud.size[0] = random_state.uniform(self._least, self._largest)
 
     def _build_observables(self) -> "DuploObservables":

@@ -202,7 +202,6 @@ class ReferencePosesTask(WalkingTask):
         return self._local(physics, self._rel_bodies())
 
     def get_reference_rel_bodies_quats(self, physics: Any) -> np.ndarray:
-        """Rotation from each body to its reference."""
         own = self._walker_features["body_quaternions"]
         return turn_between(own, self._ahead("body_quaternions")).ravel()
 
@@ -213,7 +212,6 @@ class ReferencePosesTask(WalkingTask):
         return transformations.quat_diff(root, bodies).ravel()
 
     def get_reference_rel_root_quat(self, physics: Any) -> np.ndarray:
-        """Rotation from the root to its reference."""
         own = self._walker_features["quaternion"]
         return turn_between(own, self._ahead("quaternion")).ravel()
 
@@ -256,11 +254,9 @@ class ReferencePosesTask(WalkingTask):
         return np.asarray(moved[order]) / self._control_timestep
 
     def get_clip_id(self, physics: Any) -> np.ndarray:
-        """Number of the clip."""
         return np.array([self._current_clip_index])
 
     def get_all_reference_observations(self, physics: Any) -> dict[str, Any]:
-        """All observations of the reference, by name."""
         observables = self._walker.observables.as_dict(fully_qualified=False)
         return {
             f"{self._walker.mjcf_model.model}/{name}": each(physics)
@@ -345,7 +341,6 @@ class ReferencePosesTask(WalkingTask):
             utils.set_props_from_features(physics, self._ghost_props, reference, self._ghost_offset)
 
     def before_step(self, physics: Any, action: Any, random_state: np.random.RandomState) -> None:
-        """Apply the action."""
         self._walker.apply_action(physics, action, random_state)
 
     def after_step(self, physics: Any, random_state: np.random.RandomState) -> None:
@@ -417,7 +412,6 @@ class MultiClipMocapTracking(ReferencePosesTask):
         self._walker.observables.add_observable("time_in_clip", time)
 
     def get_normalized_time_in_clip(self, physics: Any) -> np.ndarray:
-        """Share of the clip that has passed."""
         passed = self._current_start_time + physics.time()
         return np.array([passed / self._current_clip.duration])
 
