@@ -123,7 +123,7 @@ class DmEnv(control.Environment):
         buffered: bool = False,
         kind: type[Physics] = Physics,
     ) -> None:
-        self._env = env
+        self.env = env
         self._buffered = buffered
         self._seed = _as_seed(seed)
         self._ended = True
@@ -143,16 +143,12 @@ class DmEnv(control.Environment):
         self._low, self._high = bounds(plain.task.actions(plain.model))
 
     @property
-    def env(self) -> gymnasium.Env[Any, np.ndarray]:
-        return self._env
-
-    @property
     def random_state(self) -> Any:
         """The generator of `task`; episodes draw from the environment's own."""
         return self._task.random
 
     def reset(self) -> dm_env.TimeStep:
-        observation, _ = self._env.reset(seed=self._seed)
+        observation, _ = self.env.reset(seed=self._seed)
         self._seed = None
         self._ended = False
         if self._task.visualize_reward:
@@ -167,7 +163,7 @@ class DmEnv(control.Environment):
         if action.size == 1 and action.shape != self._low.shape:
             action = np.broadcast_to(action.ravel(), self._low.shape)
         try:
-            observation, reward, terminated, truncated, _ = self._env.step(action)
+            observation, reward, terminated, truncated, _ = self.env.step(action)
         except DivergenceError as error:
             self._ended = True
             raise PhysicsError(str(error)) from error
@@ -183,7 +179,7 @@ class DmEnv(control.Environment):
 
     def observation_spec(self) -> OrderedDict[str, specs.Array]:
         """Name, shape and dtype of each entry, in the order of the flat observation."""
-        space = self._env.observation_space
+        space = self.env.observation_space
         entries: Mapping[str, Any] = (
             space.spaces if isinstance(space, gymnasium.spaces.Dict) else {self._alone: space}
         )
@@ -201,7 +197,7 @@ class DmEnv(control.Environment):
         return float(self._task.control_timestep)
 
     def close(self) -> None:
-        self._env.close()
+        self.env.close()
 
     def _entries(self, observation: Any) -> dict[str, np.ndarray]:
         if not isinstance(observation, dict):

@@ -140,6 +140,8 @@ class Entity(Callbacks):
         parent: the entity that this one is attached to.
     """
 
+    _mjcf_root: mjcf.RootElement
+
     def __init__(
         self, *args: Any, observable_options: Mapping[str, Any] | None = None, **kwargs: Any
     ) -> None:
@@ -157,7 +159,8 @@ class Entity(Callbacks):
 
     @property
     def mjcf_model(self) -> mjcf.RootElement:
-        raise NotImplementedError
+        """The entity's model; by default `_mjcf_root`, which `_build` sets."""
+        return self._mjcf_root
 
     @property
     def root_body(self) -> mjcf.Element:
@@ -332,11 +335,7 @@ class ModelWrapperEntity(Entity):
     """An entity of a bare model."""
 
     def _build(self, mjcf_model: mjcf.RootElement) -> None:
-        self._model = mjcf_model
-
-    @property
-    def mjcf_model(self) -> mjcf.RootElement:
-        return self._model
+        self._mjcf_root = mjcf_model
 
 
 # The published physics of arenas; frames of entities weigh a hundredth of a gram.
@@ -353,10 +352,6 @@ class Arena(Entity):
         self._mjcf_root = mjcf.RootElement(model=name)
         for section, numbers in ARENA.items():
             getattr(self._mjcf_root, section).set_attributes(**numbers)
-
-    @property
-    def mjcf_model(self) -> mjcf.RootElement:
-        return self._mjcf_root
 
     @property
     def ground_geoms(self) -> tuple[mjcf.Element, ...]:

@@ -74,10 +74,10 @@ class Environment(dm_env.Environment):  # type: ignore[misc]
         legacy_step: bool = True,
     ) -> None:
         del n_sub_steps
-        self._task, self._time_limit = task, time_limit
+        self.task, self._time_limit = task, time_limit
         given = isinstance(random_state, np.random.RandomState)
-        self._random_state = random_state if given else np.random.RandomState(random_state)
-        self._initial = self._random_state.get_state() if fixed_initial_state else None
+        self.random_state = random_state if given else np.random.RandomState(random_state)
+        self._initial = self.random_state.get_state() if fixed_initial_state else None
         self._raises = raise_exception_on_physics_error
         self._attempts = max_reset_attempts
         self._legacy_step = legacy_step
@@ -88,23 +88,11 @@ class Environment(dm_env.Environment):  # type: ignore[misc]
         self._compiled = False  # since the first reset
         self._reset_next_step = True
         self._compile()
-        self._updater.reset(self._physics, self._random_state)
-
-    @property
-    def physics(self) -> mjcf.Physics:
-        return self._physics
-
-    @property
-    def task(self) -> Task:
-        return self._task
-
-    @property
-    def random_state(self) -> np.random.RandomState:
-        return self._random_state
+        self._updater.reset(self.physics, self.random_state)
 
     def control_timestep(self) -> float:
         """The control time step, s."""
-        return self._task.control_timestep
+        return self.task.control_timestep
 
     def add_extra_hook(self, hook_name: str, hook_callable: Callable[..., None]) -> None:
         """Call a function after the callbacks of task and entities.
@@ -121,18 +109,18 @@ class Environment(dm_env.Environment):  # type: ignore[misc]
     def _call(self, name: str, *arguments: Any, action: Any = None) -> None:
         """Callbacks of the task, of entities, and extra ones."""
         with_action = (*arguments, action) if name in _WITH_ACTION else arguments
-        getattr(self._task, name)(*with_action, self._random_state)
+        getattr(self.task, name)(*with_action, self.random_state)
         for callback in self._callbacks[name]:
-            callback(*arguments, self._random_state)
+            callback(*arguments, self.random_state)
         for hook in self._extra[name]:
-            hook(*with_action, self._random_state)
+            hook(*with_action, self.random_state)
 
     def _compile(self) -> None:
-        self._physics = mjcf.Physics.from_mjcf_model(self._task.root_entity.mjcf_model)
-        self._physics.legacy_step = self._legacy_step
+        self.physics = mjcf.Physics.from_mjcf_model(self.task.root_entity.mjcf_model)
+        self.physics.legacy_step = self._legacy_step
         self._updater = Updater(
-            self._task.observables,
-            self._task.physics_steps_per_control_step,
+            self.task.observables,
+            self.task.physics_steps_per_control_step,
             self._strip,
             self._pad,
         )
@@ -140,7 +128,7 @@ class Environment(dm_env.Environment):  # type: ignore[misc]
         self._callbacks = {
             name: [
                 getattr(entity, name)
-                for entity in self._task.iter_entities()
+                for entity in self.task.iter_entities()
                 if getattr(getattr(entity, name), "__func__", None) is not getattr(Callbacks, name)
             ]
             for name in HOOK_NAMES
@@ -163,15 +151,15 @@ class Environment(dm_env.Environment):  # type: ignore[misc]
 
     def _try_reset(self) -> dm_env.TimeStep:
         if self._initial is not None:
-            self._random_state.set_state(self._initial)
+            self.random_state.set_state(self._initial)
         self._call("initialize_episode_mjcf")
         if self._recompiles or not self._compiled:
             self._compile()
             self._compiled = True
-            self._call("after_compile", self._physics)
-        with self._physics.reset_context():
-            self._call("initialize_episode", self._physics)
-        self._updater.reset(self._physics, self._random_state)
+            self._call("after_compile", self.physics)
+        with self.physics.reset_context():
+            self._call("initialize_episode", self.physics)
+        self._updater.reset(self.physics, self.random_state)
         self._reset_next_step = False
         observation = self._updater.get_observation()
         return dm_env.TimeStep(dm_env.StepType.FIRST, None, None, observation)
@@ -192,7 +180,7 @@ class Environment(dm_env.Environment):  # type: ignore[misc]
                 raise
             logging.getLogger(__name__).warning("%s", error)
             failed = True
-        task, physics = self._task, self._physics
+        task, physics = self.task, self.physics
         reward, discount = (0.0, 0.0) if failed else (task.get_reward(physics), None)
         ends = failed or task.should_terminate_episode(physics)
         ends = ends or physics.time() >= self._time_limit
@@ -203,10 +191,10 @@ class Environment(dm_env.Environment):  # type: ignore[misc]
         return dm_env.TimeStep(kind, reward, discount, self._updater.get_observation())
 
     def _substeps(self, action: Any) -> None:
-        physics = self._physics
+        physics = self.physics
         self._call("before_step", physics, action=action)
         self._updater.prepare_for_next_control_step()
-        steps = self._task.physics_steps_per_control_step
+        steps = self.task.physics_steps_per_control_step
         for k in range(steps):
             self._call("before_substep", physics, action=action)
             physics.step()
@@ -217,15 +205,15 @@ class Environment(dm_env.Environment):  # type: ignore[misc]
         self._updater.update()
 
     def action_spec(self) -> Any:
-        return self._task.action_spec(self._physics)
+        return self.task.action_spec(self.physics)
 
     def observation_spec(self) -> Any:
         return self._updater.observation_spec()
 
     def reward_spec(self) -> Any:
-        spec = self._task.get_reward_spec()
+        spec = self.task.get_reward_spec()
         return super().reward_spec() if spec is None else spec
 
     def discount_spec(self) -> Any:
-        spec = self._task.get_discount_spec()
+        spec = self.task.get_discount_spec()
         return super().discount_spec() if spec is None else spec

@@ -208,10 +208,6 @@ class SphereCradle(composer.Entity):
     def _build(self) -> None:
         self._mjcf_root = shared.model("cradle")
 
-    @property
-    def mjcf_model(self) -> mjcf.RootElement:
-        return self._mjcf_root
-
 
 class Pedestal(composer.Entity):
     """A post that carries a cradle.
@@ -233,10 +229,6 @@ class Pedestal(composer.Entity):
 
     def _build_observables(self) -> "PedestalObservables":
         return PedestalObservables(self)
-
-    @property
-    def mjcf_model(self) -> mjcf.RootElement:
-        return self._mjcf_root
 
 
 class PedestalObservables(composer.Observables):

@@ -21,22 +21,14 @@ class NameScope:
     def __init__(self, name: str, mjcf_model: Any) -> None:
         if PREFIX_SEPARATOR in name:
             raise ValueError(f"{name!r} holds {PREFIX_SEPARATOR!r}, which is reserved for prefixes")
-        self._name = name
-        self._model = mjcf_model
+        self.name = name
+        self.mjcf_model = mjcf_model
         self.parent: NameScope | None = None
         self._names: dict[str, dict[str, Any]] = {}
         self._inner: dict[str, NameScope] = {}
         self._members: dict[str, dict[int, Any]] = {}
         self._numbers: dict[str, dict[int, int]] = {}
         self.revision = 0
-
-    @property
-    def name(self) -> str:
-        return self._name
-
-    @property
-    def mjcf_model(self) -> Any:
-        return self._model
 
     @property
     def root(self) -> "NameScope":
@@ -47,7 +39,7 @@ class NameScope:
         """Prefix of this model's names, seen from another scope; the outermost by default."""
         if self is prefix_root or self.parent is None:
             return ""
-        return f"{self.parent.full_prefix(prefix_root)}{self._name}{PREFIX_SEPARATOR}"
+        return f"{self.parent.full_prefix(prefix_root)}{self.name}{PREFIX_SEPARATOR}"
 
     def rename(self, name: str) -> None:
         """Give the model another name.
@@ -57,12 +49,12 @@ class NameScope:
         """
         if PREFIX_SEPARATOR in name:
             raise ValueError(f"{name!r} holds {PREFIX_SEPARATOR!r}, which is reserved for prefixes")
-        if self.parent is not None and name != self._name:
+        if self.parent is not None and name != self.name:
             if name in self.parent._inner:
                 raise ValueError(f"a model {name!r} is attached already")
-            del self.parent._inner[self._name]
+            del self.parent._inner[self.name]
             self.parent._inner[name] = self
-        self._name = name
+        self.name = name
         self.renumber()
 
     def attach(self, scope: "NameScope") -> None:
@@ -120,7 +112,7 @@ class NameScope:
         if identifier in names:
             return names[identifier]
         if namespace == "default" and identifier == PREFIX_SEPARATOR:
-            return self._model.default
+            return self.mjcf_model.default
         if UNNAMED in identifier and PREFIX_SEPARATOR not in identifier.strip(PREFIX_SEPARATOR):
             return self._unnamed(namespace, identifier)
         scope_name, _, rest = identifier.partition(PREFIX_SEPARATOR)
@@ -132,11 +124,11 @@ class NameScope:
 
     def outside(self, namespace: str, identifier: str, rest: str, outer: "NameScope") -> Any:
         """Elements named after this model: its frame, default class, and the frame's joints."""
-        frame = self._model.parent_frame
+        frame = self.mjcf_model.parent_frame
         if not rest and namespace in (FRAME, "body"):
             return frame
         if not rest and namespace == "default":
-            return self._model.default
+            return self.mjcf_model.default
         joints = frame.find_all("joint", immediate_children_only=True)
         if namespace != "joint" or (rest and not rest.endswith(PREFIX_SEPARATOR)):
             return None

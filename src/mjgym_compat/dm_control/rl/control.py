@@ -91,8 +91,8 @@ class Environment(dm_env.Environment):  # type: ignore[misc]
     ) -> None:
         if n_sub_steps is not None and control_timestep is not None:
             raise ValueError("n_sub_steps and control_timestep say the same thing; give one")
-        self._physics, self._task = physics, task
-        self._physics.legacy_step = legacy_step
+        self.physics, self.task = physics, task
+        self.physics.legacy_step = legacy_step
         self._flat_observation = flat_observation
         if control_timestep is not None:
             n_sub_steps = compute_n_steps(control_timestep, physics.timestep())
@@ -107,61 +107,53 @@ class Environment(dm_env.Environment):  # type: ignore[misc]
 
     def reset(self) -> dm_env.TimeStep:
         self._reset_next_step, self._step_count = False, 0
-        with self._physics.reset_context():
-            self._task.initialize_episode(self._physics)
+        with self.physics.reset_context():
+            self.task.initialize_episode(self.physics)
         return dm_env.restart(self._observe())
 
     def step(self, action: Any) -> dm_env.TimeStep:
         """Advance by one control step; start an episode after the end of one."""
         if self._reset_next_step:
             return self.reset()
-        self._task.before_step(action, self._physics)
-        self._physics.step(self._n_sub_steps)
-        self._task.after_step(self._physics)
-        reward = self._task.get_reward(self._physics)
+        self.task.before_step(action, self.physics)
+        self.physics.step(self._n_sub_steps)
+        self.task.after_step(self.physics)
+        reward = self.task.get_reward(self.physics)
         observation = self._observe()
         self._step_count += 1
         discount = 1.0 if self._step_count >= self._step_limit else None
         if discount is None:
-            discount = self._task.get_termination(self._physics)
+            discount = self.task.get_termination(self.physics)
         self._reset_next_step = discount is not None
         if discount is None:
             return dm_env.transition(reward, observation)
         return dm_env.TimeStep(dm_env.StepType.LAST, reward, discount, observation)
 
     def _observe(self) -> Mapping[str, Any]:
-        observation: Mapping[str, Any] = self._task.get_observation(self._physics)
+        observation: Mapping[str, Any] = self.task.get_observation(self.physics)
         return flatten_observation(observation) if self._flat_observation else observation
 
     def action_spec(self) -> specs.BoundedArray:
         """The task's spec of actions."""
-        return self._task.action_spec(self._physics)
+        return self.task.action_spec(self.physics)
 
     def step_spec(self) -> Any:
         """The task's spec of time steps."""
-        return self._task.step_spec(self._physics)
+        return self.task.step_spec(self.physics)
 
     def observation_spec(self) -> Any:
         """The task's spec of observations, or that of one of them."""
         try:
-            return self._task.observation_spec(self._physics)
+            return self.task.observation_spec(self.physics)
         except NotImplementedError:
             return {
                 name: specs.Array(np.shape(value), np.asarray(value).dtype, name=name)
                 for name, value in self._observe().items()
             }
 
-    @property
-    def physics(self) -> Any:
-        return self._physics
-
-    @property
-    def task(self) -> Any:
-        return self._task
-
     def control_timestep(self) -> float:
         """The control time step, s."""
-        return float(self._physics.timestep() * self._n_sub_steps)
+        return float(self.physics.timestep() * self._n_sub_steps)
 
 
 def compute_n_steps(

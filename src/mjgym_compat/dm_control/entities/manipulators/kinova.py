@@ -38,10 +38,6 @@ class JacoArm(base.RobotArm):
         return JacoArmObservables(self)
 
     @property
-    def mjcf_model(self) -> mjcf.RootElement:
-        return self._mjcf_root
-
-    @property
     def joints(self) -> list[Any]:
         return self._joints
 
@@ -96,10 +92,6 @@ class JacoHand(base.RobotHand):
 
     def _build_observables(self) -> "JacoHandObservables":
         return JacoHandObservables(self)
-
-    @property
-    def mjcf_model(self) -> mjcf.RootElement:
-        return self._mjcf_root
 
     @property
     def actuators(self) -> list[Any]:

@@ -101,10 +101,6 @@ class PositionDetector(composer.Entity):
         """Set the colours without and with something inside."""
         self._rgba, self._detected_rgba = np.array(rgba, float), np.array(detected_rgba, float)
 
-    @property
-    def mjcf_model(self) -> mjcf.RootElement:
-        return self._mjcf_root
-
     def register_entities(self, *entities: composer.Entity) -> None:
         self._entities += entities
 

@@ -36,10 +36,6 @@ class Primitive(composer.Entity):
     def _build_observables(self) -> "PrimitiveObservables":
         return PrimitiveObservables(self)
 
-    @property
-    def mjcf_model(self) -> mjcf.RootElement:
-        return self._mjcf_root
-
 
 class PrimitiveObservables(composer.Observables, composer.FreePropObservableMixin):
     """Motion of a prop."""

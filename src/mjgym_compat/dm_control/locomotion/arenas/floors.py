@@ -32,7 +32,7 @@ class Floor(looks.Place):
         top_camera_distance: float = 100,
     ) -> None:
         self._mjcf_root = read("arenas/floor.xml", name)
-        self._size = size
+        self.size = size
         self._top_camera_y_padding_factor = top_camera_y_padding_factor
         self._ground = self._mjcf_root.find("geom", "ground")
         self._ground.size = (*size, 0.25)
@@ -48,8 +48,3 @@ class Floor(looks.Place):
     @property
     def ground_geoms(self) -> tuple[mjcf.Element, ...]:
         return (self._ground,)
-
-    @property
-    def size(self) -> Any:
-        """Half of the sides, m."""
-        return self._size

@@ -22,7 +22,7 @@ def _shade(word: str, low: float, high: float) -> np.ndarray:
 class _Look(composer.Entity):
     def _build(self, style: str) -> None:
         self._mjcf_root = mjcf.RootElement(model=f"labmaze_{style}")
-        self._textures = self._make(style)
+        self.textures = self._make(style)
 
     def _make(self, style: str) -> list[mjcf.Element]:
         raise NotImplementedError
@@ -32,10 +32,6 @@ class _Look(composer.Entity):
             "texture", name=name, type="2d", builtin="checker", rgb1=colour, rgb2=0.85 * colour,
             width=64, height=64,
         )  # fmt: skip
-
-    @property
-    def mjcf_model(self) -> mjcf.RootElement:
-        return self._mjcf_root
 
 
 class SkyBox(_Look):
@@ -55,7 +51,7 @@ class SkyBox(_Look):
 
     @property
     def texture(self) -> mjcf.Element:
-        return self._textures[0]
+        return self.textures[0]
 
 
 class WallTextures(_Look):
@@ -68,10 +64,6 @@ class WallTextures(_Look):
     def _make(self, style: str) -> list[mjcf.Element]:
         return [self._checker(f"wall_{k}", _shade(f"{style}{k}", 0.4, 0.9)) for k in range(4)]
 
-    @property
-    def textures(self) -> list[mjcf.Element]:
-        return self._textures
-
 
 class FloorTextures(_Look):
     """Floors.
@@ -82,10 +74,6 @@ class FloorTextures(_Look):
 
     def _make(self, style: str) -> list[mjcf.Element]:
         return [self._checker(f"floor_{n}", _shade(style + n, 0.2, 0.7)) for n in FLOORS]
-
-    @property
-    def textures(self) -> list[mjcf.Element]:
-        return self._textures
 
 
 def texture_list(look: Any) -> list[mjcf.Element]:

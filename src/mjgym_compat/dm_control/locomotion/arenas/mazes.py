@@ -66,6 +66,11 @@ class MazeWithTargets(looks.Place):
             for plain walls.
         floor_textures: `FloorTextures` or a list of textures; None for plain floors.
         aesthetic: "default" or "outdoor_natural".
+
+    Attributes:
+        target_positions: positions of the targets on the ground, m.
+        spawn_positions: positions of the starts on the ground, m.
+        text_maze_regenerated_hook: called when a new maze has been drawn.
     """
 
     def _build(
@@ -79,13 +84,13 @@ class MazeWithTargets(looks.Place):
         aesthetic: str = "default",
         name: str = "maze",
     ) -> None:
-        self._maze, self._xy_scale, self._z_height = maze, xy_scale, z_height
+        self.maze, self.xy_scale, self.z_height = maze, xy_scale, z_height
         suffix = "_outdoors" if aesthetic == looks.MEADOW else ""
         self._mjcf_root = read(f"arenas/maze{suffix}.xml", name)
         grass = looks.ground(self._mjcf_root, aesthetic)
         self._ground = self._mjcf_root.find("geom", "ground")
         self._body = self._mjcf_root.find("body", "maze_body")
-        self._top_camera = self._mjcf_root.find("camera", "top_camera")
+        self.top_camera = self._mjcf_root.find("camera", "top_camera")
         if skybox_texture is not None:
             for texture in self._mjcf_root.find_all("texture"):
                 if texture.type == "skybox":
@@ -96,7 +101,7 @@ class MazeWithTargets(looks.Place):
             for k, (char, given) in enumerate(_by_char(wall_textures).items())
         }
         self._floors = [grass] if grass is not None else self._materials("floor", floor_textures)
-        self._hook: Callable[[], Any] | None = None
+        self.text_maze_regenerated_hook: Callable[[], Any] | None = None
         self._tiles: list[mjcf.Element] = []
         self._read_maze()
         self._build_parts(np.random.RandomState(0))
@@ -109,50 +114,13 @@ class MazeWithTargets(looks.Place):
         return [
             self._mjcf_root.asset.add(
                 "material", name=f"{name}_{k}", texture=texture, texuniform=True,
-                texrepeat=(1 / self._xy_scale,) * 2,
+                texrepeat=(1 / self.xy_scale,) * 2,
             )
             for k, texture in enumerate(texture_list(given))
         ]  # fmt: skip
 
     def _build_observables(self) -> "MazeObservables":
         return MazeObservables(self)
-
-    @property
-    def top_camera(self) -> mjcf.Element:
-        return self._top_camera
-
-    @property
-    def xy_scale(self) -> float:
-        """m, side of a cell."""
-        return self._xy_scale
-
-    @property
-    def z_height(self) -> float:
-        """m, of the walls."""
-        return self._z_height
-
-    @property
-    def maze(self) -> Any:
-        return self._maze
-
-    @property
-    def text_maze_regenerated_hook(self) -> Callable[[], Any] | None:
-        """A function that is called when a maze is drawn."""
-        return self._hook
-
-    @text_maze_regenerated_hook.setter
-    def text_maze_regenerated_hook(self, hook: Callable[[], Any]) -> None:
-        self._hook = hook
-
-    @property
-    def target_positions(self) -> tuple[np.ndarray, ...]:
-        """Places of targets on the ground, m."""
-        return self._targets
-
-    @property
-    def spawn_positions(self) -> tuple[np.ndarray, ...]:
-        """Places of starts on the ground, m."""
-        return self._spawns
 
     @property
     def target_grid_positions(self) -> tuple[np.ndarray, ...]:
@@ -169,44 +137,44 @@ class MazeWithTargets(looks.Place):
     def regenerate(self, random_state: Any = None) -> None:
         random_state = np.random.RandomState() if random_state is None else random_state
         self._draw(random_state)
-        if self._hook is not None:
-            self._hook()
+        if self.text_maze_regenerated_hook is not None:
+            self.text_maze_regenerated_hook()
         self._read_maze()
         self._build_parts(random_state)
 
     def _draw(self, random_state: np.random.RandomState) -> None:
-        if isinstance(self._maze, RandomMaze):  # others have their own seed
-            self._maze.regenerate(random_state.randint(2**31))
+        if isinstance(self.maze, RandomMaze):  # others have their own seed
+            self.maze.regenerate(random_state.randint(2**31))
         else:
-            self._maze.regenerate()
+            self.maze.regenerate()
 
     def _read_maze(self) -> None:
         self._cells = self.find_token_grid_positions([TARGET, SPAWN])
-        self._targets = tuple(self.grid_to_world_positions(self._cells[TARGET]))
-        self._spawns = tuple(self.grid_to_world_positions(self._cells[SPAWN]))
+        self.target_positions = tuple(self.grid_to_world_positions(self._cells[TARGET]))
+        self.spawn_positions = tuple(self.grid_to_world_positions(self._cells[SPAWN]))
 
     # Grid and world.
 
     def find_token_grid_positions(self, tokens: Sequence[str]) -> dict[str, tuple[np.ndarray, ...]]:
         """Rows and columns of the cells of each character."""
-        layer = np.asarray(self._maze.entity_layer)
+        layer = np.asarray(self.maze.entity_layer)
         return {token: tuple(np.argwhere(layer == token)) for token in tokens}
 
     @property
     def _middle(self) -> np.ndarray:
         """The middle's row and column."""
-        return (np.array(np.shape(self._maze.entity_layer)) - 1) / 2
+        return (np.array(np.shape(self.maze.entity_layer)) - 1) / 2
 
     def grid_to_world_positions(self, grid_positions: Any) -> list[np.ndarray]:
         """Centres of cells, given by row and column, on the ground, m."""
         y, x = self._middle
-        scale = self._xy_scale
+        scale = self.xy_scale
         return [np.array([(j - x) * scale, (y - i) * scale, 0.0]) for i, j in grid_positions]
 
     def world_to_grid_positions(self, world_positions: Any) -> list[np.ndarray]:
         """Rows and columns, as fractions, of places in m."""
         y, x = self._middle
-        scale = self._xy_scale
+        scale = self.xy_scale
         return [np.array([y - place[1] / scale, x + place[0] / scale]) for place in world_positions]
 
     # Parts of an episode.
@@ -214,16 +182,16 @@ class MazeWithTargets(looks.Place):
     def _build_parts(self, random_state: np.random.RandomState) -> None:
         for part in [*self._body.geom, *self._tiles]:
             part.remove()
-        rows, columns = np.shape(self._maze.entity_layer)
-        half = np.array([columns, rows]) * self._xy_scale / 2
+        rows, columns = np.shape(self.maze.entity_layer)
+        half = np.array([columns, rows]) * self.xy_scale / 2
         self._ground.size = (*half, 1)
         seen = MARGIN * float(half.max())
-        self._top_camera.fovy = 2 * np.degrees(np.arctan2(seen, SIGHT))
+        self.top_camera.fovy = 2 * np.degrees(np.arctan2(seen, SIGHT))
         self._mjcf_root.statistic.extent = 3.6 * float(half.max())
         for char, materials in self._walls.items():
             look = _look(materials, random_state, WALL_COLOUR)
-            for k, (centre, size) in enumerate(self._rectangles(self._maze.entity_layer, char)):
-                high = self._z_height / 2
+            for k, (centre, size) in enumerate(self._rectangles(self.maze.entity_layer, char)):
+                high = self.z_height / 2
                 self._body.add(
                     "geom", name=f"wall{char}_{k}", type="box", pos=(*centre, high),
                     size=(*size, high), **look,
@@ -232,7 +200,7 @@ class MazeWithTargets(looks.Place):
 
     def _floor(self, random_state: np.random.RandomState) -> Any:
         """Visual rectangles, one look for each character of the variations."""
-        layer = np.asarray(self._maze.variations_layer)
+        layer = np.asarray(self.maze.variations_layer)
         chars = sorted(set(layer.ravel()))
         for number, char in enumerate(chars):
             colour = FLOOR_COLOURS[0 if char == OUTSIDE else 1 + number % 4]
@@ -248,7 +216,7 @@ class MazeWithTargets(looks.Place):
         for wall in make_walls(layer, char, make_odd_sized_walls=True):
             first, after = np.array(wall.start), np.array(wall.end)
             (centre,) = self.grid_to_world_positions([(first + after - 1) / 2])
-            yield centre[:2], (after - first)[::-1] * self._xy_scale / 2
+            yield centre[:2], (after - first)[::-1] * self.xy_scale / 2
 
 
 def _by_char(textures: Any) -> Mapping[str, Any]:
@@ -288,10 +256,8 @@ class RandomMazeWithTargets(MazeWithTargets):
         targets_per_room: number of targets in each room.
         max_variations: number of rooms whose floors differ; not used.
         simplify: whether dead ends and detours are removed; only True is supported.
-        skybox_texture: see `MazeWithTargets`, as for the other ones.
-        wall_textures: likewise.
-        floor_textures: likewise.
-        aesthetic: likewise.
+
+    The looks are those of `MazeWithTargets`.
 
     Raises:
         ValueError: the sizes do not fit, or simplify is False.

@@ -40,7 +40,7 @@ class Prop(composer.Entity):
                 "priority": 1,
                 "friction": (SLIDING, TORSION * size[0], ROLLING * size[0]),
             }
-        self._geom = self._mjcf_root.worldbody.add(
+        self.geom = self._mjcf_root.worldbody.add(
             "geom",
             type=_SHAPES[prop_proto.shape],
             size=size,
@@ -49,33 +49,20 @@ class Prop(composer.Entity):
             **friction,
         )
         self.position, self.orientation = (
-            self._mjcf_root.sensor.add(kind, name=name, objtype="geom", objname=self._geom)
+            self._mjcf_root.sensor.add(kind, name=name, objtype="geom", objname=self.geom)
             for name, kind in (("position", "framepos"), ("orientation", "framequat"))
         )
-        self._ids: tuple[int, ...] = ()
+        self.body_geom_ids: tuple[int, ...] = ()
 
     def _build_observables(self) -> "Observables":
         return Observables(self)
 
-    @property
-    def mjcf_model(self) -> mjcf.RootElement:
-        return self._mjcf_root
-
-    @property
-    def geom(self) -> mjcf.Element:
-        return self._geom
-
     def update_with_new_prop(self, prop: "Prop") -> None:
         for name in _COPIED:
-            setattr(self._geom, name, getattr(prop.geom, name))
+            setattr(self.geom, name, getattr(prop.geom, name))
 
     def after_compile(self, physics: Any, random_state: Any) -> None:
-        self._ids = (int(physics.bind(self._geom).element_id),)
-
-    @property
-    def body_geom_ids(self) -> tuple[int, ...]:
-        """Number of its geom."""
-        return self._ids
+        self.body_geom_ids = (int(physics.bind(self.geom).element_id),)
 
 
 class Observables(composer.Observables):

@@ -13,7 +13,7 @@ BLUES = (0.4, 0.7, 1.0), (0, 0.4, 0.7)
 
 
 class _Sphere(composer.Entity):
-    _geom: mjcf.Element
+    geom: mjcf.Element
 
     def _make(
         self, name: str, radius: float, height: float, colours: Any, ids: Iterable[int] | None
@@ -28,30 +28,22 @@ class _Sphere(composer.Entity):
             )  # fmt: skip
             self._materials.append(self._mjcf_root.asset.add("material", name=own, texture=texture))
         # A margin with an equal gap lists contacts without a force.
-        self._geom = self._mjcf_root.worldbody.add(
+        self.geom = self._mjcf_root.worldbody.add(
             "geom", name="geom", type="sphere", size=(radius,), pos=(0, 0, height),
             material=self._materials[0], margin=-2 * radius, gap=2 * radius,
         )  # fmt: skip
         self.touching_ids = None if ids is None else frozenset(ids)
 
     @property
-    def geom(self) -> mjcf.Element:
-        return self._geom
-
-    @property
     def material(self) -> mjcf.Element:
         return self._materials[0]
-
-    @property
-    def mjcf_model(self) -> mjcf.RootElement:
-        return self._mjcf_root
 
     def touched(self, physics: Any) -> bool:
         """Whether something touches it, of the given geoms or of all."""
         if not physics.data.ncon:
             return False
         geoms = physics.data.contact.geom[physics.data.contact.dist <= 0]
-        own = geoms == physics.bind(self._geom).element_id
+        own = geoms == physics.bind(self.geom).element_id
         others = geoms[own[:, ::-1]]
         return bool(len(others)) and (
             self.touching_ids is None or not self.touching_ids.isdisjoint(others)
@@ -93,19 +85,15 @@ class TargetSphere(_Sphere):
     ) -> None:
         colours = ((rgb1, rgb2),)
         self._make(name, radius, height_above_ground, colours, specific_collision_geom_ids)
-        self._activated = False
-
-    @property
-    def activated(self) -> bool:
-        return self._activated
+        self.activated = False
 
     def reset(self, physics: Any) -> None:
-        self._activated = False
+        self.activated = False
         physics.bind(self.material).rgba[-1] = 1
 
     def _update_activation(self, physics: Any) -> None:
-        if not self._activated and self.touched(physics):
-            self._activated = True
+        if not self.activated and self.touched(physics):
+            self.activated = True
             physics.bind(self.material).rgba[-1] = 0
 
 
@@ -149,7 +137,7 @@ class TargetSphereTwoTouch(_Sphere):
         self._show(physics, 0)
 
     def _show(self, physics: Any, which: int) -> None:
-        physics.bind(self._geom).matid = physics.bind(self._materials[which]).element_id
+        physics.bind(self.geom).matid = physics.bind(self._materials[which]).element_id
 
     def _update_activation(self, physics: Any) -> None:
         if self._twice or not self.touched(physics):

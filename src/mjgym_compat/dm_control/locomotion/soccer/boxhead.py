@@ -49,22 +49,17 @@ class BoxHead(jumping_ball.JumpingBallWithHead):
         self._camera_resolution = camera_resolution
         for actuator, gear in (("roll", roll_gear), ("steer", steer_gear)):
             self._find("actuator", actuator)[0].gear = [gear]
-        self._camera_joints: list[mjcf.Element] = []
+        self.observable_camera_joints: list[mjcf.Element] = []
         (eye,) = self._find("body", "egocentric_camera")
         if camera_control:
             eye.gravcomp = 1
             yaw = eye.add("joint", name="camera_yaw", axis=(0, 1, 0), limited=False)
             pitch = eye.add("joint", name="camera_pitch", axis=(1, 0, 0), range=PITCH)
-            self._camera_joints = [yaw, pitch]
-        for joint in self._camera_joints:
+            self.observable_camera_joints = [yaw, pitch]
+        for joint in self.observable_camera_joints:
             self._mjcf_root.actuator.add(
                 "velocity", name=joint.name, joint=joint, ctrllimited=True, ctrlrange=(-1, 1)
             )
-
-    @property
-    def observable_camera_joints(self) -> list[mjcf.Element]:
-        """Joints of the camera."""
-        return self._camera_joints
 
     def _build_observables(self) -> "BoxHeadObservables":
         return BoxHeadObservables(self)

@@ -34,15 +34,11 @@ class MultiplayerTrackingCamera:
         self._speed = smoothing_update_speed
         self._angles = azimuth, elevation
         self._size = height, width
-        self._camera: Any = None
+        self.camera: Any = None
         self._pose = np.zeros(4)
 
-    @property
-    def camera(self) -> Any:
-        return self._camera
-
     def after_compile(self, physics: Any) -> None:
-        self._camera = MovableCamera(physics, *self._size)
+        self.camera = MovableCamera(physics, *self._size)
 
     def _target(self, entity_positions: np.ndarray) -> np.ndarray:
         """Middle, and distance from it."""
@@ -52,7 +48,7 @@ class MultiplayerTrackingCamera:
 
     def _move(self, pose: np.ndarray) -> None:
         self._pose = pose
-        self._camera.set_pose(pose[:3], pose[3], *self._angles)
+        self.camera.set_pose(pose[:3], pose[3], *self._angles)
 
     def initialize_episode(self, entity_positions: np.ndarray) -> None:
         self._move(self._target(entity_positions))
@@ -63,4 +59,4 @@ class MultiplayerTrackingCamera:
 
     def render(self) -> np.ndarray:
         """Render its image, uint8 (height, width, 3)."""
-        return self._camera.render()
+        return self.camera.render()

@@ -77,7 +77,7 @@ class Pitch(looks.Place):
         self._mjcf_root = read("soccer/pitch.xml", name)
         for kind, what in (("body", "ball"), ("material", "ball"), ("texture", "ball")):
             self._mjcf_root.find(kind, what).remove()
-        self._ground_geom = self._mjcf_root.find("geom", "ground")
+        self.ground_geom = self._mjcf_root.find("geom", "ground")
         self._camera = self._mjcf_root.worldbody.add(
             "camera", name="top_down", pos=(0, 0, top_camera_distance), fovy=45
         )
@@ -89,20 +89,20 @@ class Pitch(looks.Place):
             )
             for team, side, colour in zip(Team, SIDES, COLOURS, strict=True)
         }  # fmt: skip
-        self._field = PositionDetector(
+        self.field = PositionDetector(
             pos=(0, 0), size=(1, 1), inverted=True, visible=False, name="field"
         )
-        for entity in (*self._goals.values(), self._field):
+        for entity in (*self._goals.values(), self.field):
             self.attach(entity)
         self._box: dict[str, mjcf.Element] = {}
         self.resize(size)
 
     def resize(self, size: Any) -> None:
         """Set half of its length and width, m, before the model is compiled."""
-        self._size = size
+        self.size = size
         along, across = (float(half) for half in size)
         facts, half = self._facts, (along, across)
-        self._ground_geom.size = (*facts.field(half), 0.4)
+        self.ground_geom.size = (*facts.field(half), 0.4)
         self._mjcf_root.find("geom", "surroundings").size = (1.15 * along, 1.15 * across, 0.4)
         for wall, (axis, sign) in WALLS.items():
             place = np.zeros(3)
@@ -111,7 +111,7 @@ class Pitch(looks.Place):
         for goal, side in zip(self._goals.values(), SIDES, strict=True):
             goal.resize(tuple(facts.goal_place(half, side)), tuple(facts.goal_size(half)))
             goal.place_posts(*facts.posts(half, side))
-        self._field.resize((0, 0), tuple(facts.field(half)))
+        self.field.resize((0, 0), tuple(facts.field(half)))
         seen = np.arctan2(MARGIN * max(half), float(self._camera.pos[2]))
         self._camera.fovy = 2 * np.degrees(seen)
         if facts.box:
@@ -133,7 +133,7 @@ class Pitch(looks.Place):
 
     def register_ball(self, ball: Any) -> None:
         """Notice a ball in the goals and off the field."""
-        for detector in (*self._goals.values(), self._field):
+        for detector in (*self._goals.values(), self.field):
             detector.register_entities(ball)
         if self._box:
             ball.geom.conaffinity = 1 | BOX_ONLY
@@ -144,12 +144,7 @@ class Pitch(looks.Place):
         return Team.HOME if self.away_goal.detected_entities else None
 
     def detected_off_court(self) -> list[Any]:
-        return self._field.detected_entities
-
-    @property
-    def size(self) -> Any:
-        """m, half of its length and width."""
-        return self._size
+        return self.field.detected_entities
 
     @property
     def home_goal(self) -> Goal:
@@ -160,17 +155,8 @@ class Pitch(looks.Place):
         return self._goals[Team.AWAY]
 
     @property
-    def field(self) -> PositionDetector:
-        """The field, which detects entities outside it."""
-        return self._field
-
-    @property
-    def ground_geom(self) -> mjcf.Element:
-        return self._ground_geom
-
-    @property
     def ground_geoms(self) -> tuple[mjcf.Element, ...]:
-        return (self._ground_geom,)
+        return (self.ground_geom,)
 
 
 class RandomizedPitch(Pitch):

@@ -20,6 +20,12 @@ class SoccerBall(Primitive):
         friction: sliding, torsional and rolling.
         damp_ratio: of contacts; 1 for critical damping.
 
+    Attributes:
+        hit: whether a player hit it in this control step.
+        repossessed: whether that was not the player who had hit it before.
+        intercepted: whether that was a player of the other team.
+        dist_between_last_hits: distance between the places of the last two hits, m; None before.
+
     Raises:
         ValueError: damp_ratio is negative.
     """
@@ -56,14 +62,14 @@ class SoccerBall(Primitive):
         self._players.append(player)
 
     def initialize_entity_trackers(self) -> None:
-        self._last_hit: Player | None = None
+        self.last_hit: Player | None = None
         self._hitter: Player | None = None
         self._place: np.ndarray | None = None
-        self._distance: float | None = None
+        self.dist_between_last_hits: float | None = None
         self._clear()
 
     def _clear(self) -> None:
-        self._hit = self._repossessed = self._intercepted = False
+        self.hit = self.repossessed = self.intercepted = False
         self._hitter = None
 
     def initialize_episode(self, physics: Any, random_state: Any) -> None:
@@ -92,41 +98,17 @@ class SoccerBall(Primitive):
         self._hitter = hits[0] if hits else None
 
     def after_step(self, physics: Any, random_state: Any) -> None:
-        player, last = self._hitter, self._last_hit
+        player, last = self._hitter, self.last_hit
         if player is None:
             return
         place = np.array(physics.bind(self.geom).xpos)
         if self._place is not None:
-            self._distance = float(np.linalg.norm(place - self._place))
+            self.dist_between_last_hits = float(np.linalg.norm(place - self._place))
         self._place = place
-        self._hit = True
-        self._repossessed = last is not player
-        self._intercepted = last is None or last.team is not player.team
-        self._last_hit = player
-
-    @property
-    def last_hit(self) -> Player | None:
-        return self._last_hit
-
-    @property
-    def hit(self) -> bool:
-        """Whether it was hit in this control step."""
-        return self._hit
-
-    @property
-    def repossessed(self) -> bool:
-        """Whether another player hit it than before."""
-        return self._repossessed
-
-    @property
-    def intercepted(self) -> bool:
-        """Whether another team hit it than before."""
-        return self._intercepted
-
-    @property
-    def dist_between_last_hits(self) -> float | None:
-        """m, between the places of the last two hits; None before."""
-        return self._distance
+        self.hit = True
+        self.repossessed = last is not player
+        self.intercepted = last is None or last.team is not player.team
+        self.last_hit = player
 
 
 def regulation_soccer_ball() -> SoccerBall:

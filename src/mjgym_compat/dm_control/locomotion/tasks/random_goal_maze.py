@@ -130,17 +130,10 @@ class RepeatSingleGoalMaze(NullGoalMaze):
 
     Args:
         target: a `TargetSphere` or the like; None for one.
-        randomize_spawn_position: see `NullGoalMaze`, as for the other ones.
-        randomize_spawn_rotation: likewise.
-        rotation_bias_factor: likewise.
-        aliveness_reward: likewise.
-        aliveness_threshold: likewise.
-        contact_termination: likewise.
         max_repeats: of the search in an episode.
-        enable_global_task_observables: see `NullGoalMaze`.
-        physics_timestep: s.
-        control_timestep: s.
         regenerate_maze_on_repeat: whether the target is somewhere else each time.
+
+    The other arguments are those of `NullGoalMaze`.
     """
 
     def __init__(
@@ -213,8 +206,7 @@ class ManyHeterogeneousGoalsMaze(NullGoalMaze):
         target_type_rewards: reward for a target of each kind.
         target_type_proportions: shares of the kinds.
         shuffle_target_builders: whether kinds swap their targets' looks in each episode.
-        *args: of `NullGoalMaze`, from randomize_spawn_position on.
-        **kwargs: likewise.
+        *args, **kwargs: of `NullGoalMaze`, from `randomize_spawn_position` on.
     """
 
     def __init__(
@@ -279,8 +271,7 @@ class ManyGoalsMaze(ManyHeterogeneousGoalsMaze):
 
     Args:
         target_builder: a function of a `name` that returns a target.
-        *args: of `ManyHeterogeneousGoalsMaze`, from randomize_spawn_position on.
-        **kwargs: likewise.
+        *args, **kwargs: of `NullGoalMaze`, from `randomize_spawn_position` on.
     """
 
     def __init__(
@@ -303,8 +294,7 @@ class RepeatSingleGoalMazeAugmentedWithTargets(RepeatSingleGoalMaze):
         num_subtargets: number of the smaller ones.
         subtarget_reward_scale: reward for a smaller one.
         subtarget_colors: of their checks.
-        *args: of `NullGoalMaze`, from randomize_spawn_position on.
-        **kwargs: likewise.
+        *args, **kwargs: of `NullGoalMaze`, from `randomize_spawn_position` on.
     """
 
     def __init__(

@@ -33,10 +33,6 @@ class Known(legacy_base.Walker):
         for geom in self.marker_geoms if marker_rgba is not None else ():
             geom.set_attributes(material=None, rgba=marker_rgba)
 
-    @property
-    def mjcf_model(self) -> mjcf.RootElement:
-        return self._mjcf_root
-
     def _find(self, kind: str, *names: str) -> tuple[mjcf.Element, ...]:
         return tuple(self._mjcf_root.find(kind, name) for name in names)  # type: ignore[misc]
 

@@ -88,25 +88,18 @@ class Walker(base.Walker):
     def after_compile(self, physics: Any, random_state: Any) -> None:
         ends = [geom for body in self.end_effectors for geom in body.find_all("geom")]
         everything = physics.bind(self.mjcf_model.find_all("geom")).element_id
-        self._end_ids = frozenset(np.ravel(physics.bind(ends).element_id) if ends else ())
-        self._body_ids = frozenset(np.ravel(everything)) - self._end_ids
-
-    @property
-    def end_effector_geom_ids(self) -> frozenset[int]:
-        return self._end_ids
-
-    @property
-    def body_geom_ids(self) -> frozenset[int]:
-        """Numbers of its other geoms."""
-        return self._body_ids
+        self.end_effector_geom_ids = frozenset(
+            np.ravel(physics.bind(ends).element_id) if ends else ()
+        )
+        self.body_geom_ids = frozenset(np.ravel(everything)) - self.end_effector_geom_ids
 
     def end_effector_contacts(self, physics: Any) -> dict[tuple[int, int], float]:
         """Forces (N) between end effectors and others, by pairs of numbers of geoms."""
-        return self.collect_contacts(physics, self._end_ids)
+        return self.collect_contacts(physics, self.end_effector_geom_ids)
 
     def body_contacts(self, physics: Any) -> dict[tuple[int, int], float]:
         """Forces (N) between its other geoms and others, by pairs of numbers of geoms."""
-        return self.collect_contacts(physics, self._body_ids)
+        return self.collect_contacts(physics, self.body_geom_ids)
 
     def collect_contacts(
         self, physics: Any, geom_ids: Iterable[int]

@@ -77,10 +77,6 @@ class Duplo(composer.Entity):
         for sensor in (*SENSORS, "force"):
             setattr(self, sensor, find("sensor", sensor))
 
-    @property
-    def mjcf_model(self) -> mjcf.RootElement:
-        return self._mjcf_root
-
     def initialize_episode_mjcf(self, random_state: np.random.RandomState) -> None:
         self._stud.size[0] = random_state.uniform(self._least, self._largest)
 
