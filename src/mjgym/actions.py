@@ -19,8 +19,6 @@ class Action:
 
     Args:
         name: e.g. the actuator's.
-        low: lower bound.
-        high: upper bound.
         unit: "1" if dimensionless.
         gear: the actuator's gear; 1 if there is no single actuator.
         source: what it acts on, e.g. "joint knee".

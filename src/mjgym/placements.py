@@ -71,7 +71,6 @@ class Placement:
 
         Args:
             extents: of all objects of the task, by name.
-            placed: poses of objects placed before.
 
         Raises:
             RuntimeError: there is no room for an object; the message names it.

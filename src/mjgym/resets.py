@@ -137,7 +137,6 @@ def place_bodies(
     Args:
         v: the scratch simulation.
         bodies: their names; `put` moves them.
-        box: bounds of their positions.
         turned: whether to draw the angle about the vertical; otherwise it is 0.
         attempts: maximum number of attempts per body.
         ignored: names of bodies of the world that may be touched.
@@ -187,7 +186,6 @@ def settle(
 
     Args:
         v: the scratch simulation.
-        joints: names of the moving joints.
         speed: limit of all velocities at rest, m/s and rad/s.
         acceleration: limit of all accelerations at rest, m/s^2 and rad/s^2.
         time_limit: simulated time, s.

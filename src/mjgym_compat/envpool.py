@@ -63,10 +63,6 @@ class Pool:
 
     Args:
         envs: a batch, or an `OverlappedVectorEnv`.
-
-    Attributes:
-        observation_space: of one environment.
-        action_space: of one environment.
     """
 
     def __init__(self, envs: Any, seed: int | None = None) -> None:

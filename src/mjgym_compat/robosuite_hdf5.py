@@ -94,7 +94,6 @@ class RobosuiteDemonstrations:
 
     Attributes:
         name: the file's path.
-        count: number of episodes.
         note: count of missing or damaged episodes, and why; empty if complete.
 
     Raises:
@@ -204,9 +203,6 @@ class RecordedModel:
 
     Joints, bodies and primitive geoms are as recorded; meshes and textures, which are only on the
     recording machine, and inertias that follow from them are not.
-
-    Args:
-        xml: the model as MJCF.
 
     Raises:
         DemonstrationError: it is not a valid model.

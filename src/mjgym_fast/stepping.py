@@ -88,12 +88,10 @@ def _step(rows, model, datas, law, memory, controls, n, forces, functions, kept)
     """Advance some simulations, one after the other.
 
     Args:
-        model: address of the model.
         datas: addresses of each MjData, of the fields that the law reads, and of warnings.
         law: addresses of the law and of its scratch space.
         memory: the law's memory, (n, k).
         controls: (n, nu).
-        n: physics steps.
         forces: whether to compute forces of the new state.
         functions: addresses of the engine's functions.
         kept: for simulations of a batch: states as bits, those at the end of the last call, whether

@@ -385,7 +385,6 @@ def panel(axis: Any, curves: Sequence[Curve], id: str, by: str) -> None:
     """Draw the curves of one task: means over seeds, with 95 % t intervals as bands.
 
     Args:
-        axis: of matplotlib.
         curves: of all runs; they determine the colours of the experiments.
         by: "steps" or "seconds".
     """

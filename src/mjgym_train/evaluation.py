@@ -50,7 +50,6 @@ def make(id: str, num_envs: int, threads: int | None = None, **kwargs: Any) -> A
     """Sub-environments for evaluation, always on CPU MuJoCo.
 
     Args:
-        threads: for the physics.
         **kwargs: see `make_envs`; those of another backend are left out.
     """
     return make_envs(id, num_envs, threads, **registry.on_mujoco(kwargs))

@@ -92,7 +92,6 @@ def interval(
     runs each and 94 % for 10; with full resampling, of 86 % and 93 %.
 
     Args:
-        repeats: number of resamples.
         confidence: nominal coverage.
     """
     if min(map(len, scores)) < LEAST_RUNS:

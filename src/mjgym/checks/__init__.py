@@ -20,7 +20,6 @@ class Finding:
     """The result of one check.
 
     Attributes:
-        check: name of the check.
         status: "pass", "skipped" (a package is missing), "warn" (it runs, but users may stumble)
             or "fail".
         reason: the observation and, unless it passed, the remedy.

@@ -45,8 +45,6 @@ class Subject:
 
     Attributes:
         call: makes one call; returns whether all episodes have ended with it.
-        control_steps: of a call, over all simulations.
-        simulations: stepped by a call.
         restart: starts new episodes where they have ended; None if not needed.
         reset: resets all episodes; None if there are no episodes.
         close: stops threads.
@@ -250,8 +248,6 @@ def random_actions(
     Args:
         low: lower bounds of one action, (nu,); -1 where unlimited.
         high: upper bounds of one action, (nu,); 1 where unlimited.
-        lead: leading shape of each array.
-        count: number of different arrays.
     """
     low = np.where(low < -UNLIMITED, -1.0, low)
     high = np.where(high > UNLIMITED, 1.0, high)

@@ -39,7 +39,6 @@ class Difference:
     Args:
         actions: "random" within the bounds; "scripted", by the task's scripted policy; or, without
             one, "sinusoidal".
-        steps: number of control steps compared.
         first: the step after which the states first differ, 0 for the start; None if all are equal
             to the bit.
         largest: absolute difference of a position, velocity or activation; infinite if one engine

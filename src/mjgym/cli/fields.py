@@ -66,7 +66,6 @@ def make(
     """`gymnasium.make`, or `make_vec` for a number of sub-environments, with settings.
 
     Args:
-        id: of the environment.
         settings: "name=value" each.
         num_envs: None for a single environment.
         options: arguments that the command has options for, which settings cannot set; those that

@@ -119,7 +119,6 @@ def table(*columns: str, right: tuple[str, ...] = (), fold: tuple[str, ...] = ()
 
     Args:
         *columns: their titles.
-        right: right-aligned columns of numbers.
         fold: columns to shrink first if space is short.
     """
     from rich import box

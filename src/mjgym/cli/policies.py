@@ -194,11 +194,7 @@ def _refused(message: str) -> typer.BadParameter:
 
 
 class _Checked:
-    """A policy with errors reported in a sentence.
-
-    Attributes:
-        wrapped: the policy itself.
-    """
+    """A policy with errors reported in a sentence."""
 
     def __init__(self, text: str, function: Callable[[Any], Any], shape: tuple[int, ...]) -> None:
         self.wrapped = function

@@ -30,8 +30,6 @@ class Point:
     """A site, and the indices of the joints that move it.
 
     Args:
-        site: its index.
-        body: body of the site.
         root: root of the body's tree, the reference of `subtree_com` motions.
         moves: whether each joint moves it.
     """

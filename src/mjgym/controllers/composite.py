@@ -17,7 +17,6 @@ class Composite:
 
     Args:
         parts: pairs of a name and a controller.
-        joints: joint names of each part.
         robots: robot index of each part; empty for a single robot.
 
     Raises:

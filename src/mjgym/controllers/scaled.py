@@ -29,8 +29,6 @@ class ScaledController(Controller):
     """A controller that clips its action to a range, maps it to another, and may ramp its goal.
 
     Args:
-        input_max: upper limit of an action.
-        input_min: lower limit of an action.
         output_max: the command at `input_max`.
         output_min: the command at `input_min`.
         interpolation: "linear" to ramp each goal over the first physics steps, None to jump.
@@ -155,8 +153,6 @@ class ImpedanceController(ScaledController):
         damping_ratio: 1 for critical damping, or one per axis or joint.
         impedance_mode: "fixed"; "variable": the action begins with damping ratios and gains;
             "variable_kp": it begins with gains. They are clipped to their limits, not scaled.
-        kp_limits: limits of gains in an action.
-        damping_ratio_limits: limits of damping ratios in an action.
         input_type: "delta": the action is a displacement of the goal; "absolute": it is the goal,
             neither clipped nor scaled.
 

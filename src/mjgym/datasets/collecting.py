@@ -44,7 +44,6 @@ def attempts(
         envs: a vector environment of this package with `autoreset_mode="Disabled"`.
         policy: from the observation's entries by name, in double precision, to actions; it may have
             `restart(where)`, called with a mask of new episodes.
-        seed: of the first episode.
         after: control steps after success.
         noise: standard deviation of the action noise, relative to half the range; drawn from the
             seed of each episode.

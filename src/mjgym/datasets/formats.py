@@ -114,7 +114,6 @@ class Demonstrations(Protocol):
     """A dataset of recorded episodes.
 
     Attributes:
-        count: number of episodes.
         note: count of missing or damaged episodes, and why; empty if complete.
     """
 
@@ -140,11 +139,7 @@ class Demonstrations(Protocol):
 
 
 class Writer(Protocol):
-    """Writes a new dataset, episode by episode; it is valid at any time.
-
-    Attributes:
-        kept: number of episodes in it.
-    """
+    """Writes a new dataset, episode by episode; it is valid at any time."""
 
     name: str
     kept: int
@@ -182,7 +177,6 @@ def remake(about: About, overrides: Mapping[str, Any]) -> gymnasium.Env[Any, Any
     """Make the environment of a dataset from the registry and plain arguments.
 
     Args:
-        about: facts about the dataset.
         overrides: arguments of `gymnasium.make` that replace the recorded ones.
 
     Raises:
@@ -214,9 +208,6 @@ def remake(about: About, overrides: Mapping[str, Any]) -> gymnasium.Env[Any, Any
 
 def require_plain(kwargs: Mapping[str, Any], code: Iterable[str] = ()) -> None:
     """Check that a dataset names no code outside this package.
-
-    Args:
-        kwargs: arguments of its environment.
 
     Raises:
         DemonstrationError: it does; the message names it.

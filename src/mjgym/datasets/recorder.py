@@ -16,9 +16,6 @@ class Recorder(gymnasium.Wrapper[Any, Any, Any, Any]):
 
     Args:
         env: a single environment of this package, from `gymnasium.make`.
-
-    Attributes:
-        kept: number of episodes in it.
     """
 
     def __init__(self, env: gymnasium.Env[Any, Any], writer: Writer) -> None:

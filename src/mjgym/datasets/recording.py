@@ -170,7 +170,6 @@ class Recording:
     """An episode being recorded.
 
     Args:
-        observation: the first.
         seed: of the initial state, or None.
     """
 
@@ -197,7 +196,6 @@ class Recording:
 
         Args:
             state: before the action; may be empty.
-            observation: after it.
             terminated: from `step`.
             truncated: from `step`.
             success: whether the task's goal is reached.

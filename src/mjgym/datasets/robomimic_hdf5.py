@@ -49,7 +49,6 @@ def keyed(observation: Any, lead: int = 0) -> dict[str, np.ndarray]:
 
     Args:
         observation: an array, or arrays by name.
-        lead: number of leading axes.
     """
     if not isinstance(observation, Mapping):
         return {FLAT: np.asarray(observation)}

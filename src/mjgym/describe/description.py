@@ -113,7 +113,6 @@ def describe(
     """A full description of a task, as data for JSON.
 
     Args:
-        view: of one of its simulations.
         sensing: sensor models of the observation; None if no entry has one.
     """
     cls: type = type(task)

@@ -22,7 +22,6 @@ class Cameras:
 
     Attributes:
         default: the default camera: name, index, or a viewpoint.
-        overlay: the default visual options.
     """
 
     def __init__(self, bound: BoundTask, options: Options, processes: int = 1) -> None:

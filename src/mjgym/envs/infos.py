@@ -19,9 +19,6 @@ TERMS, VARIATION = "terms/", "variation/"
 class Infos:
     """The info of n episodes, in their view's array library.
 
-    Args:
-        episodes: episodes of a batch.
-
     Attributes:
         precision: dtype of rewards and terms, the library's default: float64 in NumPy.
     """

@@ -151,10 +151,6 @@ class Observations:
 class Buffer:
     """An observation of one simulation or many that is overwritten in each step.
 
-    Args:
-        lead: leading shape of the view.
-        xp: array library of the view.
-
     Attributes:
         observation: an array, or a dict of arrays.
         older: the frames of a stack before the last one, by their names in a state.

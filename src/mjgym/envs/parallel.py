@@ -32,7 +32,6 @@ class ParallelEnv(pettingzoo.ParallelEnv):  # type: ignore[misc]
         **options: `max_episode_steps` and the keyword arguments of `mjgym.Env`.
 
     Attributes:
-        possible_agents: all players.
         agents: the acting players: all of them, or none after the end of a match.
         players: the same match as a vector environment of its players.
         state_space: space of `state()`.

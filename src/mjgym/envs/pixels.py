@@ -40,7 +40,6 @@ def parse(pixels: Mapping[str, Any] | None, model: mujoco.MjModel) -> dict[str, 
 
     Args:
         pixels: fields of `Image`; `camera` may be a sequence, for one image each.
-        model: the model with the cameras.
 
     Raises:
         TypeError: `pixels` is not a mapping.

@@ -31,7 +31,6 @@ class PlayersVectorEnv(gymnasium.vector.VectorEnv[Any, Any, Any]):
     Match m of `reset(seed=s)` is seeded s + m.
 
     Args:
-        num_matches: number of concurrent matches.
         on: vector environment class of the matches, `VectorEnv` or
             `mjgym.envs.tensor_vector.TensorVectorEnv`, which also makes these results tensors.
         **arguments: arguments of that class.

@@ -85,7 +85,6 @@ class VectorResidualAction(_VectorWrapper, RecordConstructorArgs):
     """`ResidualAction` for a vector environment of this package on the CPU.
 
     Args:
-        env: the vector environment.
         residual: the largest correction, as a fraction of half the range of each action.
 
     Raises:

@@ -136,7 +136,6 @@ class _Tables:
     """Results of rollouts by step.
 
     Args:
-        episodes: of the candidates.
         steps: control steps.
     """
 

@@ -34,7 +34,6 @@ def check_action(action: Any, shape: tuple[int, ...], first: int = 0) -> np.ndar
 
     Args:
         action: one action (nu,), or one per sub-environment (n, nu).
-        shape: the expected shape.
         first: number of the first sub-environment, for messages.
 
     Raises:
@@ -70,7 +69,6 @@ class Layout:
             them apart, "pixels" shows images only, "flat+pixels" and "dict+pixels" both (the
             vector is then the entry "flat"), "goal" the vector as the entry "observation" beside
             the goals.
-        dtype: dtype of the entries.
         pictures: images by name; only used with pixels.
         readings: number of readings per image, by name, see `mjgym.envs.pixels.space`.
         players: players of a match, () for one agent; they add a leading axis to entries and to the

@@ -35,7 +35,6 @@ def seed_list(seed: Any, n: int) -> list[int | None]:
 
     Args:
         seed: s for the seeds s, s + 1, ..., a sequence of n seeds or None, or None for all.
-        n: number of sub-environments.
 
     Raises:
         gymnasium.error.Error: a seed is not a non-negative integer.

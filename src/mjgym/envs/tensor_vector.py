@@ -49,10 +49,6 @@ class TensorVectorEnv(VectorEnv):
     Args:
         **arguments: the fields of `WarpOptions` and `Options` in `mjgym.envs.options`.
 
-    Attributes:
-        device: name of the device.
-        buffers: buffer sizes for contacts and constraints.
-
     Raises:
         NotImplementedError: MuJoCo Warp lacks a feature that the task or its images need; the
             message names it.

@@ -50,7 +50,6 @@ class VectorActionNoise(
     """`ActionNoise` for a vector environment, with each sub-environment's generator.
 
     Args:
-        env: the vector environment.
         scale: standard deviation, as a fraction of the width of each action's range.
 
     Raises:

@@ -24,7 +24,6 @@ class BoundTask:
     Attributes:
         substeps: physics steps per control step.
         defined: names of the hooks that the task overrides.
-        has_goal: whether the task has a goal.
         reward_shape: shape lead, with a trailing axis of players if there are several.
         forces_always: whether forces are computed in every control step.
         forces_sometimes: whether `current_forces` decides that by the state.

@@ -97,7 +97,6 @@ class Episodes:
         success_once: whether the goal has been reached in the episode, shape lead.
         rewards: rewards of the last step, shape lead, with a trailing axis of players if there are
             several; NaN before the first step.
-        has_goal: whether the task has a goal.
         redraws: attempts to replace a start whose observation is not finite.
         first_number: number of the first simulation, for messages.
     """

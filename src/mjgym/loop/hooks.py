@@ -25,7 +25,6 @@ class Expected:
 
     Args:
         view: view that hooks are called with; must hold the memory when results refer to it.
-        nu: number of actuators.
     """
 
     def __init__(self, task: Task, view: View, nu: int) -> None:
@@ -221,8 +220,6 @@ def bind_and_validate(task: Task, view: View, nu: int, actions: int) -> dict[str
 
     Args:
         view: view of simulations after `forward`.
-        nu: number of actuators.
-        actions: number of action dimensions.
 
     Raises:
         TypeError: a result is of the wrong kind.

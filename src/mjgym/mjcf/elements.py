@@ -220,8 +220,6 @@ def target_kinds(kind: str, attribute: str, said: Any) -> tuple[str, ...]:
     """The kinds that a name in an attribute can refer to.
 
     Args:
-        kind: of the referring element.
-        attribute: that holds the name.
         said: value of the attribute that says the kind, if any (`objtype`, `trntype`).
     """
     by = REFERENCES[kind][attribute]

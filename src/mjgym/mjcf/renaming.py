@@ -20,7 +20,6 @@ def rename(spec: Spec, element: Any, name: str) -> None:
     """Rename an element, and update all references to it.
 
     Args:
-        spec: the model that the element is in.
         element: its handle, which stays valid.
 
     Raises:

@@ -33,7 +33,6 @@ class FittedClip:
     Args:
         name: e.g. "CMU_016_22".
         humanoid: the body that it was fitted to, "2019" or "2020"; empty if the file does not say.
-        trajectory: its states.
     """
 
     name: str

@@ -15,7 +15,6 @@ class Activation:
     Args:
         rise: time constant of activation, s.
         fall: time constant of deactivation, s.
-        least: smallest activation.
     """
 
     rise: float = 0.01

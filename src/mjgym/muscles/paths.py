@@ -44,7 +44,6 @@ class Piece(NamedTuple):
     """A straight segment of a path.
 
     Attributes:
-        ends: its end points.
         condition: point that its presence depends on; None if it is always present.
         with_it: True: present along with that point; False: present without it.
     """

@@ -34,7 +34,6 @@ class Observable:
         source: the quantity to read, see `mjgym.observe`; None for the task's entry of that name.
         enabled: False leaves the entry out.
         update_interval: physics steps between two readings, at least 1, or a distribution of it.
-        buffer_size: number of readings in an observation.
         delay: physics steps from a reading to the first observation that may show it, or a
             bounded distribution of it.
         noise: that corrupts a reading, see `mjgym.variation.noises`.

@@ -81,7 +81,6 @@ class _Entry:
     """The readings of one entry.
 
     Args:
-        observable: sensor model.
         sample: the value in one simulation, for its shape and dtype.
         n: number of simulations.
         substeps: physics steps between two observations.

@@ -123,8 +123,7 @@ class Policy(Acting):
             activation follows every layer but the last.
         mean: of the observations, (size,); for images, (height, width, channels).
         deviation: divisor of the observations, of the same shape.
-        low: lower bounds of an action, (action size,).
-        high: upper bounds.
+        low, high: bounds of an action, (action size,).
         history: number of observations per decision.
         encoder: of images: convolutions with `weight` (outputs, inputs, 3, 3) and `bias`, each
             followed by a ReLU, then a linear layer, a normalisation and a tanh. Without it,

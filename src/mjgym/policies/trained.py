@@ -39,7 +39,6 @@ class About:
         env_step: total training steps of all sub-environments.
         minutes: of training.
         returns: of the 100 episodes of `mjgym evaluate`, in the order of their seeds.
-        fingerprint: of the run.
         successes: of these episodes, at any time; empty for a task without a goal.
         validation: mean return of the 100 seeds reserved for evaluations in training, by which the
             best of several policies is chosen; None if unknown.
@@ -126,7 +125,6 @@ class Trained:
 
     Args:
         policy: from observations to actions, with NumPy alone.
-        about: its origin and score.
     """
 
     policy: Policy

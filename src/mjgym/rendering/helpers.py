@@ -36,7 +36,6 @@ class Helpers:
     All methods but `abandon` must be called from one thread at a time.
 
     Args:
-        count: of processes.
         model: the textured model, as the renderer's studio draws it.
         quality: one of `QUALITIES`.
         backend: from `backends.choose`.

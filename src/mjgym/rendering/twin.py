@@ -43,9 +43,6 @@ class Twin:
         scene: makes the spec, with its textures, which is compiled here.
         model: the simulation's, without textures. Later changes to its sizes, positions, colours
             and other real numbers show in the next image.
-
-    Attributes:
-        model: the textured MjModel.
     """
 
     def __init__(self, scene: Callable[[], Spec], model: mujoco.MjModel, look: Look) -> None:

@@ -21,7 +21,6 @@ class Window:
     """MuJoCo's viewer on a simulation, in real time; it opens at the first `show`.
 
     Args:
-        task: that is simulated.
         model: the simulation's MjModel; later changes to it show.
         quality: one of `QUALITIES`.
         overlay: drawn in addition to shapes when the window opens.

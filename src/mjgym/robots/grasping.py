@@ -20,7 +20,6 @@ def watch_grasp(scene: Spec, hand: Hand, prefix: str, target: Target) -> None:
     """Add the sensors that `grasped` reads.
 
     Args:
-        scene: a scene with the hand attached.
         hand: hand with the finger geoms to watch.
         prefix: prefix of the hand's names in the scene.
         target: body or geom that may be held.

@@ -34,7 +34,6 @@ class Solution:
     Args:
         success: whether the site reached its pose with all joints within their ranges.
         error: norm of the position error (m) plus twice that of the rotation error (rad).
-        steps: number of steps.
         qpos: final joint positions, (k,) rad or m.
     """
 
@@ -66,7 +65,6 @@ def solve(
         position: target in the world, (3,) m.
         orientation: target quaternion (4,), or None for any.
         joints: names of the hinges and slides that may move.
-        max_steps: steps before giving up.
 
     Raises:
         KeyError: there is no such site or joint; the message names the nearest ones.

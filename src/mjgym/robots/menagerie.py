@@ -24,7 +24,6 @@ class MenagerieArm(Arm):
     """An arm of MuJoCo Menagerie, driven by motors.
 
     Args:
-        robot: its name there.
         entry: its model; empty for the one without a hand, if there is one.
         torque_limits: of the joints (N m or N); empty for the model's.
     """

@@ -134,8 +134,6 @@ class Hand(Part):
     """The gripper or hand at the end of an arm.
 
     Args:
-        joints: of the fingers.
-        actuators: of the fingers.
         tool_centre: the site between the fingers that tasks control.
         fingers: contact geoms of each finger; all fingers must touch an object to grasp it.
         start: initial joint positions (rad or m); empty for zeros.

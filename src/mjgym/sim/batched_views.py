@@ -62,7 +62,6 @@ class ShardView(BatchedView):
 
     Args:
         episode_fields: per-simulation fields of the shard.
-        whole: view of the whole.
         rows: the shard's range of simulations.
         complete: whether the shard has all geoms of the whole.
     """

@@ -31,7 +31,6 @@ class BatchLawStepper(Protocol):
     """The simulations of a batch, stepped under a law.
 
     Attributes:
-        noted: number of outputs.
         diverged: mask of the simulations that the engine has reset, (n,) bool.
     """
 

@@ -11,7 +11,6 @@ class RepeatedView(View):
 
     Args:
         view: NumPy view of the simulation.
-        n: number of copies.
     """
 
     def __init__(self, view: View, n: int) -> None:

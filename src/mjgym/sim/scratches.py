@@ -43,7 +43,6 @@ class Scratches:
 
         Args:
             ids: indices of the simulations.
-            start: writes a start.
             take: receives each start, possibly in several threads at once.
 
         Raises:

@@ -96,7 +96,6 @@ class Shards:
         persistent: whether each simulation keeps its MjData.
 
     Attributes:
-        members: the shards.
         complete: whether `model` has everything that the whole has.
     """
 

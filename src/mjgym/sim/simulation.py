@@ -97,7 +97,6 @@ class Simulation(Part, Protocol):
 
         Args:
             control: (*lead, nu).
-            n: number of steps.
             where: mask of those that step; None for all.
             forces: whether to compute forces and accelerations of the new state.
         """

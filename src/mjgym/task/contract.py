@@ -145,8 +145,6 @@ class GoalTask(Task):
         """The reward of goals (..., k), (...); by default 0 where they are reached, -1 elsewhere.
 
         Args:
-            achieved: achieved goals.
-            desired: desired goals.
             info: the steps' info, as Gymnasium-Robotics passes it; {} in the environment's steps.
         """
         reached = self.reached(achieved, desired)

@@ -51,8 +51,6 @@ class Distribution(Written):
         """Draw several times independently, (n, *shape).
 
         Args:
-            n: number of draws.
-            shape: of each.
             first: number of earlier draws; see `Sequence`.
         """
         raise NotImplementedError

@@ -82,7 +82,6 @@ class Part:
     """A part of a field of MjModel, or of `FORCES`.
 
     Args:
-        key: that names it.
         index: of the part in the field.
         numbers: the model's, there.
     """

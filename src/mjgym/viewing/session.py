@@ -89,12 +89,10 @@ class Session:
         overlay: drawn by viewers in addition to shapes.
         twin: the textured model and data, in the state of the environment (in a batch, of the last
             sub-environment that `follow` was asked for).
-        paused: nothing moves.
         speed: as a multiple of real time.
         progress: where the episode is; never changed, but replaced.
         episode: counts the starts.
         over: somebody has asked to quit.
-        keys: as given.
         planner: the policy if it is a planner, else None.
     """
 

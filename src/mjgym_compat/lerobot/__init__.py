@@ -48,9 +48,6 @@ class LeRobotEnv(gymnasium.Wrapper[Any, Any, Any, Any]):
         render_mode: of `gymnasium.make`.
         **kwargs: of `gymnasium.make`.
 
-    Attributes:
-        task: the id.
-
     Raises:
         ValueError: `obs_type` is unknown.
     """

@@ -112,8 +112,6 @@ def task_fields(
 
     Args:
         name: of the task, e.g. "PickPlaceCan".
-        id: of the task here.
-        asked: the keyword arguments.
         others: names of keyword arguments that do not concern the task.
 
     Raises:

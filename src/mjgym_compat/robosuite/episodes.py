@@ -31,10 +31,8 @@ class Episodes:
         renderer: of the window: "mjviewer" or "mujoco", which are equivalent here.
         renderer_config: None, since `render_camera` configures the window.
         render_camera: initial camera of the window; None for the free camera.
-        render_visual_mesh: whether images show visual geoms.
         render_collision_mesh: whether images show collision geoms; of tasks False, since theirs are
             transparent.
-        use_camera_obs: whether the observation has images.
         camera_names: one, or several; "all-eye_in_hand" is that of every robot.
         camera_heights: of all or of each, pixels.
         camera_widths: of all or of each, pixels.

@@ -218,9 +218,6 @@ class Simulation:
     Attributes:
         model: see `Model`.
         data: see `Data`.
-
-    Args:
-        episodes: arguments about images.
     """
 
     def __init__(self, env: Env, episodes: Episodes) -> None:

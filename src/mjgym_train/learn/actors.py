@@ -185,7 +185,6 @@ class Shards:
         """Select the sampler that adds the next steps.
 
         Args:
-            sampler: its index.
             begun: whether it has just started, so that its steps do not continue earlier ones.
         """
         self._chosen = sampler

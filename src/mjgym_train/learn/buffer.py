@@ -105,7 +105,6 @@ class ReplayBuffer:
     Args:
         size: capacity in transitions, over all sub-environments.
         observation_size: numbers in an observation, or the shape of an image, stored as uint8.
-        action_size: numbers in an action.
         n_step: rewards in a sampled transition.
         shorter: lengths below `n_step` over which the same transitions are returned as well.
         history: observations in a history.

@@ -49,7 +49,6 @@ class Collector:
         history: observations in a history; default: the setting.
 
     Attributes:
-        device: PyTorch device of the sub-environments.
         low: lower bounds of an action, (action size,).
         high: upper bounds of an action, (action size,).
         choices: of each number of a discrete action; None for continuous actions.

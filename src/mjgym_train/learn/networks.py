@@ -61,12 +61,9 @@ def perceptron(
     """Linear layers with activations in between, preceded by layer norms if `layer_norm`.
 
     Args:
-        inputs: numbers that the first layer takes.
         hidden: layer widths.
-        outputs: numbers of the last layer.
         activation: one of `ACTIVATIONS`.
         extra: a layer, and how many more inputs it takes.
-        noisy: whether the linear layers have noise.
     """
     linear = NoisyLinear if noisy else nn.Linear
     layers: list[nn.Module] = []

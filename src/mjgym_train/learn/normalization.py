@@ -15,7 +15,6 @@ class Normalizer(nn.Module):
     observations so far (Chan et al., 1979, in double precision).
 
     Args:
-        size: numbers in an observation.
         enabled: if False, observations stay unchanged.
         limit: clipping bound in standard deviations; None for no limit.
     """

@@ -54,7 +54,6 @@ class PrioritizedBuffer(ReplayBuffer):
     Steps stay in memory as parts of other returns and histories, until twice as many have come.
 
     Args:
-        size: capacity in transitions.
         *sizes: of `ReplayBuffer`.
         exponent: of priorities.
         importance: beta of the weights (N P)^-beta, relative to the largest of a sample.

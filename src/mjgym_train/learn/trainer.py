@@ -81,7 +81,6 @@ class Trainer:
     per process.
 
     Args:
-        run: folder that the run was created in.
         resume: continue from the checkpoint, if there is one.
         show: called with the progress, a few times a second.
 

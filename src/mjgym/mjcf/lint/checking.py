@@ -48,7 +48,6 @@ def explain(path: str | Path, error: Exception) -> ValueError:
     """The engine's error about a file, in the words of `check`.
 
     Args:
-        path: of the refused file.
         error: the engine's.
     """
     lines = [f"{path}: {reason_of(str(error))}", *map(str, check(path))]
@@ -59,7 +58,6 @@ def examine(main: Path, contents: Mapping[str, bytes], *, compiles: bool = True)
     """`check` with some files replaced, and without the engine unless the model `compiles`.
 
     Args:
-        main: path of the model.
         contents: of replaced files, by absolute path.
         compiles: ask the engine.
     """

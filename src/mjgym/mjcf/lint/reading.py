@@ -66,7 +66,6 @@ class Node:
     """An element.
 
     Attributes:
-        file: where it is written.
         line: of its "<", from 1.
         start: byte offset of its "<".
         inner: byte offset after the ">" of its start tag.
@@ -236,7 +235,6 @@ def read(main: Path, contents: Mapping[str, bytes]) -> tuple[Node | None, list[P
     not be included twice.
 
     Args:
-        main: path of the model.
         contents: replacements of files on the disk, by absolute path.
 
     Returns:

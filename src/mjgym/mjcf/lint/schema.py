@@ -34,7 +34,6 @@ class Kind:
 
     Attributes:
         unique: whether its parent may have only one.
-        attributes: their names.
         children: allowed elements, by tag.
         strict: whether the engine refuses other attributes; otherwise it ignores them.
     """
@@ -94,11 +93,7 @@ def parents(tag: str) -> list[str]:
 
 
 class Vocabulary:
-    """The values that an attribute can have; the engine's parser is asked for each.
-
-    Args:
-        node: an element that has the attribute.
-    """
+    """The values that an attribute can have; the engine's parser is asked for each."""
 
     def __init__(self, node: Node, attribute: str) -> None:
         # Nested bodies, frames and classes accept the same words as the outermost.

@@ -53,9 +53,7 @@ class WorldModel:
     """The model of n worlds.
 
     Args:
-        n: number of worlds.
         varies: names of per-world fields of MjModel.
-        device: torch device.
 
     Attributes:
         engine: the engine's model.

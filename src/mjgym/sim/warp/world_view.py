@@ -24,7 +24,6 @@ class WorldView(View):
 
     Args:
         worlds: the engine's state of the worlds.
-        fields: per-world model fields.
         sample: view of one simulation of the model on the CPU, for names and shapes.
     """
 

@@ -57,7 +57,6 @@ class Worlds:
     Args:
         n: number of simulations.
         device: device of Warp and torch; all methods are called within `device.use()`.
-        buffers: buffer sizes for contacts and constraints.
         starts: draws the starts of episodes.
         varies: names of the model fields that belong to an episode; each simulation has its own
             values.

@@ -113,7 +113,6 @@ class TargetField:
         """State a control step later, with the walker at a position.
 
         Args:
-            state: of the field.
             position: (..., 2) m.
             timestep: s, since the previous step.
         """
@@ -178,7 +177,6 @@ class TargetField:
         from 5 m behind to 5 m ahead, the third from 5 m on the right to 5 m on the left.
 
         Args:
-            state: of the field.
             pose: (..., 3).
         """
         xp: Any = namespace(pose)

@@ -236,7 +236,6 @@ def drawn_row(v: View, drawn: Array, columns: int, number: Array) -> Array:
 
     Args:
         drawn: the numbers row by row, (..., rows * columns); after the last row comes the first.
-        columns: numbers of a row.
         number: of the row, (...).
     """
     rows = drawn.shape[-1] // columns

@@ -229,7 +229,6 @@ def scatter_targets(rng: np.random.Generator, maze: Maze, count: int) -> Maze:
 
     Args:
         maze: keeps its targets; walker starts stay free of targets.
-        count: total number of targets.
 
     Raises:
         TypeError: the number is not whole.

@@ -143,7 +143,6 @@ class _Gripper:
 
     Args:
         command: name of its actuators' commands in the memory.
-        numbers: indices of its action.
         low: lower ends of the actuators' control ranges.
         high: their upper ends.
     """

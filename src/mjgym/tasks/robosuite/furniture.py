@@ -33,10 +33,8 @@ def add_table(
     """Add a table: a slab on four legs, with the site "<name>_top" on it.
 
     Args:
-        scene: the room.
         size: of the slab along x, y and z, m.
         top: centre of its upper face, (3,) m.
-        friction: of the slab with objects.
         name: of its body; the slab is the geom "<name>_collision".
     """
     x, y, z = (s / 2 for s in size)

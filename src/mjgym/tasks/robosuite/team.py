@@ -31,7 +31,6 @@ class Manipulator:
     """One arm of a robot, with its hand and its controller.
 
     Args:
-        robot: index of the robot.
         side: "right" or "left".
         limb: joints and motors; names without prefix.
         alone: whether the robot has no other arm.
@@ -106,7 +105,6 @@ class Driven:
     """A group of joints of a robot beside its arms, e.g. the drive of its base.
 
     Args:
-        robot: index of the robot.
         group: the group; names without prefix.
     """
 

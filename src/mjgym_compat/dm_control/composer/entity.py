@@ -270,7 +270,6 @@ class Entity(Callbacks):
         """Move and turn the entity relative to its pose.
 
         Args:
-            position: added to its position.
             quaternion: by which it is turned.
             rotate_velocity: whether its velocity is turned too.
         """

@@ -213,7 +213,6 @@ class Pedestal(composer.Entity):
     """A post that carries a cradle.
 
     Args:
-        cradle: an entity.
         target_radius: of the sphere that shows the target, m.
 
     Attributes:

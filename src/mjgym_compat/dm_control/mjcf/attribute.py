@@ -77,9 +77,6 @@ class Text:
     def convert(self, value: Any, element: Any) -> Any:
         """The value in the attribute's own type.
 
-        Args:
-            element: the element that will have it.
-
         Raises:
             ValueError: it is not of that type.
         """

@@ -809,11 +809,7 @@ class _NamedBody:
 
 
 class ElementList(list[Element]):
-    """Children of one kind, by index or by name.
-
-    Args:
-        parent: the element that holds them.
-    """
+    """Children of one kind, by index or by name."""
 
     def __init__(self, parent: Element, spec: ElementSpec, elements: list[Element]) -> None:
         super().__init__(elements)

@@ -63,7 +63,6 @@ class Binding:
     Names are those of the engine's fields, with the kind's prefix or without.
 
     Args:
-        namespace: kind of the elements.
         names: their full names; one name for a single element.
     """
 

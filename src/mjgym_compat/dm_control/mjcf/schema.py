@@ -202,7 +202,6 @@ class ElementSpec:
     """An element of MJCF.
 
     Args:
-        name: its tag.
         namespace: kind that its name is unique in.
         repeated: whether there may be several in a parent.
         on_demand: whether it exists only once it has been added, if not repeated.

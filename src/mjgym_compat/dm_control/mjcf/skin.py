@@ -18,7 +18,6 @@ class Bone:
         body: the body, anything with a `full_identifier`.
         bindpos: position of the body where the skin was made, m.
         bindquat: orientation of it, a quaternion.
-        vertex_ids: indices of the vertices.
         vertex_weights: share of the bone in each vertex's motion.
     """
 
@@ -47,9 +46,6 @@ class Skin:
 
 def parse(contents: bytes, body_getter: Callable[[str], Any]) -> Skin:
     """Read a skin file.
-
-    Args:
-        body_getter: the body of a name.
 
     Raises:
         ValueError: this is no skin file.

@@ -401,7 +401,6 @@ class Camera:
         height: in pixels.
         width: in pixels.
         camera_id: index or name of the camera; -1 for the free one.
-        max_geom: most geoms in the scene.
         scene_callback: called with the physics and the scene before each picture; it may add geoms.
 
     Attributes:
@@ -491,7 +490,6 @@ class Camera:
         """Render the current state.
 
         Args:
-            overlays: texts on the picture.
             depth: return metres, float32 (height, width).
             segmentation: return ids and types of the elements, int32 (height, width, 2).
             scene_option: visual options; None for this camera's.
@@ -595,8 +593,6 @@ class TextOverlay:
     """A text on a picture.
 
     Args:
-        title: left column.
-        body: right column.
         style: "normal", "shadow" or "big".
         position: "top left", "top right", "bottom left" or "bottom right".
     """

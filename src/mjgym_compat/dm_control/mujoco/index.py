@@ -207,7 +207,6 @@ class StructIndexer:
     """The fields of MjData or MjModel, with named rows.
 
     Args:
-        struct: the wrapped MjData or MjModel.
         name: "mjdata" or "mjmodel".
         axes: see `make_axis_indexers`.
     """

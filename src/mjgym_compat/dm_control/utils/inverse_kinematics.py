@@ -53,11 +53,8 @@ def qpos_from_site_pose(
         target_pos: where to, (3,) in m; None for anywhere.
         target_quat: orientation, (4,); None for any.
         joint_names: joints that may move; None for all.
-        tol: largest norm of the error.
         rot_weight: weight of the orientation's error.
         regularization_threshold: error above which steps are damped.
-        regularization_strength: damping.
-        max_update_norm: largest norm of a step.
         progress_thresh: ratio of error to step at which no progress is made.
         inplace: whether to move the simulation itself.
 

@@ -167,7 +167,6 @@ def controller_of(config: Any, robot: str, number: int = 0, base: str = "default
 
     Args:
         config: the configuration, the name of an arm's controller, or None for the default.
-        number: of the robot in the environment.
         base: name of its base, "default" for its own.
 
     Raises:

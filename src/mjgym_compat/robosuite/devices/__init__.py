@@ -10,15 +10,9 @@ from mjgym.viewing import devices, keyboard, spacemouse
 class Device:
     """A device that drives one arm at a time.
 
-    Args:
-        source: the device of this package.
-        pos_sensitivity: factor of displacements.
-        rot_sensitivity: factor of rotations.
-
     Attributes:
         active_robot: number of the robot that it drives.
         active_arm: "right" or "left".
-        grasp: whether the fingers close.
     """
 
     def __init__(

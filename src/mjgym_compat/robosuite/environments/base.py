@@ -74,7 +74,6 @@ class MujocoEnv:
         control_freq: control frequency, Hz.
         timestep: control steps since the start of the episode.
         cur_time: seconds since the start of the episode, counted by control steps.
-        done: whether the episode is over.
         viewer: the window, None before the first `render`.
     """
 
@@ -486,7 +485,6 @@ class MujocoEnv:
             gripper: of `robots[i].gripper`, or the whole dict.
             target: an object, or an element's name.
             target_type: "body", "site" or "geom".
-            return_distance: whether to return the distance.
         """
         if isinstance(gripper, Mapping):
             ways = [self._gripper_to_target(g, target, target_type) for g in gripper.values()]

@@ -61,7 +61,6 @@ class Arena(MujocoXML):
         Args:
             pos: (3,) m.
             quat: w, x, y, z.
-            camera_attribs: further attributes.
         """
         wanted = new_element("camera", camera_name, **camera_attribs or {}, pos=pos, quat=quat)
         camera = find_elements(self.worldbody, "camera", {"name": camera_name})
@@ -98,7 +97,6 @@ def table_body(
         size: of the slab, (3,) m.
         top: centre of its upper face, (3,) m.
         friction: of the slab.
-        legs: whether it has any.
         rot: angle about the vertical, rad.
     """
     half = np.array(size) / 2
@@ -131,7 +129,6 @@ class TableArena(Arena):
         table_full_size: of the slab, (3,) m.
         table_friction: sliding, torsional and rolling.
         table_offset: centre of its upper face, (3,) m.
-        has_legs: whether legs are seen.
         xml: path of another room.
     """
 
@@ -226,7 +223,6 @@ class MultiTableArena(Arena):
         table_rots: angle about the vertical of all or each, rad.
         table_full_sizes: of all or each, m.
         table_frictions: of all or each.
-        has_legs: of all or each.
         xml: path of another room.
     """
 
@@ -274,7 +270,6 @@ class WipeArena(TableArena):
         table_friction_std: kept as an attribute.
         line_width: of the path, m.
         two_clusters: whether the path begins anew in its middle.
-        rng: random generator of the path.
     """
 
     def __init__(

@@ -16,7 +16,6 @@ class RobotBaseModel(MujocoXMLModel):
 
     Args:
         base: of `mjgym.robots.bases`.
-        idn: the number of the robot.
     """
 
     def __init__(self, base: Base, name: str, idn: Any = 0) -> None:

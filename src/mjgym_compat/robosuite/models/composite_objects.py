@@ -85,7 +85,6 @@ class HollowCylinderObject(_Composed):
         height: half of it, m.
         ngeoms: number of bars of the whole ring.
         material: a `CustomMaterial`.
-        make_half: whether it is half a ring.
         **of_all: density (kg/m^3), solref and solimp of all bars.
     """
 
@@ -131,7 +130,6 @@ class ConeObject(_Composed):
         inner_radius: of the tip, m.
         height: m.
         ngeoms: number of slices; an even one is increased by 1.
-        use_box: whether they are boxes.
         material: a `CustomMaterial`.
         **of_all: density (kg/m^3), solref and solimp of all slices.
     """

@@ -33,7 +33,6 @@ class GripperTester:
         box_size: half sizes, m.
         box_density: kg/m^3.
         step_time: physics steps of each of the four parts.
-        render: whether to show it in a window.
 
     Raises:
         ValueError: the lower position is above the higher one.
@@ -107,7 +106,6 @@ class GripperTester:
         """Grasp and lift.
 
         Args:
-            total_iters: number of grasps.
             test_y: whether the box has to be lifted.
             y_baseline: height that it must exceed, m.
 

@@ -29,7 +29,6 @@ class GripperModel(MujocoXMLModel):
     """A gripper.
 
     Args:
-        fname: path of its MJCF file.
         idn: in the names of its elements, e.g. "0_right".
         hand: the hand of `mjgym.robots.hands`, if it is one.
 

@@ -281,8 +281,6 @@ class PrimitiveObject(MujocoGeneratedObject):
         rgba: its colour, red by default.
         density: kg/m3.
         friction: sliding, or sliding, torsional and rolling.
-        solref: of its contacts.
-        solimp: of its contacts.
         material: a `CustomMaterial` in place of the colour, or "default" for one of that colour.
         joints: attributes of each of its joints; "default" is a free joint, None are none.
         obj_type: see `MujocoObject`.
@@ -467,18 +465,11 @@ class CompositeObject(MujocoGeneratedObject):
         geom_locations: the lower corner of each geom's box from that of the whole, m; or its centre
             from the whole's, with `locations_relative_to_center`.
         geom_quats: w, x, y, z of each.
-        geom_names: of each.
         geom_rgbas: of each; by default `rgba`.
-        geom_materials: name of the material of each.
-        geom_frictions: of each.
-        geom_condims: of each.
         rgba: colour of geoms without one.
         density: of all geoms or of each, kg/m3.
-        solref: of all or of each.
-        solimp: of all or of each.
         locations_relative_to_center: see `geom_locations`.
         joints: see `PrimitiveObject`.
-        sites: attributes of further sites.
         obj_types: "collision", "visual" or "all" for all geoms or each.
         duplicate_collision_geoms: see `MujocoObject`.
     """
@@ -589,7 +580,6 @@ class CompositeBodyObject(MujocoGeneratedObject):
         object_quats: of each, w, x, y, z or None.
         object_parents: the body that carries each: "root", or one added before.
         joints: of the whole, see `PrimitiveObject`.
-        body_joints: joints of bodies by their names.
         sites: attributes of further sites of the whole.
         total_size: half the bounding box, (3,) m, which `locations_relative_to_corner` needs.
         locations_relative_to_corner: whether locations are those of lower corners.

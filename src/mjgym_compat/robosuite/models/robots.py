@@ -44,12 +44,8 @@ def create_robot(robot_name: str, *args: Any, **kwargs: Any) -> "RobotModel":
 class RobotModel(MujocoXMLModel):
     """A robot; subclasses are registered by their names.
 
-    Args:
-        fname: path of its MJCF file.
-
     Attributes:
         base: its base, once `add_base` has been called.
-        cameras: the names of its cameras.
     """
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
@@ -101,8 +97,6 @@ class RobotModel(MujocoXMLModel):
         """Set an attribute of all its joints.
 
         Args:
-            attrib: its name.
-            values: one for each joint.
             force: whether to replace values that joints have.
 
         Raises:
@@ -154,9 +148,6 @@ def attach(root: ET.Element, site: ET.Element, children: list[ET.Element]) -> No
 
 class ManipulatorModel(RobotModel):
     """A robot with arms that hold grippers.
-
-    Args:
-        fname: path of its MJCF file.
 
     Attributes:
         arms: "right", or "right" and "left".

@@ -38,7 +38,6 @@ class CompiledModel(MujocoModel):
         name: e.g. "cube".
         root_body: the body that carries all others.
         class_name: class in `camera_segmentations="class"`.
-        geom_ids: ids of all its geoms.
         naming_prefix: of its elements' names; by default "<name>_".
     """
 
@@ -59,11 +58,7 @@ class CompiledModel(MujocoModel):
 
 @dataclass(frozen=True, eq=False)
 class CompiledObject(CompiledModel):
-    """An object of a task, with its dimensions for placement.
-
-    Args:
-        extent: its dimensions around its frame.
-    """
+    """An object of a task, with its dimensions for placement."""
 
     extent: Extent = NO_EXTENT
 
@@ -96,7 +91,6 @@ class CompiledGripper(CompiledModel):
         dof: numbers of an action that move it.
         speed: of its fingers, half strokes per control step.
         init_qpos: initial joint positions, m or rad.
-        actuators: of its fingers.
         important_geoms: "left_fingerpad" and "right_fingerpad", both touching a grasped object.
         important_sites: "grip_site", the tool.
         important_sensors: "force_ee" and "torque_ee".
@@ -117,8 +111,6 @@ class CompiledRobot(CompiledModel):
 
     Args:
         eef_name: the body that carries each arm's hand.
-        cameras: attached to it.
-        actuators: of its arms.
         models: its base, then its grippers.
     """
 

@@ -40,7 +40,6 @@ class Robot:
         robot_joints: its joints without those of its base and its fingers.
         dof: the number of `robot_joints`.
         init_qpos: their published initial positions, rad or m.
-        gripper_joints: the joints of each gripper.
         part_controllers: each arm's controller, with its parameters.
         composite_controller: see `CompositeController`.
         eef_site_id: the site between the fingers of each arm.
@@ -48,7 +47,6 @@ class Robot:
         action_limits: their lower and upper bounds.
         action_split_indexes: start and end of each part within its part of an action.
         recent_qpos: joint positions at the last two actions, see `DeltaBuffer`.
-        recent_actions: the last two actions.
         recent_torques: torques of the arms' motors at the last two actions, N m.
         recent_ee_forcetorques: force and torque at each hand, at the last two actions.
         recent_ee_pose: position and orientation (x, y, z, w) of each hand, likewise.
@@ -395,11 +393,7 @@ CLASSES = {each.__name__: each for each in (FixedBaseRobot, MobileRobot, Wheeled
 
 @dataclass(frozen=True)
 class PartController:
-    """The controller of an arm: its parameters by name, and its state.
-
-    Args:
-        part: the arm, of a tabletop task.
-    """
+    """The controller of an arm: its parameters by name, and its state."""
 
     part: Any = field(compare=False)
     robot: Robot = field(compare=False, repr=False)

@@ -19,7 +19,6 @@ class RingBuffer(Buffer):
     """The last values, each (dim,).
 
     Args:
-        dim: length of a value.
         length: how many values it holds.
 
     Attributes:
@@ -70,7 +69,6 @@ class DeltaBuffer(Buffer):
     """A value now and before, as `current` and `last`.
 
     Args:
-        dim: length of a value.
         init_value: of `last`; zeros by default.
     """
 

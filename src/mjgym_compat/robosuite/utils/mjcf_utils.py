@@ -69,8 +69,6 @@ class CustomMaterial:
     Args:
         texture: a key of `TEXTURES`, the path of an image, an RGBA colour, or None for `tex_attrib`
             alone.
-        tex_attrib: other attributes of the texture.
-        mat_attrib: other attributes of the material.
         shared: whether several models use it, so that their prefixes are left out.
 
     Raises:

@@ -31,7 +31,6 @@ class DynamicsModder:
     """Set or draw masses, friction and the like of a simulation.
 
     Args:
-        sim: of an environment.
         random_state: of draws, a `np.random.RandomState`; None for a random one.
         **options: what `randomize` draws, see `DEFAULT_DYNAMICS_ARGS`.
 

@@ -98,7 +98,6 @@ class Observable:
         filter: applied after the corrupter, or None.
         delayer: returns a delay, s, or None.
         sampling_rate: Hz.
-        enabled: whether it is read.
         active: whether observations show it.
 
     Raises:

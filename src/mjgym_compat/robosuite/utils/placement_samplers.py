@@ -197,7 +197,6 @@ class SequentialCompositeSampler(ObjectPositionSampler):
         """Append a sampler.
 
         Args:
-            sampler: the next one.
             sample_args: `reference` and `on_top` for its `sample`.
         """
         super().add_objects(sampler.mujoco_objects)

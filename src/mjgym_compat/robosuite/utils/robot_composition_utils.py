@@ -11,7 +11,6 @@ def create_composite_robot(
 
     Args:
         name: of the new robot; an earlier one of that name is replaced.
-        robot: that has the arms.
         base: name of the base; None for none.
         grippers: name of the gripper of all arms; None for none.
 

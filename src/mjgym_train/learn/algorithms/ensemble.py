@@ -33,7 +33,6 @@ class Ensemble(nn.Module):
 
     Attributes:
         members: the agents of the setting `ensemble`.
-        names: of the agents, by their settings.
     """
 
     def __init__(

@@ -30,8 +30,6 @@ class OnPolicyAgent(Agent):
     within 0 and 1.
 
     Args:
-        observation_size: numbers in an observation.
-        action_size: numbers in an action.
         critic_only: the last numbers of an observation, which the policy does not see.
     """
 

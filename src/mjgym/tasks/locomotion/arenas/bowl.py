@@ -57,7 +57,6 @@ def interpolation(coarse: int, fine: int) -> np.ndarray:
     The spline is mirrored at its ends (Unser 1999).
 
     Args:
-        coarse: number of values.
         fine: number of points, from the first value to the last.
     """
 

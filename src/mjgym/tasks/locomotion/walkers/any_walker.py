@@ -130,7 +130,6 @@ class Walker(Written):
         """Attach a model of the walker to a scene, with its own frame.
 
         Args:
-            scene: that it joins.
             model: of the creature alone; it is moved, not copied.
             place: of the frame before any episode, m: several creatures stand apart.
         """
@@ -152,7 +151,6 @@ class Walker(Written):
         """Add the sensors that `fallen` reads, which count contacts with the ground.
 
         Args:
-            scene: that the walker has entered.
             ground: names, and "geom" or "body" for each.
         """
         for name, kind in ground.items():

@@ -51,7 +51,6 @@ class VelocityArm:
 
     Args:
         robot: names of the observation's entries.
-        kinematics: of the arm.
         fastest: velocity limit of each joint of the arm, rad/s.
         braking: of each joint of the arm, rad/s^2.
         stiffness: of each joint's servo, N m s/rad: torque per velocity error.

@@ -62,7 +62,6 @@ def _put_away(
         constants: row of `GRIPS` and centre of the destination, m, for each possible object of that
             prefix, (n, 5); the entry "<label>_id" tells which it is.
         aligned: see `sort`.
-        tool: the tool that carries the object.
     """
     place, quaternion = observation[f"{label}_pos"], observation[f"{label}_quat"]
     which = np.zeros(place.shape[:-1], dtype=np.int64)

@@ -153,7 +153,6 @@ class Tools:
 
     Args:
         arms: with their tools.
-        size: size of an action.
         others: arms that are observed as well, but stand still.
     """
 

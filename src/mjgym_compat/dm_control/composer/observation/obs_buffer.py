@@ -11,7 +11,6 @@ class Buffer:
     """The last values that have arrived.
 
     Args:
-        buffer_size: number of values.
         pad_with_initial_value: whether the first value stands for those before it, and not zeros.
         strip_singleton_buffer_dim: whether a buffer of one value is that value.
     """

@@ -41,7 +41,6 @@ class Variation:
 
         Args:
             initial_value: the value before any draw.
-            current_value: the present value.
             random_state: of NumPy; its global one by default.
         """
         raise NotImplementedError

@@ -26,7 +26,6 @@ def make_walls(
 
     Args:
         text_maze: characters by row and column.
-        wall_char: of the cells.
         make_odd_sized_walls: whether all sides have an odd number of cells.
     """
     rows = ["".join(row) for row in text_maze]

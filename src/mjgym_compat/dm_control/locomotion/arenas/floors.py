@@ -16,7 +16,6 @@ class Floor(looks.Place):
 
     Args:
         size: m, half of the rectangle's sides.
-        reflectance: of the floor.
         aesthetic: "default" or "outdoor_natural".
         top_camera_y_padding_factor: height of the view of the camera above, relative to the floor.
         top_camera_distance: m, of that camera.

@@ -249,11 +249,8 @@ class RandomMazeWithTargets(MazeWithTargets):
         y_cells: odd number of rows.
         xy_scale: m, side of a cell.
         z_height: m, of the walls.
-        max_rooms: largest number of rooms.
         room_min_size: cells, smallest side of a room; even numbers count as the next odd one.
         room_max_size: cells, largest side of a room.
-        spawns_per_room: number of starts in each room.
-        targets_per_room: number of targets in each room.
         max_variations: number of rooms whose floors differ; not used.
         simplify: whether dead ends and detours are removed; only True is supported.
 

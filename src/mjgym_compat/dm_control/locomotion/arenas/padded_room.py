@@ -14,10 +14,8 @@ class PaddedRoom:
 
     Args:
         room_size: cells, of a side, with the walls.
-        num_objects: number of targets.
         random_state: of NumPy; None for an unpredictable one.
         pad_with_walls: whether walls surround the room, or free cells.
-        num_agent_spawn_positions: number of starts.
     """
 
     def __init__(

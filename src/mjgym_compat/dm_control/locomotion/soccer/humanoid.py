@@ -15,7 +15,6 @@ class Humanoid(CMUHumanoidPositionControlled):
 
     Args:
         visual: how it looks.
-        marker_rgba: colour of its team.
         walker_id: its number, from 0 to 10; not drawn.
         initializer: of its pose; None for upright.
 

@@ -26,11 +26,7 @@ class ObservablesAdder:
 
 
 class MultiObservablesAdder(ObservablesAdder):
-    """Several adders, one after the other.
-
-    Args:
-        observables: the adders.
-    """
+    """Several adders, one after the other."""
 
     def __init__(self, observables: Sequence[ObservablesAdder]) -> None:
         self._adders = observables

@@ -130,7 +130,6 @@ class RepeatSingleGoalMaze(NullGoalMaze):
 
     Args:
         target: a `TargetSphere` or the like; None for one.
-        max_repeats: of the search in an episode.
         regenerate_maze_on_repeat: whether the target is somewhere else each time.
 
     The other arguments are those of `NullGoalMaze`.
@@ -293,7 +292,6 @@ class RepeatSingleGoalMazeAugmentedWithTargets(RepeatSingleGoalMaze):
     Args:
         num_subtargets: number of the smaller ones.
         subtarget_reward_scale: reward for a smaller one.
-        subtarget_colors: of their checks.
         *args, **kwargs: of `NullGoalMaze`, from `randomize_spawn_position` on.
     """
 

@@ -244,7 +244,6 @@ class WalkerObservables(base.WalkerObservables):
         """Observe a vector of the world in the root body's frame.
 
         Args:
-            world_frame_observable: the vector.
             origin_callable: a point that is subtracted from it first.
             **kwargs: of `observable.Generic`.
         """

@@ -97,7 +97,6 @@ class Generic(Observable):
     """An observable that is a function of the physics.
 
     Args:
-        raw_observation_callable: the function.
         **options: of `Observable`.
     """
 

@@ -55,7 +55,6 @@ class MJCFCamera(base.MujocoCamera):
     """Images of a camera of a model.
 
     Args:
-        mjcf_element: the camera.
         **options: of `MujocoCamera` and `Observable`.
     """
 
