@@ -193,7 +193,6 @@ class DmEnv(control.Environment):
         return specs.BoundedArray(self._low.shape, np.float64, self._low, self._high, "action")
 
     def control_timestep(self) -> float:
-        """The control time step, s."""
         return float(self._task.control_timestep)
 
     def close(self) -> None:
@@ -413,7 +412,6 @@ def _task(registration: Registration) -> Task:
 
 
 def _known(name: str, ids: Mapping[str, str]) -> str:
-    """The id of a name, with or without version."""
     plain = name.removesuffix("-v0")
     if plain not in ids:
         raise ValueError(f"no task {name!r}{suggestions.or_else(name, sorted(ids))}")

@@ -122,7 +122,6 @@ class SoccerEnv(dm_env.Environment):  # type: ignore[misc]
         return specs.BoundedArray((), np.float32, 0.0, 1.0, "discount")
 
     def control_timestep(self) -> float:
-        """The control time step, s."""
         return float(self.task.control_timestep)
 
     def close(self) -> None:

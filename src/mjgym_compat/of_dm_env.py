@@ -98,7 +98,6 @@ class _OfDmEnv(gym.Env[Any, Any]):
 
 
 def _space(spec: Any) -> spaces.Space[Any]:
-    """The space of a specification, or of nested ones."""
     if isinstance(spec, Mapping):
         return spaces.Dict({name: _space(inner) for name, inner in spec.items()})
     if isinstance(spec, list | tuple):

@@ -217,7 +217,6 @@ class Function:
         return f"ptr {self._at('%work', place)}"
 
     def _at(self, pointer: str, index: int) -> str:
-        """The address of a number."""
         name = f"%p{len(self._lines)}"
         if pointer.isdigit():
             field = f"%f{pointer}"
@@ -242,7 +241,6 @@ _CALLS: dict[str, Any] = {
 
 
 def _value(value: Any) -> str:
-    """A symbol's name, or a constant."""
     if isinstance(value, Symbol):
         return f"%v{value.number}"
     if isinstance(value, bool | int):

@@ -33,7 +33,6 @@ class Task(control.Task):
 
     @property
     def random(self) -> Any:
-        """The generator of this task."""
         return self._random
 
     def action_spec(self, physics: Any) -> specs.BoundedArray:
@@ -71,7 +70,6 @@ class PublishedTask(Task):
         return getattr(self.__dict__["task"], name)
 
     def _view(self, physics: Any) -> SingleView:
-        """The simulation as hooks see it."""
         if physics.env is not None:
             return physics.env.view  # type: ignore[no-any-return]
         view: SingleView | None = physics.__dict__.get("_view")

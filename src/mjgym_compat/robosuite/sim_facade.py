@@ -232,7 +232,6 @@ class Simulation:
         mujoco.mj_resetData(self._env.model, self._env.data)
 
     def forward(self) -> None:
-        """Recompute everything that depends on positions, velocities and controls."""
         mujoco.mj_forward(self._env.model, self._env.data)
 
     def step(self) -> None:

@@ -244,7 +244,6 @@ def _quaternion(what: str, frame: str, source: str) -> list[Label]:
 
 
 def _array(labels: Sequence[Any], shape: tuple[int, ...]) -> np.ndarray:
-    """Labels, or arrays of them, as one array."""
     if not labels:
         return np.empty(shape, dtype=object)
     arrays = [np.atleast_1d(np.asarray(x, dtype=object)) for x in labels]

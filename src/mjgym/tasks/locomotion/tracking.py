@@ -146,7 +146,6 @@ class Tracking(Scene):
         return v.xp.stack([self._row(v, k + 1) for k in range(self.future)], axis=-1)
 
     def _over(self, v: View) -> Array:
-        """Whether the last frame to follow is reached."""
         last = self.references.at("frames", self._clip(v)) - 1 - self._unfollowed()
         return self._frame(v) >= last
 

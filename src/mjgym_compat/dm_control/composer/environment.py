@@ -91,7 +91,6 @@ class Environment(dm_env.Environment):  # type: ignore[misc]
         self._updater.reset(self.physics, self.random_state)
 
     def control_timestep(self) -> float:
-        """The control time step, s."""
         return self.task.control_timestep
 
     def add_extra_hook(self, hook_name: str, hook_callable: Callable[..., None]) -> None:
@@ -107,7 +106,6 @@ class Environment(dm_env.Environment):  # type: ignore[misc]
         self._extra[hook_name].append(hook_callable)
 
     def _call(self, name: str, *arguments: Any, action: Any = None) -> None:
-        """Callbacks of the task, of entities, and extra ones."""
         with_action = (*arguments, action) if name in _WITH_ACTION else arguments
         getattr(self.task, name)(*with_action, self.random_state)
         for callback in self._callbacks[name]:

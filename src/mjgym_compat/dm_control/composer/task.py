@@ -55,7 +55,6 @@ class Task(Callbacks):
 
     @property
     def control_timestep(self) -> float:
-        """The control time step, s."""
         own = self._control_timestep
         return self.physics_timestep if own is None else own
 

@@ -63,7 +63,6 @@ class ArmTask(composer.Task):
 
     @property
     def root_entity(self) -> Any:
-        """The work top."""
         return self._arena
 
     @property
@@ -391,14 +390,12 @@ class Stack(_BrickTask):
             self._observe_order()
 
     def initialize_episode_mjcf(self, random_state: np.random.RandomState) -> None:
-        """Draw the order, and fix the lowest brick."""
         if self._random:
             count = len(self._bricks)
             self._desired_order = random_state.choice(count, self._height, replace=False)
         self._fix([] if self._free else [self._desired_order[0]])
 
     def initialize_episode(self, physics: Any, random_state: np.random.RandomState) -> None:
-        """Place bricks and hand, and show the goal."""
         self._placer(physics, random_state)
         self._draw_hand(physics, random_state)
         self._show_goal(physics, random_state)
@@ -430,7 +427,6 @@ class Reassemble(_BrickTask):
             self._observe_order()
 
     def initialize_episode_mjcf(self, random_state: np.random.RandomState) -> None:
-        """Draw the orders, and fix the lowest brick."""
         if self._draws_start:
             random_state.shuffle(self._initial_order)
         lowest, *above = self._initial_order
@@ -441,7 +437,6 @@ class Reassemble(_BrickTask):
         self._fix([int(lowest)])
 
     def initialize_episode(self, physics: Any, random_state: np.random.RandomState) -> None:
-        """Build the stack, show the goal and place the hand."""
         pose = self._prop_bbox, shared.uniform_z_rotation
         self._pile(physics, random_state, self._bricks, pose, self._initial_order)
         self._show_goal(physics, random_state)

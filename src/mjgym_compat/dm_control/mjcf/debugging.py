@@ -110,7 +110,6 @@ def _numbered(model: Any) -> tuple[list[str], dict[int, Any]]:
 
 
 def _history(element: Any) -> str:
-    """Lines that made and changed an element."""
     rows = [f"Element: {element}", f"made at {_place(element.get_init_stack())}"]
     for name, stack in element.get_last_modified_stacks_for_all_attributes().items():
         rows.append(f"{name!r} was set at {_place(stack)}")

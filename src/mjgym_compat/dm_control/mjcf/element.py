@@ -861,7 +861,6 @@ def _at(model: "RootElement", path: tuple[ElementSpec, ...]) -> Element:
 
 
 def _sections(model: Element) -> Iterator[Element]:
-    """Sections with attributes that all models share."""
     for spec in model.spec.children.values():
         if not spec.repeated and spec.name not in _SEPARATE:
             section = model._single.get(spec.name)

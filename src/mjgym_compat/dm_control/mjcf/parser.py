@@ -115,7 +115,6 @@ class _Reader:
         self._folder, self._assets, self._escape = folder, assets, escape
 
     def read(self, xml: Any, resolve: bool) -> RootElement:
-        """The model of an lxml element."""
         if xml.tag != "mujoco":
             raise ValueError(f"root element of the XML should be <mujoco>: got <{xml.tag}>")
         self._include(xml, self._folder)

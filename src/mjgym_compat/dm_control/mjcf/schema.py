@@ -180,7 +180,6 @@ def _by_name(table: str) -> dict[str, str]:
 
 
 def _of(words: str) -> Text:
-    """The type that a row of the table describes."""
     first, *rest = words.split()
     match first:
         case "array":

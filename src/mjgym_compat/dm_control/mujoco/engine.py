@@ -351,7 +351,6 @@ class Physics(simulation.Physics):
         self._contexts = None
 
     def _picture(self) -> Any:
-        """The model and data to draw."""
         if self._scene is None:
             return NamedIndexStructs(self.model.ptr, self.data.ptr)
         if self._twin is None:
@@ -584,7 +583,6 @@ class MovableCamera(Camera):
         return Pose(c.lookat.copy(), c.distance, c.azimuth, c.elevation)
 
     def set_pose(self, lookat: Any, distance: float, azimuth: float, elevation: float) -> None:
-        """Set the camera's pose."""
         c = self._camera
         c.lookat[:], c.distance, c.azimuth, c.elevation = lookat, distance, azimuth, elevation
 
@@ -605,7 +603,6 @@ class TextOverlay:
         self.position = getattr(mujoco.mjtGridPos, f"mjGRID_{_PLACES[position].replace(' ', '')}")
 
     def draw(self, context: Any, rect: mujoco.MjrRect) -> None:
-        """Draw into a rectangle."""
         mujoco.mjr_overlay(self.style, self.position, rect, self.title, self.body, context)
 
 

@@ -134,11 +134,9 @@ class Environment(dm_env.Environment):  # type: ignore[misc]
         return flatten_observation(observation) if self._flat_observation else observation
 
     def action_spec(self) -> specs.BoundedArray:
-        """The task's spec of actions."""
         return self.task.action_spec(self.physics)
 
     def step_spec(self) -> Any:
-        """The task's spec of time steps."""
         return self.task.step_spec(self.physics)
 
     def observation_spec(self) -> Any:
@@ -152,7 +150,6 @@ class Environment(dm_env.Environment):  # type: ignore[misc]
             }
 
     def control_timestep(self) -> float:
-        """The control time step, s."""
         return float(self.physics.timestep() * self._n_sub_steps)
 
 

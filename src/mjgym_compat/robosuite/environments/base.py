@@ -132,7 +132,6 @@ class MujocoEnv:
         self._observables = self._setup_observables()
 
     def _use(self, episodes: Episodes) -> None:
-        """Take over arguments about episodes and rendering."""
         self._episodes = episodes
         self.horizon = episodes.horizon
         self.ignore_done, self.hard_reset = episodes.ignore_done, episodes.hard_reset
@@ -149,7 +148,6 @@ class MujocoEnv:
         self._obs_cache: dict[str, Any] = {}
 
     def _see(self, env: Env) -> None:
-        """Take over the cameras of a simulation."""
         self.env = env
         self._pictures = self._episodes.pictures(env.model)
         self._view_of = self._episodes.window_camera(env.model)
@@ -192,11 +190,9 @@ class MujocoEnv:
         """Build `self.model`."""
 
     def _setup_references(self) -> None:
-        """Look up elements of the compiled model."""
         self.model.generate_id_mappings(sim=self.sim)
 
     def _setup_observables(self) -> "OrderedDict[str, Observable]":
-        """The entries of the observation, by name."""
         entries: OrderedDict[str, Observable] = OrderedDict()
         for picture in self._pictures:
             for name in self._image_names(picture):
@@ -211,7 +207,6 @@ class MujocoEnv:
         return False
 
     def _reset_internal(self) -> None:
-        """Begin an episode, in a simulation at its default state."""
         self._setup_references()
         self.cur_time, self.timestep, self.done = 0.0, 0, False
         self._obs_cache = {}
@@ -280,7 +275,6 @@ class MujocoEnv:
         self.sim.data.ctrl[driven] = task.control(view, action)
 
     def _keep(self, memory: Mapping[str, Any]) -> None:
-        """Remember the controllers' goals."""
         if memory:
             view = self.env.view
             view.memory = {**view.memory, **view.owned(memory)}
@@ -321,15 +315,12 @@ class MujocoEnv:
     # Demonstrations: models as XML, states as vectors.
 
     def get_ep_meta(self) -> dict[str, Any]:
-        """A copy of the episode's metadata."""
         return copy.deepcopy(self._ep_meta)
 
     def set_ep_meta(self, meta: Mapping[str, Any]) -> None:
-        """Set the episode's metadata."""
         self._ep_meta = dict(meta)
 
     def unset_ep_meta(self) -> None:
-        """Clear the episode's metadata."""
         self._ep_meta = {}
 
     def edit_model_xml(self, xml_str: str) -> str:
@@ -378,7 +369,6 @@ class MujocoEnv:
         return [f"{picture.camera}_{kind}" for kind in kinds]
 
     def _image(self, picture: Picture, name: str, readings: Any) -> np.ndarray:
-        """One of a camera's images."""
         camera = picture.camera
         kind = name.removeprefix(f"{camera}_")
         render = partial(self.sim.render, picture.width, picture.height, camera_name=camera)
@@ -444,7 +434,6 @@ class MujocoEnv:
         return len(self.action_spec[0])
 
     def clear_objects(self, object_names: Any) -> None:
-        """Put objects far away."""
         names = {object_names} if isinstance(object_names, str) else set(object_names)
         for each in self.model.mujoco_objects:
             if each.name in names:

@@ -81,7 +81,6 @@ class RobotEnv(MujocoEnv):
         self._load_robots()
 
     def _load_robots(self) -> None:
-        """Make the robots, not yet placed."""
         # A task of as many robots drives them, whatever else is in the scene.
         id = DRIVERS[min(self.num_robots, len(DRIVERS)) - 1]
         frequency = 1 / (self._substeps * self.model_timestep)

@@ -103,7 +103,6 @@ class MujocoXML:
                     getattr(self, section).extend(list(getattr(other, section)))
 
     def merge_assets(self, other: Any) -> None:
-        """Add the assets of another model whose names are new."""
         merge_assets(self.asset, other.asset)
 
     def get_xml(self) -> str:
@@ -126,7 +125,6 @@ class MujocoXML:
         atomic.write_text(fname, self.get_xml())
 
     def get_element_names(self, root: ET.Element, element_type: str) -> list[str | None]:
-        """Names of all elements of a tag below a root."""
         return [each.get("name") for each in root.iter(element_type) if each is not root]
 
 

@@ -104,7 +104,6 @@ class MujocoObject(Parsed):
         return isinstance(inp, str) and inp in self.shared_materials
 
     def merge_assets(self, other: Any) -> None:
-        """Add the assets of another model whose names are new."""
         merge_assets(self.asset, other.asset)
 
     def append_material(self, material: CustomMaterial) -> None:

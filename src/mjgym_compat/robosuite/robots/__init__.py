@@ -68,7 +68,6 @@ class Robot:
         self.robot_model: Any = None
 
     def load_model(self) -> None:
-        """Build its model, with its base and grippers."""
         self.robot_model = model = create_robot(self.name, idn=self.idn)
         base = model.default_base if self._base_type == "default" else self._base_type
         model.add_base(robot_base_factory(base, self.idn))

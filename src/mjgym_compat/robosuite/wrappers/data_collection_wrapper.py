@@ -38,7 +38,6 @@ class DataCollectionWrapper(Wrapper):
         self._start: tuple[str, np.ndarray] = ("", np.empty(0))
 
     def reset(self) -> Any:
-        """Start an episode, after writing the rest of the previous one."""
         self._finish()
         self.env.unset_ep_meta()
         observation = self.env.reset()
@@ -47,7 +46,6 @@ class DataCollectionWrapper(Wrapper):
         return observation
 
     def step(self, action: Any) -> Any:
-        """Advance by one control step, and record the new state."""
         result = self.env.step(action)
         self.t += 1
         if not self.has_interaction:
@@ -61,7 +59,6 @@ class DataCollectionWrapper(Wrapper):
         return result
 
     def close(self) -> None:
-        """Write the remaining data, and close the environment."""
         self._finish()
         self.env.close()
 

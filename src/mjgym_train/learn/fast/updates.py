@@ -44,7 +44,6 @@ class FastUpdate(ABC):
         self.actor = Perceptron(agent.actor.body, *self.actor_optimizer.pieces(), self.rows)
 
     def _frozen(self, body: Any) -> Perceptron:
-        """A network for evaluation only."""
         parameters = [parameter.detach().numpy() for parameter in body.parameters()]
         return Perceptron(body, parameters, parameters, self.rows)
 

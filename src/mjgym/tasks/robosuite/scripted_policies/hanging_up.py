@@ -105,7 +105,6 @@ def _insert(observation: Observation, hand: Tool) -> list[Stage]:
 
 
 def _hang(observation: Observation, hand: Tool) -> list[Stage]:
-    """Hang the tool onto the hook."""
     tool, quaternion = observation["tool_pos"], observation["tool_quat"]
     x, *_ = _axes(rotation_of(observation["frame_quat"]))
     grip = tool + TOOL_GRIP * UP

@@ -90,7 +90,6 @@ class EmptyCorridor(Corridor):
 
     @property
     def ground_geoms(self) -> tuple[mjcf.Element, ...]:
-        """The ground."""
         return (self._ground,)
 
 

@@ -162,7 +162,6 @@ class MazeWithTargets(looks.Place):
 
     @property
     def _middle(self) -> np.ndarray:
-        """The middle's row and column."""
         return (np.array(np.shape(self.maze.entity_layer)) - 1) / 2
 
     def grid_to_world_positions(self, grid_positions: Any) -> list[np.ndarray]:

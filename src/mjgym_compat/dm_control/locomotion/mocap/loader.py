@@ -121,12 +121,10 @@ def _numbered(group: Any, prefix: str) -> list[Any]:
 
 
 def _rows(group: Any) -> dict[str, np.ndarray]:
-    """A group's arrays, a row for each step."""
     return {key: value[:].T for key, value in group.items() if hasattr(value, "shape")}
 
 
 def _set(message: Any, values: Mapping[str, Any]) -> None:
-    """Set the fields of a message that there are values of."""
     for field, value in values.items():
         if field not in message.DESCRIPTOR.fields_by_name:
             continue

@@ -78,7 +78,6 @@ class Trajectory:
 
     @property
     def start_step(self) -> int:
-        """First step."""
         return self._first
 
     @property

@@ -85,7 +85,6 @@ class SoccerBall(Primitive):
         self.initialize_entity_trackers()
 
     def before_step(self, physics: Any, random_state: Any) -> None:
-        """Forget the hits of the last control step."""
         self._clear()
 
     def after_substep(self, physics: Any, random_state: Any) -> None:

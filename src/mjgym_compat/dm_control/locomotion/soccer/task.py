@@ -68,12 +68,10 @@ class Task(composer.Task):
 
     @property
     def root_entity(self) -> Any:
-        """The pitch."""
         return self.arena
 
     @property
     def observables(self) -> Any:
-        """Observables of each player."""
         return [p.walker.observables.as_dict(fully_qualified=False) for p in self.players]
 
     def _entity_positions(self, physics: Any) -> np.ndarray:
@@ -91,7 +89,6 @@ class Task(composer.Task):
             camera.initialize_episode(self._entity_positions(physics))
 
     def before_step(self, physics: Any, actions: Any, random_state: np.random.RandomState) -> None:
-        """Let players act, and throw in a ball that is off the field."""
         for player, action in zip(self.players, actions, strict=True):
             player.walker.apply_action(physics, action, random_state)
         if self.arena.detected_off_court():
@@ -129,7 +126,6 @@ class Task(composer.Task):
         return self.arena.detected_goal() is not None
 
     def action_spec(self, physics: Any) -> list[specs.BoundedArray]:
-        """Specification of each player's actions."""
         return [player.walker.action_spec for player in self.players]
 
 
@@ -157,5 +153,4 @@ class MultiturnTask(Task):
         return False
 
     def get_discount(self, physics: Any) -> np.ndarray:
-        """1."""
         return np.ones((), np.float32)

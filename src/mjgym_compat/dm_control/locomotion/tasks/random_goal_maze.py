@@ -121,7 +121,6 @@ class NullGoalMaze(WalkingTask):
         return self._alive
 
     def get_discount(self, physics: Any) -> float:
-        """1, also at the end."""
         return 1.0
 
 
@@ -228,7 +227,6 @@ class ManyHeterogeneousGoalsMaze(NullGoalMaze):
         self._counted: set[int] = set()
 
     def initialize_episode_mjcf(self, random_state: np.random.RandomState) -> None:
-        """Draw the maze, and put targets at its places in any order."""
         super().initialize_episode_mjcf(random_state)
         for target, _ in self._active:
             target.detach()
@@ -260,7 +258,6 @@ class ManyHeterogeneousGoalsMaze(NullGoalMaze):
         return reward
 
     def should_terminate_episode(self, physics: Any) -> bool:
-        """Whether the walker has fallen, or found all targets."""
         failed = super().should_terminate_episode(physics)
         return failed or len(self._counted) == len(self._active)
 
@@ -316,7 +313,6 @@ class RepeatSingleGoalMazeAugmentedWithTargets(RepeatSingleGoalMaze):
         self._counted: set[int] = set()
 
     def initialize_episode_mjcf(self, random_state: np.random.RandomState) -> None:
-        """Draw the maze and the places of all targets."""
         super().initialize_episode_mjcf(random_state)
         free = self._maze_arena.find_token_grid_positions([" "])[" "]
         chosen = [free[random_state.randint(len(free))] for _ in self._subtargets]

@@ -106,7 +106,6 @@ class TwoTouch(WalkingTask):
             target.touching_ids = ids
 
     def initialize_episode(self, physics: Any, random_state: np.random.RandomState) -> None:
-        """Stand the walker up, and show the first orbs."""
         super().initialize_episode(physics, random_state)
         place = random_state.uniform(-self._area, self._area) if self._places else (0.0, 0.0)
         angle = random_state.uniform(0, 2 * np.pi) if self._turns else None
@@ -125,7 +124,6 @@ class TwoTouch(WalkingTask):
             target.set_pose(physics, (x, y, height))
 
     def before_step(self, physics: Any, action: Any, random_state: np.random.RandomState) -> None:
-        """Let the walker act, and show new orbs when it is time."""
         super().before_step(physics, action, random_state)
         pause = self._pauses.get(self._state)
         if pause is not None and physics.time() > self._since + pause:
@@ -157,5 +155,4 @@ class TwoTouch(WalkingTask):
         self._state, self._since = state, now
 
     def get_discount(self, physics: Any) -> float:
-        """1."""
         return 1.0

@@ -31,7 +31,6 @@ class WalkingTask(composer.Task):
 
     @property
     def root_entity(self) -> Any:
-        """The arena."""
         return self._arena
 
     @property

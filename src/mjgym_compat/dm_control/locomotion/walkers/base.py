@@ -99,7 +99,6 @@ class WalkerObservables(composer.Observables):
     }
 
     def _sensors(self, tag: str, **options: Any) -> Any:
-        """Readings of all sensors of a kind."""
         elements = getattr(self._entity.mjcf_model.sensor, tag)
         return observable.MJCFFeature("sensordata", elements, **options)
 
@@ -111,7 +110,6 @@ class WalkerObservables(composer.Observables):
 
     @composer.observable
     def sensors_accelerometer(self) -> Any:
-        """Acceleration, gravity included."""
         return self._sensors("accelerometer")
 
     @composer.observable

@@ -121,12 +121,10 @@ class WithHead(Known):
 
     @functools.cached_property
     def left_arm_root(self) -> mjcf.Element:
-        """The body at the root of the left arm."""
         return self._find("body", self.arms[0])[0]
 
     @functools.cached_property
     def right_arm_root(self) -> mjcf.Element:
-        """The body at the root of the right arm."""
         return self._find("body", self.arms[1])[0]
 
     def _build_observables(self) -> "HeadObservables":

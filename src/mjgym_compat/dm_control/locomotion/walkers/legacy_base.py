@@ -35,7 +35,6 @@ class Walker(base.Walker):
         return WalkerObservables(self)
 
     def reinitialize_pose(self, physics: Any, random_state: Any) -> None:
-        """Set the pose at the start of an episode."""
         for initializer in self._initializers:
             initializer.initialize_pose(physics, self, random_state)
 

@@ -28,6 +28,5 @@ class Wrapper(Delegating):
         self._deviation = scale * (spec.maximum - spec.minimum)
 
     def step(self, action: Any) -> Any:
-        """Advance by one control step with a noisy action."""
         noisy = action + self._env.task.random.normal(scale=self._deviation)
         return self._env.step(np.clip(noisy, self._low, self._high))

@@ -40,7 +40,6 @@ class Wrapper(Delegating):
         self._spec = specs.BoundedArray(spec.shape, kind, low, high, spec.name)
 
     def step(self, action: Any) -> Any:
-        """Advance by one control step with a rescaled action."""
         return self._env.step(self._low + self._scale * (action - self._minimum))
 
     def action_spec(self) -> specs.BoundedArray:

@@ -154,7 +154,6 @@ class MujocoCamera(Observable):
 
     @property
     def name(self) -> str:
-        """Name of the camera in the compiled model."""
         return self._camera
 
     @property

@@ -70,5 +70,4 @@ class MJCFCamera(base.MujocoCamera):
 
     @property
     def name(self) -> str:
-        """Name of the camera in the compiled model."""
         return self._element.full_identifier

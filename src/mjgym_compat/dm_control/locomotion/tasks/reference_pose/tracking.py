@@ -267,7 +267,6 @@ class ReferencePosesTask(WalkingTask):
     # Course of an episode.
 
     def initialize_episode_mjcf(self, random_state: np.random.RandomState) -> None:
-        """Draw a clip and its start, and give the props its sizes."""
         self._arena.regenerate(random_state)
         self._draw(random_state)
         fresh = self._current_clip.create_props() if self._props else ()
@@ -344,7 +343,6 @@ class ReferencePosesTask(WalkingTask):
         self._walker.apply_action(physics, action, random_state)
 
     def after_step(self, physics: Any, random_state: np.random.RandomState) -> None:
-        """Go on to the next step of the reference, and compare."""
         self._time_step += 1
         self._update_ghost(physics)
         self._walker_features_prev = self._walker_features
@@ -383,7 +381,6 @@ class ReferencePosesTask(WalkingTask):
         return float(outcome.reward)
 
     def should_terminate_episode(self, physics: Any) -> bool:
-        """Whether the clip is over, or the deviation too large."""
         return self._should_truncate or self._end_mocap
 
     def get_discount(self, physics: Any) -> float:
@@ -391,7 +388,6 @@ class ReferencePosesTask(WalkingTask):
         return 0.0 if self._should_truncate else 1.0
 
     def action_spec(self, physics: Any) -> Any:
-        """Specification of the walker's actions."""
         spec = self._walker.action_spec
         prefix = f"{self._walker.mjcf_model.model}/"
         names = "\t".join(prefix + name for name in spec.name.split("\t"))
@@ -448,12 +444,10 @@ class PlaybackTask(ReferencePosesTask):
         self._next_clip = (self._next_clip + 1) % self._num_clips
 
     def after_step(self, physics: Any, random_state: np.random.RandomState) -> None:
-        """Set the walker to the next step of the clip."""
         super().after_step(physics, random_state)
         self._set_walker(physics)
 
     def get_reward(self, physics: Any) -> float:
-        """0."""
         return 0.0
 
 
