@@ -30,7 +30,7 @@ from mjgym_train.learn.collector import Collector, Transition
 from mjgym_train.learn.exploration import Exploration
 from mjgym_train.learn.off_policy import OffPolicyTrainer
 from mjgym_train.learn.on_policy import OnPolicyTrainer
-from mjgym_train.learn.trainer import Progress
+from mjgym_train.learn.trainer import Progress, Trainer
 from mjgym_train.run import Run
 
 FRAGMENT_STEPS = 32  # of each sub-environment
@@ -281,49 +281,8 @@ def _steps(fragment: Fragment) -> Iterator[tuple[Transition, list[float], Tensor
         yield transition, returns, diverged[k]
 
 
-class Learner(OffPolicyTrainer):
-    """A run that learns from the steps of samplers."""
-
-    collector: RemoteCollector
-    buffer: Shards
-
-    def __init__(
-        self,
-        run: Run,
-        config: OffPolicyConfig,
-        *,
-        samplers: int,
-        take: Callable[[], tuple[int, Fragment]],
-        resume: bool,
-    ) -> None:
-        self._samplers, self._take = samplers, take
-        algorithm: Any = distributed_algorithm(config.algorithm)
-        super().__init__(run, config, algorithm, resume=resume)
-
-    def make_collector(self) -> RemoteCollector:
-        return RemoteCollector(self.config, self._samplers, self._take)
-
-    def make_buffer(self) -> Shards:
-        size = self.config.buffer_size // self._samplers
-        return Shards([self.replay(size) for _ in range(self._samplers)])
-
-    def about(self) -> dict[str, Any]:
-        return {**super().about(), "samplers": self._samplers}
-
-    def action(self) -> Tensor:
-        """None: samplers choose their actions."""
-        return torch.empty(0)
-
-    def interact(self, action: Tensor) -> Transition:
-        transition = super().interact(action)
-        self.buffer.choose(self.collector.sampler, begun=self.collector.begun)
-        return transition
-
-
-class AsynchronousLearner(OnPolicyTrainer):
-    """A run of A3C: applies the gradients of workers in the order in which they come."""
-
-    agent: A3C
+class _FromSamplers(Trainer):
+    """A run that learns from messages of samplers."""
 
     def __init__(
         self,
@@ -331,7 +290,7 @@ class AsynchronousLearner(OnPolicyTrainer):
         config: Any,
         *,
         samplers: int,
-        take: Callable[[], tuple[int, Unroll]],
+        take: Callable[[], tuple[int, Any]],
         resume: bool,
     ) -> None:
         self._samplers, self._take = samplers, take
@@ -343,6 +302,32 @@ class AsynchronousLearner(OnPolicyTrainer):
 
     def about(self) -> dict[str, Any]:
         return {**super().about(), "samplers": self._samplers}
+
+
+class Learner(_FromSamplers, OffPolicyTrainer):
+    """A run that learns from the steps of samplers."""
+
+    collector: RemoteCollector
+    buffer: Shards
+
+    def make_buffer(self) -> Shards:
+        size = self.config.buffer_size // self._samplers
+        return Shards([self.replay(size) for _ in range(self._samplers)])
+
+    def action(self) -> Tensor:
+        """None: samplers choose their actions."""
+        return torch.empty(0)
+
+    def interact(self, action: Tensor) -> Transition:
+        transition = super().interact(action)
+        self.buffer.choose(self.collector.sampler, begun=self.collector.begun)
+        return transition
+
+
+class AsynchronousLearner(_FromSamplers, OnPolicyTrainer):
+    """A run of A3C: applies the gradients of workers in the order in which they come."""
+
+    agent: A3C
 
     def step(self) -> None:
         config = self.config

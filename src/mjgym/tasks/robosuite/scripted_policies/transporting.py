@@ -67,6 +67,7 @@ def _tidied(observation: Observation) -> np.ndarray:
 
 
 def _uncover(observation: Observation, first: Tool, second: Tool) -> list[Stage]:
+    """The first arm takes the lid off."""
     lid = observation["lid_handle_pos"]
     turn = first.facing(heading_of(observation["lid_handle_quat"]), HALF_TURN)
     turn = first.within_reach(turn, HALF_TURN)
@@ -109,6 +110,7 @@ def _let_go(observation: Observation, first: Tool, second: Tool) -> list[Stage]:
 
 
 def _tidy(observation: Observation, second: Tool, first: Tool) -> list[Stage]:
+    """The second arm removes the trash."""
     trash = observation["trash_pos"]
     turn = second.facing(heading_across(observation["trash_quat"]), QUARTER_TURN)
     turn = second.within_reach(turn, QUARTER_TURN)
