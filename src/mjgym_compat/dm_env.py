@@ -207,12 +207,12 @@ class DmEnv(control.Environment):
         return entries
 
     def _shape(self, name: str, space_or_value: Any) -> tuple[int, ...]:
-        """The published shape of an entry: scalars have no axis there."""
+        """The published shape of an entry; scalars have no axis."""
         shape: tuple[int, ...] = self._shapes.get(name, space_or_value.shape)
         return (1, *shape) if self._buffered else shape
 
     def _ordered(self, entries: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Images first, where the published tasks have them first."""
+        """Put images first where the published tasks do."""
         if not self._buffered:
             return entries
         return dict(sorted(entries.items(), key=lambda entry: entry[1].dtype != np.uint8))

@@ -88,7 +88,7 @@ class SoccerEnv(dm_env.Environment):  # type: ignore[misc]
         )
 
     def _lists(self, observations: dict[str, np.ndarray]) -> list[dict[str, np.ndarray]]:
-        """A dict per player; entries have a leading axis of 1, as published."""
+        """One dict per player, with entries of leading axis 1, as published."""
         return [
             {name: values[i : i + 1].copy() for name, values in observations.items()}
             for i in range(self._players.num_envs)

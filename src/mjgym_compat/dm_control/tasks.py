@@ -39,7 +39,7 @@ class Task(control.Task):
         return mujoco.action_spec(physics)
 
     def initialize_episode(self, physics: Any) -> None:
-        """Show the reward of the start; call it at the end of an override."""
+        """Show the initial reward; call it at the end of an override."""
         self.after_step(physics)
 
     def before_step(self, action: Any, physics: Any) -> None:

@@ -183,7 +183,7 @@ def _simulated_frequency(hertz: float) -> float:
 
 
 def _bounded(asked: Mapping[str, Any], argument: str, usual: tuple[float, ...]) -> dict[str, Any]:
-    """A table along the right quarter of a boundary, as in the published task."""
+    """A table along the right quarter of the boundary, as in the published task."""
     if argument not in asked or _plain(asked[argument]) == usual:
         return {}
     x, y, z = asked[argument]

@@ -28,11 +28,11 @@ _WITH_ACTION = ("before_step", "before_substep")  # for tasks
 
 
 class EpisodeInitializationError(RuntimeError):
-    """An episode's start was refused; another may be drawn."""
+    """An initial state was rejected; another one may be drawn."""
 
 
 class ObservationPadding(enum.Enum):
-    """Values of a buffer before the first have arrived."""
+    """Fill values of a buffer until the first readings arrive."""
 
     INITIAL_VALUE = -1
     ZERO = 0

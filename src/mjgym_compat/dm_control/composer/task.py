@@ -13,13 +13,13 @@ DEFAULT_TIMESTEP = 0.002  # s, MuJoCo's
 
 
 class Task(Callbacks):
-    """A task; subclasses write `root_entity` and `get_reward`, and any callback."""
+    """Base class of tasks: subclasses define `root_entity`, `get_reward` and any callbacks."""
 
     _control_timestep: float | None = None
 
     @property
     def root_entity(self) -> Entity:
-        """The entity that all others are attached to."""
+        """The entity to which all others are attached."""
         raise NotImplementedError
 
     def get_reward(self, physics: Any) -> Any:

@@ -11,7 +11,7 @@ ANGLES = ("range", "ref", "springref")  # attributes of hinges
 
 
 def read(file: str, name: str | None = None) -> mjcf.RootElement:
-    """A model from a file, in radians: models of different units cannot be attached."""
+    """Read a model in radians: models with different angle units cannot be attached."""
     model = mjcf.from_path(asset_path(f"locomotion/{file}"))
     if name:
         model.model = name

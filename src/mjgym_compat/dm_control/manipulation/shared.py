@@ -32,7 +32,7 @@ class Standard(composer.Arena):
 
 
 def model(name: str) -> mjcf.RootElement:
-    """A model of the family by its file's name."""
+    """Read a model of the manipulation family."""
     return mjcf.from_path(assets() / "manipulation" / f"{name}.xml")
 
 
@@ -135,7 +135,7 @@ RIGHT_CLOSE = CameraSpec("right_close", (0.6, 0, 0.75), (0, 1, 0, -0.7, 0, 0.75)
 def add_camera_observables(
     entity: composer.Entity, obs_settings: ObservationSettings, *camera_specs: CameraSpec
 ) -> dict[str, MJCFCamera]:
-    """Add cameras that are not there, and return their observables."""
+    """Add missing cameras, and return their observables."""
     root, found = entity.mjcf_model, {}
     for spec in camera_specs:
         camera = root.find("camera", spec.name) or root.worldbody.add("camera", **spec._asdict())
@@ -170,7 +170,7 @@ uniform_z_rotation = rotations.QuaternionFromAxisAngle(
 def add_bbox_site(
     body: mjcf.Element, lower: Any, upper: Any, visible: bool = False, **kwargs: Any
 ) -> mjcf.Element:
-    """Show a box by a site."""
+    """Add a site that shows a box."""
     lower, upper = np.asarray(lower, float), np.asarray(upper, float)
     size = np.maximum((upper - lower) / 2, arena.THINNEST)
     group = None if visible else TASK_SITE_GROUP
@@ -180,7 +180,7 @@ def add_bbox_site(
 def add_target_site(
     body: mjcf.Element, radius: float, visible: bool = False, **kwargs: Any
 ) -> mjcf.Element:
-    """Show a target by a site."""
+    """Add a site that shows a target."""
     group = None if visible else TASK_SITE_GROUP
     return body.add("site", type="sphere", size=[radius], group=group, **kwargs)
 

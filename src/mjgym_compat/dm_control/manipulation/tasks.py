@@ -195,14 +195,14 @@ class Lift(_PropTask):
         physics.bind(self._line).pos[2] = self._wanted
 
     def get_reward(self, physics: Any) -> float:
-        """The rise of the lowest corner, as a fraction of 30 cm."""
+        """Rise of the lowest corner as a fraction of 30 cm."""
         height, bounds = np.asarray(self._height(physics)), (self._wanted, inf)
         linear: dict[str, Any] = {"sigmoid": "linear", "value_at_margin": 0.0}
         return float(tolerance(height, bounds, margin=lift_prop.LIFT, **linear))
 
 
 class SphereCradle(composer.Entity):
-    """Three balls that hold what is laid between them."""
+    """Three balls that hold an object laid between them."""
 
     def _build(self) -> None:
         self._mjcf_root = shared.model("cradle")
@@ -265,7 +265,7 @@ class Place(_PropTask):
         self._place_prop(physics, random_state)
 
     def get_reward(self, physics: Any) -> float:
-        """Grasping, then placing and letting go; see `mjgym.tasks.manipulation.place.Place`."""
+        """Reward for grasping, then placing and releasing, as in the registered task."""
         tool, prop = self._tool(physics), physics.bind(self._frame).xpos
         target = physics.bind(self._pedestal.target_site).xpos
 
@@ -345,7 +345,7 @@ class _BrickTask(ArmTask):
         self._pile(physics, random_state, self._hints, self._hint_pose, self._desired_order)
 
     def get_reward(self, physics: Any) -> float:
-        """The mean over neighbours in the stack of being close and being snapped together."""
+        """Mean over neighbouring bricks of being close and snapped together."""
         wanted = [self._bricks[i] for i in self._desired_order]
         corners = [0, -1], [0, -1]
         studs = np.stack([physics.bind(brick.studs[corners]).xpos for brick in wanted[:-1]])

@@ -55,7 +55,7 @@ def get_full_dump_dir() -> str:
 
 
 def get_current_stack_trace() -> list[StackTraceEntry]:
-    """Calls from outside of this package that led here, the last one last; [] if it is off."""
+    """Calls outside this package that led here, innermost last; [] without debug mode."""
     if not debug_mode():
         return []
     entries: list[StackTraceEntry] = []

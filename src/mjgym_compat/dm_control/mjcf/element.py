@@ -73,7 +73,7 @@ class Element:
 
     @property
     def full_identifier(self) -> str:
-        """Its name in the outermost model, with the models' prefixes."""
+        """The name in the outermost model, with the prefixes of the attached models."""
         return self.prefixed_identifier()
 
     def prefixed_identifier(self, prefix_root: NameScope | None = None) -> str:
@@ -240,7 +240,7 @@ class Element:
         return child
 
     def _path(self) -> "tuple[ElementSpec, ...]":
-        """Kinds of the elements that hold this one, below the root, and its own."""
+        """Specs of the ancestors below the root and of the element itself."""
         path, element = [], self
         while element._parent is not None:
             path.append(element._spec)
@@ -380,7 +380,7 @@ class Element:
             )
 
     def _holder(self) -> "Element | None":
-        """The parent, or where its model is attached."""
+        """The parent; of a root, the attachment frame."""
         if self._parent is not None:
             return self._parent
         return self._root.parent_frame
@@ -408,7 +408,7 @@ class Element:
         return elements
 
     def _existing(self) -> "list[Element]":
-        """`all_children`, without making what nobody has asked for."""
+        """`all_children` without creating sections on demand."""
         single = self._single
         children = [single[tag] for tag in self._spec.children if tag in single] if single else []
         children += self._children
@@ -536,11 +536,11 @@ class Element:
         return text
 
     def get_init_stack(self) -> Any:
-        """Calls that made the element; empty without debug mode."""
+        """Stack trace of the element's creation; empty without debug mode."""
         return self._stacks[None]
 
     def get_last_modified_stacks_for_all_attributes(self) -> dict[str, Any]:
-        """Calls that set each attribute last."""
+        """Stack trace of each attribute's last change."""
         return {_outer(name): stack for name, stack in self._stacks.items() if name is not None}
 
     def to_xml_string(
@@ -677,7 +677,7 @@ class RootElement(Element):
         return self._attached
 
     def read_file(self, name: str, files: str) -> bytes:
-        """Contents of a file that an attribute names, of a kind that has its own folder."""
+        """Contents of a file named by an attribute."""
         folder = self.folders.get(files) or self.folders.get("asset", "")
         path = os.path.normpath(os.path.join(self._model_dir, folder, name))
         for key in (name, path, os.path.basename(name)):
@@ -687,7 +687,7 @@ class RootElement(Element):
         return Path(path).read_bytes()
 
     def named_body(self, name: str) -> Any:
-        """A body by its name, whether it is there yet or not."""
+        """A reference to a body by name, which need not exist yet."""
         return _NamedBody(self, name)
 
     @property
@@ -905,7 +905,7 @@ def _reconciled(outer: RootElement, inner: RootElement) -> list[tuple[Element, s
 
 
 def _namesake(child: Element, target: Element) -> Element | None:
-    """The child of an element that has the kind and name of another."""
+    """The child of `target` with the kind and name of another element."""
     name = child._values.get(child.spec.identifier or "")
     for other in target._children:
         if (

@@ -78,7 +78,7 @@ class NameScope:
         return self._inner[name]
 
     def free_name(self, name: str, number: int = 1) -> str:
-        """A name that no attached model has: the given one, or that with the first free number."""
+        """The given model name, with the first free number appended if an attached model has it."""
         free = name
         while free in self._inner:
             free = f"{name}_{number}"
@@ -98,7 +98,7 @@ class NameScope:
         self.renumber()
 
     def remove(self, namespace: str, identifier: str) -> None:
-        """Forget an element's name; KeyError if nobody has it."""
+        """Remove an element's name; KeyError if it is not taken."""
         del self._names[namespace][identifier]
         self.renumber()
 
@@ -150,12 +150,12 @@ class NameScope:
         return True
 
     def enter(self, element: Any) -> None:
-        """Note an element, so that it has a number if it has no name."""
+        """Register an element, which gets a number if it has no name."""
         self._members.setdefault(element.spec.namespace, {})[id(element)] = element
         self.renumber()
 
     def leave(self, element: Any) -> None:
-        """Forget an element and its name."""
+        """Remove an element and its name."""
         namespace = element.spec.namespace
         self._members.get(namespace, {}).pop(id(element), None)
         name = element._values.get(element.spec.identifier)
@@ -169,7 +169,7 @@ class NameScope:
         self.revision += 1
 
     def number(self, element: Any) -> int:
-        """Position of an element among those of its kind that have no name."""
+        """Index of an element among the unnamed ones of its kind."""
         namespace = element.spec.namespace
         if namespace not in self._numbers:
             unnamed = [

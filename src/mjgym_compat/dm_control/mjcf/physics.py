@@ -216,7 +216,7 @@ class Physics(PhysicsOfText):
 
     @property
     def is_dirty(self) -> bool:
-        """Whether something was written since dependent quantities were computed."""
+        """Whether values were written since dependent quantities were computed."""
         return self._dirty
 
     def mark_as_dirty(self) -> None:
@@ -253,6 +253,6 @@ class Physics(PhysicsOfText):
 
 
 def _kind(element: Element) -> str:
-    """Namespace, but mocap bodies, which have other numbers, are a kind of their own."""
+    """Namespace of the elements; mocap bodies, with different fields, are a separate kind."""
     is_mocap = element.get_attributes().get("mocap") == "true"
     return _MOCAP if is_mocap else element.spec.namespace

@@ -360,7 +360,7 @@ _OVERRIDDEN: list[ElementSpec] = []
 
 
 def override_schema(schema_path: str | Path | None) -> None:
-    """Replace the schema of models that are made from now on; None puts the engine's back."""
+    """Replace the schema of models created from now on; None restores the engine's."""
     _OVERRIDDEN[:] = [] if schema_path is None else [parse_schema(schema_path)]
 
 

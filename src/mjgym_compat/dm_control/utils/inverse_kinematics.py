@@ -102,7 +102,7 @@ def qpos_from_site_pose(
 
 
 def _rotation(matrix: np.ndarray, wanted: np.ndarray) -> np.ndarray:
-    """The rotation vector from an orientation to another, in the world's frame."""
+    """The rotation vector from one orientation to another, world frame."""
     present, inverse, difference, vector = np.zeros(4), np.zeros(4), np.zeros(4), np.zeros(3)
     mujoco.mju_mat2Quat(present, matrix)
     mujoco.mju_negQuat(inverse, present)

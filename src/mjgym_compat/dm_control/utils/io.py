@@ -12,10 +12,10 @@ def GetResource(name: str, mode: str = "rb") -> Any:
 
 
 def GetResourceFilename(name: str, mode: str = "rb") -> str:
-    """The path of a file, which is its name."""
+    """The path of a file: its name."""
     return name
 
 
 def WalkResources(path: str) -> Iterator[tuple[str, list[str], list[str]]]:
-    """Folders, their folders and their files, as `os.walk`."""
+    """Walk a folder like `os.walk`."""
     return os.walk(path)

@@ -2,10 +2,10 @@
 
 
 def to_native_string(s: str | bytes) -> str:
-    """Text."""
+    """Decode bytes to text."""
     return s.decode() if isinstance(s, bytes) else s
 
 
 def to_binary_string(s: str | bytes) -> bytes:
-    """Bytes."""
+    """Encode text as bytes."""
     return s.encode() if isinstance(s, str) else s

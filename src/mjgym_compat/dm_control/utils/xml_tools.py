@@ -18,7 +18,7 @@ def find_element(root: Any, tag: str, name: str) -> Any:
 
 
 def nested_element(element: Any, depth: int) -> Any:
-    """An element that contains copies of itself, one within the other, to a depth."""
+    """Nest copies of an element inside it to a depth."""
     if depth > 0:
         child = nested_element(etree.fromstring(etree.tostring(element)), depth - 1)
         element.append(child)

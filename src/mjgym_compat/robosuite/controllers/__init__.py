@@ -228,7 +228,7 @@ def _groups(robot: str, base: Base) -> tuple[Group, ...]:
 
 
 def _group_parts(groups: Sequence[Group], own: bool) -> Config:
-    """Part configurations of joints beside the arms: the robot's own, or the usual ones."""
+    """Configurations of the other joint groups: the robot's own, or the defaults."""
     usual = _parameters(JointPosition())
     parts: Config = {}
     for group in groups:
@@ -242,7 +242,7 @@ def _group_parts(groups: Sequence[Group], own: bool) -> Config:
 
 
 def _other_laws(parts: Mapping[str, Any], robot: str, base: Base) -> Config:
-    """Laws of a configuration beside its arms', where they are not the robot's own."""
+    """Controllers of the other joint groups, where they differ from the robot's own."""
     changed: Config = {}
     groups = _groups(robot, base)
     for name, own in _group_parts(groups, own=True).items():
@@ -412,7 +412,7 @@ def _arm(config: Mapping[str, Any]) -> Config:
 
 
 def _ignored(kind: Any) -> set[str]:
-    """Keys that robosuite's controller of an arm takes and does not read: those of the others."""
+    """Keys that robosuite's arm controller accepts but ignores."""
     if kind not in ALL_PART_CONTROLLERS:
         return set()
     others = {key for name in ALL_PART_CONTROLLERS for key in _parameters(controllers.find(name))}

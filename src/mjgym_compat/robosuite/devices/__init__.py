@@ -92,14 +92,14 @@ class Keyboard(Device):
         super().__init__(env, self._keys, pos_sensitivity, rot_sensitivity)
 
     def on_press(self, key: Any) -> None:
-        """Hear of a key by its name, or as an object with `char` or `name`."""
+        """Handle a key press, given as a name or an object with `char` or `name`."""
         name = key if isinstance(key, str) else getattr(key, "char", None) or key.name
         name = str(name).replace("_", " ")
         if name in keyboard.KEYS:
             self._keys.press(name)
 
     def on_release(self, key: Any) -> None:
-        """Nothing: a key counts as released when nothing has been heard of it for a while."""
+        """Do nothing: a key counts as released some time after its last press."""
 
 
 class SpaceMouse(Device):

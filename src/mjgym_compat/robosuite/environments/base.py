@@ -30,7 +30,7 @@ WHOLE = 1e-9  # relative tolerance of whole numbers of physics steps
 
 
 def register_env(target_class: type["MujocoEnv"]) -> None:
-    """Make an environment known to `make` by the name of its class, as subclasses are anyway."""
+    """Register an environment under its class name; subclasses are registered automatically."""
     REGISTERED_ENVS[target_class.__name__] = target_class
 
 
@@ -324,14 +324,14 @@ class MujocoEnv:
         self._ep_meta = {}
 
     def edit_model_xml(self, xml_str: str) -> str:
-        """XML in loadable form: that of `sim.model.get_xml()` is unchanged."""
+        """Convert XML to a loadable form; that of `sim.model.get_xml()` needs no change."""
         return xml_str
 
     def set_xml_processor(self, processor: Callable[[str], str]) -> None:
         self._xml_processors.append(processor)
 
     def reset_from_xml_string(self, xml_string: str) -> None:
-        """Start an episode with a model in XML, with objects where it has them."""
+        """Start an episode with a model in XML, at its object positions."""
         self.close_renderer()
         self.deterministic_reset = True
         self._initialize_sim(xml_string)

@@ -74,7 +74,7 @@ class RobotEnv(MujocoEnv):
         return list(inp) if isinstance(inp, list | tuple) else [inp] * length
 
     def _check_robot_configuration(self, robots: Any) -> None:
-        """Check the robots, for subclasses; they raise."""
+        """Check the robots; a hook for subclasses."""
 
     def _load_model(self) -> None:
         super()._load_model()
@@ -142,7 +142,7 @@ class RobotEnv(MujocoEnv):
         return bounds(self.actions)
 
     def _get_arm_prefixes(self, robot: Robot, include_robot_name: bool = True) -> list[str]:
-        """Prefixes of the entries of each arm of a robot, with its own prefix or without."""
+        """Observation prefixes of a robot's arms, with or without the robot's own."""
         own = robot.prefix if include_robot_name else ""
         sides = [""] if len(robot.arms) == 1 else [f"{side}_" for side in robot.arms]
         return [f"{own}{side}" for side in sides]

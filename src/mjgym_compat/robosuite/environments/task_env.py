@@ -142,12 +142,12 @@ class RobosuiteEnv(MujocoEnv):
         return self._shown(), self._paid(action, reward), self.done, info
 
     def _paid(self, action: Any, reward: float) -> float:
-        """The task's reward, or that of a subclass."""
+        """The reward: the task's, or a subclass's own."""
         own = type(self).reward is not RobosuiteEnv.reward
         return float(self.reward(action)) if own else reward
 
     def _keep_sizes(self) -> None:
-        """Without hard resets, objects keep their sizes from the first episode."""
+        """Restore the objects' sizes of the first episode, if resets are not hard."""
         env, task = self.env, self.env.task
         if self.hard_reset or not any(kind.__name__ in SIZES for kind in type(task).__mro__):
             return
@@ -168,7 +168,7 @@ class RobosuiteEnv(MujocoEnv):
         self._start_seed = seed
 
     def remade(self, **changed: Any) -> Any:
-        """A new environment with some arguments of `make` changed."""
+        """A new environment with changed arguments of `make`."""
         fields = [field.name for field in dataclasses.fields(Episodes) if field.init]
         episodes = {name: getattr(self._episodes, name) for name in fields}
         return make(self.title, **{**self._asked, **episodes, **changed})
@@ -212,7 +212,7 @@ class RobosuiteEnv(MujocoEnv):
         return np.array(self.env.task.table_top)  # type: ignore[attr-defined]  # of `OneTable`
 
     def _pre_action(self, action: Any, policy_step: bool = False) -> None:
-        """Set the controls, for loops of one's own; `step` has another."""
+        """Set the controls in user-written loops; `step` does not use it."""
         self._drive(self.env.task, action, policy_step)
 
     def reward(self, action: Any = None) -> float:
@@ -221,7 +221,7 @@ class RobosuiteEnv(MujocoEnv):
         return float(task.reward(task.terms(self.env.view)))
 
     def staged_rewards(self) -> tuple[float, ...]:
-        """The shaped reward's stages now, by the task's terms."""
+        """The current stages of the shaped reward, the task's terms."""
         return tuple(float(x) for x in self.env.task.terms(self.env.view).values())
 
     def _check_success(self) -> bool:
@@ -247,7 +247,7 @@ class RobosuiteEnv(MujocoEnv):
         return np.reshape(self._entries.get(name, np.zeros(shape)), shape)[()]
 
     def _update_observables(self, force: bool = False) -> None:
-        """Read the entries; those that have been changed as often as there are physics steps."""
+        """Update the entries; modified ones are read at every physics step."""
         for name, entry in self._observables.items():
             if name not in self._read_apart and entry.modality != "image":
                 self._obs_cache[name] = self._entry(name, None)

@@ -45,7 +45,7 @@ class Arena(MujocoXML):
         self._postprocess_arena()
 
     def _postprocess_arena(self) -> None:
-        """Finish the model; for subclasses."""
+        """Finish the model; a hook for subclasses."""
 
     def set_origin(self, offset: Any) -> None:
         """Shift everything at the top of the world, (3,) m."""
@@ -149,7 +149,7 @@ class TableArena(Arena):
         self.configure_location()
 
     def configure_location(self) -> None:
-        """Put the table into the room."""
+        """Add the table to the room."""
         self.table_body = table_body(
             "table", self.table_full_size, self.table_offset, self.table_friction, self.has_legs
         )
@@ -309,7 +309,7 @@ class WipeArena(TableArena):
             self.markers.append(marker)
 
     def reset_arena(self, sim: Any) -> None:
-        """Draw a new path, and put the markers on it."""
+        """Draw a new path and put the markers on it."""
         model = sim.model
         pos = self.sample_start_pos()
         for i, marker in enumerate(self.markers):
@@ -326,12 +326,12 @@ class WipeArena(TableArena):
         return self.table_half_size[:2] * self.coverage_factor - self.line_width / 2
 
     def sample_start_pos(self) -> np.ndarray:
-        """Draw a direction, and the first place of a path, (2,) m from the table's middle."""
+        """Draw a direction and the first point of a path, (2,) m from the table's centre."""
         self.direction = self.rng.uniform(-np.pi, np.pi)
         return np.asarray(self.rng.uniform(-self._reach, self._reach))
 
     def sample_path_pos(self, pos: Any) -> np.ndarray:
-        """The next place of a path, on the table."""
+        """The next point of a path, on the table."""
         if self.rng.uniform(0, 1) > 1 - TURNS:
             self.direction += self.rng.normal(0, TURN)
         while True:

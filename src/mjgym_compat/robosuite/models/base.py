@@ -63,7 +63,7 @@ class MujocoXML:
         self.resolve_asset_dependency()
 
     def create_default_element(self, name: str) -> ET.Element:
-        """The section of a name, made if there is none."""
+        """The top-level section of a name, created if missing."""
         found = self.root.find(name)
         return ET.SubElement(self.root, name) if found is None else found
 
@@ -150,7 +150,7 @@ class MujocoModel:
     sites: Any
 
     def exclude_from_prefixing(self, inp: Any) -> bool:
-        """Whether an element, or a name, is left without prefix."""
+        """Whether an element or a name keeps its name without prefix."""
         return False
 
     def correct_naming(self, names: Any) -> Any:

@@ -36,7 +36,7 @@ class _Parts(list[dict[str, Any]]):
     """The geoms of a composite object, one after the other."""
 
     def put(self, name: str, types: str, sizes: Any, locations: Any, **more: Any) -> None:
-        """Append a geom; of `more`, quats, rgbas, frictions and condims are known."""
+        """Append a geom; `more` takes quats, rgbas, materials, frictions and condims."""
         self.append({"names": name, "types": types, "sizes": sizes, "locations": locations, **more})
 
     @property
@@ -117,7 +117,7 @@ class HollowCylinderObject(_Composed):
 
 
 def _cone(low: float, high: float, height: float, count: int) -> list[tuple[float, float]]:
-    """Height from the middle and half size of each slice of a cone, from the bottom up, m."""
+    """Height from the centre and half size, m, of each slice of a cone, bottom first."""
     half = height / 2 * (1 - 1 / count)
     return list(zip(np.linspace(-half, half, count), np.linspace(low, high, count), strict=True))
 
@@ -229,7 +229,7 @@ class HookFrame(_Composed):
 
     @property
     def init_quat(self) -> np.ndarray:
-        """Its orientation when it lies, x, y, z, w."""
+        """Orientation when lying, x, y, z, w."""
         return np.array(LYING)
 
 

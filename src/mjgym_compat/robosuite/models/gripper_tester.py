@@ -90,7 +90,7 @@ class GripperTester:
         self._rest = float(self._data.body(self.cube.root_body).xpos[2])
 
     def step(self, low: bool, action: float) -> None:
-        """One physics step towards the box or above it, with an action of the gripper."""
+        """Make one physics step towards the box or above it, with a gripper action."""
         data = self._data
         height = self.gripper_low_pos if low else self.gripper_high_pos
         data.ctrl[self._model.actuator("gripper_z").id] = height

@@ -51,7 +51,7 @@ class GripperModel(MujocoXMLModel):
 
     @property
     def dof(self) -> int:
-        """Numbers of an action that move it."""
+        """Number of action dimensions."""
         law = self._law
         return law.dimensions if law else len(self._actuators)
 

@@ -163,7 +163,7 @@ class MujocoObject(Parsed):
 
 
 def _hidden_site() -> ET.Element:
-    """The site at the object's frame, invisible until it is shown."""
+    """The site at the object's frame, initially invisible."""
     return new_site("default_site", rgba=(1, 0, 0, 0), size=(0.002,) * 3, group="0")
 
 
@@ -249,7 +249,7 @@ class MujocoXMLObject(MujocoObject, MujocoXML):
 
 
 def visual_copy(geom: ET.Element) -> ET.Element:
-    """A copy of a geom that is seen, has no mass, and touches nothing."""
+    """A visual copy of a geom, without mass and contacts."""
     twin = copy.deepcopy(geom)
     twin.attrib |= {key: str(value) for key, value in VISUAL.items()}
     if (name := geom.get("name")) is not None:
@@ -258,7 +258,7 @@ def visual_copy(geom: ET.Element) -> ET.Element:
 
 
 class MujocoGeneratedObject(MujocoObject):
-    """An object that a program builds."""
+    """An object built by code instead of a file."""
 
     def sanity_check(self) -> None:
         """Check its arguments; subclasses raise."""
@@ -880,7 +880,7 @@ class HammerObject(TaskObject):
 
     @property
     def init_quat(self) -> np.ndarray:
-        """It lies on its side."""
+        """Orientation lying on its side, w, x, y, z."""
         return np.array(LYING)
 
     @property

@@ -84,11 +84,11 @@ class RobotModel(MujocoXMLModel):
         return [self.base] if self.base is not None else []
 
     def set_base_xpos(self, pos: Any) -> None:
-        """Put it, or the base that carries it, at a place on the floor, (3,) m."""
+        """Set the position of the robot, with its base, (3,) m."""
         self._frame.set("pos", array_to_string(pos))
 
     def set_base_ori(self, rot: Any) -> None:
-        """Turn it, by angles about the world's x, then y, then z, rad."""
+        """Set its orientation by angles about the world's x, then y, then z, rad."""
         quat = np.zeros(4)
         mujoco.mju_euler2Quat(quat, np.asarray(rot, float), "XYZ")
         self._frame.set("quat", array_to_string(quat))

@@ -77,7 +77,7 @@ class Robot:
             model.add_gripper(gripper_factory(name, idn=f"{self.idn}_{side}"), link)
 
     def use(self, part: Any) -> None:
-        """Be driven as a robot of a tabletop task, with its arms, hands and base."""
+        """Take over a robot of a tabletop task, with its arms, hands and base."""
         self.part = part
         self.robot_joints: tuple[str, ...] = part.joints
         self.robot_arm_joints = tuple(name for each in part.manipulators for name in each.joints)
@@ -134,7 +134,7 @@ class Robot:
         self._changes = {side: deque([np.zeros(6)] * SMOOTHED, SMOOTHED) for side in self.arms}
 
     def remember(self, action: np.ndarray) -> None:
-        """Store an action of its own, with positions, torques and forces of the present."""
+        """Record its action with the current positions, torques and forces."""
         self.recent_qpos.push(self._joint_positions)
         self.recent_actions.push(action)
         self.recent_torques.push(self.torques)
@@ -248,7 +248,7 @@ class Robot:
 
     @property
     def is_mobile(self) -> bool:
-        """Whether its base moves, or is of a robot with legs."""
+        """Whether its base moves or has legs."""
         return isinstance(self, MobileRobot) or bool(self.part.groups)
 
     def has_part(self, part_name: str) -> bool:
@@ -372,19 +372,19 @@ class Robot:
 
 
 class FixedBaseRobot(Robot):
-    """A robot that stands."""
+    """A robot with a fixed base."""
 
 
 class MobileRobot(Robot):
-    """A robot whose base moves."""
+    """A robot with a moving base."""
 
 
 class WheeledRobot(MobileRobot):
-    """A robot that drives."""
+    """A robot on wheels."""
 
 
 class LeggedRobot(MobileRobot):
-    """A robot with legs, whether they move or not."""
+    """A robot with legs, moving or fixed."""
 
 
 CLASSES = {each.__name__: each for each in (FixedBaseRobot, MobileRobot, WheeledRobot, LeggedRobot)}
@@ -405,11 +405,11 @@ class PartController:
         return getattr(self.part.controller, name)
 
     def reset_goal(self) -> None:
-        """Hold the present pose."""
+        """Hold the current pose."""
         self.robot.restart(self.part)
 
     def update_initial_joints(self, initial_joints: Any) -> None:
-        """Hold the present pose, and prefer positions of the joints, rad."""
+        """Hold the current pose, with a preferred posture of the joints, rad."""
         self.robot.restart(self.part, initial_joints)
 
     @property
@@ -441,7 +441,7 @@ class CompositeController:
         return self.part_controllers[part_name]
 
     def get_control_dim(self, part_name: str) -> int:
-        """Numbers of an action for a part; 0 if there is none."""
+        """Number of action dimensions of a part; 0 without it."""
         start, end = self._action_split_indexes.get(part_name, (0, 0))
         return end - start
 
@@ -454,12 +454,12 @@ class CompositeController:
         return self._robot.create_action_vector(action_dict)
 
     def create_action_dict_from_action_vector(self, action_vector: Any) -> dict[str, np.ndarray]:
-        """An action of the robot, by its parts."""
+        """Split an action of the robot by parts."""
         vector = np.asarray(action_vector)
         return {part: vector[a:b] for part, (a, b) in self._action_split_indexes.items()}
 
     def get_action_info_dict(self) -> dict[str, Any]:
-        """The shape of an action, and start and end of each part."""
+        """The shape of an action, and start and end index of each part."""
         shape = self.action_limits[0].shape
         return {"Action Dimension": shape, **self._action_split_indexes}
 

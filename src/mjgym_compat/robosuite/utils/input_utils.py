@@ -16,7 +16,7 @@ FIRST_CONTROLLER = "BASIC"
 
 
 def _chosen(what: str, names: Sequence[str]) -> str:
-    """A name that a person chooses by its number; the first without an answer that is one."""
+    """Ask for a name by its number; the first one without a valid answer."""
     print(f"Choose {what}:")
     for number, name in enumerate(names):
         print(f"[{number}] {name}")
@@ -39,7 +39,7 @@ def choose_controller(part_controllers: bool = False) -> str:
 
 
 def choose_multi_arm_config() -> str:
-    """Ask how two arms stand to each other."""
+    """Ask for the arrangement of two arms."""
     return ARRANGEMENTS[_chosen("a configuration of arms", list(ARRANGEMENTS))]
 
 

@@ -147,7 +147,7 @@ class PropPlacer(Initializer):
         return [j for frame in frames for j in frame.find_all("joint", True)] + inner
 
     def _settle(self, physics: Any) -> bool:
-        """Let the props fall; whether they rest."""
+        """Let the props settle; returns whether they came to rest."""
         joints = list({id(joint): joint for joint in self._joints()}.values())
         moving, start = physics.bind(joints), physics.data.time
         shortest, longest = self._times

@@ -12,7 +12,7 @@ from mjgym_compat.dm_control.mjcf import Element
 
 @contextlib.contextmanager
 def JointStaticIsolator(physics: Any, joints: Element | Sequence[Element]) -> Iterator[None]:
-    """All joints but some have the same positions and velocities after a `with` block as before."""
+    """Context manager that restores positions and velocities of all joints except some."""
     moving = [joints] if isinstance(joints, Element) else list(joints)
     if not moving:
         yield
@@ -27,6 +27,6 @@ def JointStaticIsolator(physics: Any, joints: Element | Sequence[Element]) -> It
 
 
 def geom_ids(physics: Any, entity: Entity) -> np.ndarray:
-    """Indices of an entity's geoms, with those of attached entities."""
+    """Ids of the geoms of an entity and of entities attached to it."""
     geoms = entity.mjcf_model.find_all("geom")
     return np.array([physics.bind(geom).element_id for geom in geoms], dtype=int)

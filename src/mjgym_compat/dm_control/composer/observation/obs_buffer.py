@@ -32,7 +32,7 @@ class Buffer:
         self._read = 0
 
     def insert(self, timestamp: int, delay: int, value: Any) -> None:
-        """Add a value that arrives after a delay."""
+        """Insert a value that becomes visible after a delay."""
         array = np.array(value, dtype=self._arrived[0].dtype)
         if self._pads:
             self._arrived.extend([array] * self._size)
@@ -40,7 +40,7 @@ class Buffer:
         self._coming.append((timestamp + delay, timestamp, array))
 
     def read(self, current_time: int) -> np.ndarray:
-        """The last values at a time, the oldest first."""
+        """The latest values at a time, oldest first."""
         arrived = [item for item in self._coming if item[0] <= current_time]
         self._coming = [item for item in self._coming if item[0] > current_time]
         arrived.sort(key=operator.itemgetter(0, 1))

@@ -59,7 +59,7 @@ class _Readings:
         self._due += max(1, interval)
 
     def plan(self, end: int, steps: int) -> Iterable[int]:
-        """Times of the readings in a control step, without those that would stay unseen."""
+        """Times of the readings in a control step, without those never observed."""
         if self._every_step:
             return range(end + 1 - min(self._size, steps), end + 1)
         while self._due <= end:
@@ -68,7 +68,7 @@ class _Readings:
         return [time for time, _ in self._schedule]
 
     def read(self, time: int) -> None:
-        """Take the reading that is planned for now."""
+        """Take the reading scheduled for the current time."""
         delay = 0 if self._every_step else self._schedule.pop(0)[1]
         self._buffer.insert(time, delay, self._value())
 
@@ -130,7 +130,7 @@ class Updater:
         ]
 
     def prepare_for_next_control_step(self) -> None:
-        """Plan the coming control step, without readings that would stay unseen."""
+        """Schedule the next control step, without readings that are never observed."""
         self._due = collections.defaultdict(list)
         for part in self._readings:
             for readings in part.values():

@@ -10,7 +10,7 @@ import numpy as np
 def evaluate(
     structure: Any, initial_value: Any = None, current_value: Any = None, random_state: Any = None
 ) -> Any:
-    """Values of all variations in nested lists, tuples and dictionaries."""
+    """Evaluate the variations in nested lists, tuples and dictionaries."""
 
     def inside(value: Any) -> Any:
         return evaluate(value, initial_value, current_value, random_state)

@@ -9,7 +9,7 @@ from mjgym_compat.dm_control.composer.variation.base import Variation, evaluate
 
 
 class RgbVariation(Variation):
-    """A colour by its red, green and blue, which may be variations."""
+    """A colour from red, green and blue, each a number or a variation."""
 
     def __init__(self, r: Any, g: Any, b: Any, alpha: Any = 1.0) -> None:
         self._parts = r, g, b, alpha
@@ -22,7 +22,7 @@ class RgbVariation(Variation):
 
 
 class HsvVariation(RgbVariation):
-    """A colour by its hue, saturation and value, which may be variations."""
+    """A colour from hue, saturation and value, each a number or a variation."""
 
     def __init__(self, h: Any, s: Any, v: Any, alpha: Any = 1.0) -> None:
         super().__init__(h, s, v, alpha)
@@ -33,7 +33,7 @@ class HsvVariation(RgbVariation):
 
 
 class GrayVariation(HsvVariation):
-    """A grey by its level, which may be a variation."""
+    """A grey from its level, a number or a variation."""
 
     def __init__(self, gray_level: Any, alpha: Any = 1.0) -> None:
         super().__init__(0.0, 0.0, gray_level, alpha)

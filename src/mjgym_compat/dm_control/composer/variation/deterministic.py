@@ -8,7 +8,7 @@ from mjgym_compat.dm_control.composer.variation.base import Variation, evaluate
 
 
 class Constant(Variation):
-    """Always the same value."""
+    """A constant value."""
 
     def __init__(self, value: Any) -> None:
         self._value = value
@@ -24,7 +24,7 @@ class Constant(Variation):
 
 
 class Sequence(Variation):
-    """Values in order, again and again."""
+    """Values in order, repeated cyclically."""
 
     def __init__(self, values: Iterable[Any]) -> None:
         self._values = collections.deque(values)
@@ -39,7 +39,7 @@ class Sequence(Variation):
 
 
 class Identity(Variation):
-    """The present value."""
+    """The current value."""
 
     def __call__(
         self, initial_value: Any = None, current_value: Any = None, random_state: Any = None

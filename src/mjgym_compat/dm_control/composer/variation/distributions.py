@@ -53,25 +53,25 @@ class Uniform(Distribution):
 
 
 class UniformInteger(Distribution):
-    """Uniform among the integers from `low` to `high`, without the last."""
+    """Uniform integers from `low` (inclusive) to `high` (exclusive)."""
 
     method = "randint"
 
 
 class UniformChoice(Distribution):
-    """One of several values."""
+    """A uniform choice among several values."""
 
     method = "choice"
 
 
 class Normal(Distribution):
-    """Gaussian with mean `loc` and deviation `scale`."""
+    """Gaussian with mean `loc` and standard deviation `scale`."""
 
     method = "normal"
 
 
 class LogNormal(Distribution):
-    """Log-normal with `mean` and `sigma` of the logarithm."""
+    """Log-normal; `mean` and `sigma` are those of the logarithm."""
 
     method = "lognormal"
 
@@ -89,14 +89,14 @@ class Poisson(Distribution):
 
 
 class Bernoulli(Distribution):
-    """True with a probability `prob`."""
+    """True with probability `prob`."""
 
     def _callable(self, random_state: Any) -> Callable[..., Any]:
         return lambda prob=0.5, size=None: random_state.binomial(1, prob, size=size)
 
 
 class UniformPointOnSphere(Distribution):
-    """A unit vector, each direction as likely as any other."""
+    """A unit vector, uniform on the sphere."""
 
     def _callable(self, random_state: Any) -> Callable[..., Any]:
         def draw(size: Any) -> np.ndarray:

@@ -25,12 +25,12 @@ class _Noise(Variation):
 
 
 class Additive(_Noise):
-    """The first value, or the present one, plus a variation."""
+    """The initial or current value plus a variation."""
 
     combine = staticmethod(operator.add)
 
 
 class Multiplicative(_Noise):
-    """The first value, or the present one, times a variation."""
+    """The initial or current value times a variation."""
 
     combine = staticmethod(operator.mul)

@@ -11,7 +11,7 @@ IDENTITY_QUATERNION = np.array([1.0, 0.0, 0.0, 0.0])
 
 
 class UniformQuaternion(Variation):
-    """A rotation, each as likely as any other (Shoemake, 1992)."""
+    """A uniformly distributed rotation (Shoemake, 1992)."""
 
     def __call__(
         self, initial_value: Any = None, current_value: Any = None, random_state: Any = None

@@ -14,7 +14,7 @@ class VariationBroadcaster:
         self._waiting: list[collections.deque[Any]] = []
 
     def get_proxy(self) -> Variation:
-        """A variation that receives all values from now on."""
+        """A proxy that receives all values drawn from now on."""
         queue: collections.deque[Any] = collections.deque()
         self._waiting.append(queue)
         return _Proxy(self, queue)

@@ -37,7 +37,7 @@ class RobotArm(composer.Robot, abc.ABC):
         return tuple(joint.full_identifier for joint in self.joints)
 
     def randomize_arm_joints(self, physics: Any, random_state: np.random.RandomState) -> None:
-        """Draw joint positions within their ranges; unlimited hinges have one turn."""
+        """Draw joint positions uniformly within their ranges; unlimited hinges span one turn."""
         view = inverse_kinematics.view_of(physics.model.ptr, physics.data.ptr)
         low, high = inverse_kinematics.ranges(view, self._names())
         physics.bind(self.joints).qpos = random_state.uniform(low, high)

@@ -107,7 +107,7 @@ class JacoHand(base.RobotHand):
 
 
 class JacoHandObservables(base.JointsObservables):
-    """Joints of the fingers, and the pose between their tips."""
+    """Finger joints, and the pose of the pinch site."""
 
     pinch_site_pos = define.feature("xpos", "pinch_site")
     pinch_site_rmat = define.feature("xmat", "pinch_site")

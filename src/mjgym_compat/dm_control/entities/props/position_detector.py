@@ -98,14 +98,14 @@ class PositionDetector(composer.Entity):
             physics.bind(site).pos = moved
 
     def set_colors(self, rgba: Sequence[float], detected_rgba: Sequence[float]) -> None:
-        """Set the colours without and with something inside."""
+        """Set the colours shown without and with a detection."""
         self._rgba, self._detected_rgba = np.array(rgba, float), np.array(detected_rgba, float)
 
     def register_entities(self, *entities: composer.Entity) -> None:
         self._entities += entities
 
     def deregister_entities(self) -> None:
-        """Notice no entities."""
+        """Stop detecting all entities."""
         self._entities.clear()
         self._detected.clear()
 

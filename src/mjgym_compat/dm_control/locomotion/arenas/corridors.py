@@ -18,7 +18,7 @@ GREY = (0.5, 0.5, 0.5, 1)
 
 
 class Corridor(looks.Place):
-    """A place with a length and a width."""
+    """An arena with a length and a width."""
 
     @property
     def corridor_length(self) -> float:
@@ -31,7 +31,7 @@ class Corridor(looks.Place):
         raise NotImplementedError
 
     def is_at_target_position(self, position: Any, tolerance: float = 0.0) -> bool:
-        """Whether a position lies behind the corridor's end, or nearly so."""
+        """Whether a position is beyond the corridor's end, within a tolerance."""
         return bool(position[0] > self.corridor_length - tolerance)
 
 

@@ -13,7 +13,7 @@ class GridCoordinates(NamedTuple):
 
 
 class MazeWall(NamedTuple):
-    """A rectangle of cells, from the first to the one after the last, each way."""
+    """A rectangle of cells; `end` is exclusive in both directions."""
 
     start: GridCoordinates
     end: GridCoordinates

@@ -15,7 +15,7 @@ SKY = (0.64, 0.8, 0.94), (0.18, 0.5, 0.76)
 
 
 def _shade(word: str, low: float, high: float) -> np.ndarray:
-    """A colour that a word always gives."""
+    """A colour derived from a word, always the same."""
     return np.random.RandomState(zlib.crc32(word.encode())).uniform(low, high, 3)
 
 

@@ -11,7 +11,7 @@ AESTHETICS = ("default", MEADOW)
 
 
 class Place(composer.Arena):
-    """An arena from a model of this package."""
+    """An arena built from one of this package's models."""
 
     _mjcf_root: Any
 

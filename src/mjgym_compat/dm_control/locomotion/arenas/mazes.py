@@ -38,7 +38,7 @@ class RandomMaze:
         self.regenerate(0)
 
     def regenerate(self, seed: int | None = None) -> None:
-        """Draw a maze; without a seed the next one."""
+        """Draw the next maze, or that of a seed."""
         if seed is not None:
             self._rng = np.random.default_rng(seed)
         maze = self._draw(self._rng)
@@ -156,7 +156,7 @@ class MazeWithTargets(looks.Place):
     # Grid and world.
 
     def find_token_grid_positions(self, tokens: Sequence[str]) -> dict[str, tuple[np.ndarray, ...]]:
-        """Rows and columns of the cells of each character."""
+        """Grid positions, row and column, of each character's cells."""
         layer = np.asarray(self.maze.entity_layer)
         return {token: tuple(np.argwhere(layer == token)) for token in tokens}
 
@@ -165,13 +165,13 @@ class MazeWithTargets(looks.Place):
         return (np.array(np.shape(self.maze.entity_layer)) - 1) / 2
 
     def grid_to_world_positions(self, grid_positions: Any) -> list[np.ndarray]:
-        """Centres of cells, given by row and column, on the ground, m."""
+        """World positions, m, of cell centres on the ground, given by row and column."""
         y, x = self._middle
         scale = self.xy_scale
         return [np.array([(j - x) * scale, (y - i) * scale, 0.0]) for i, j in grid_positions]
 
     def world_to_grid_positions(self, world_positions: Any) -> list[np.ndarray]:
-        """Rows and columns, as fractions, of places in m."""
+        """Fractional rows and columns of world positions, m."""
         y, x = self._middle
         scale = self.xy_scale
         return [np.array([y - place[1] / scale, x + place[0] / scale]) for place in world_positions]
@@ -198,7 +198,7 @@ class MazeWithTargets(looks.Place):
         self._tiles = list(self._floor(random_state))
 
     def _floor(self, random_state: np.random.RandomState) -> Any:
-        """Visual rectangles, one look for each character of the variations."""
+        """Add visual floor rectangles, one material per character of the variations layer."""
         layer = np.asarray(self.maze.variations_layer)
         chars = sorted(set(layer.ravel()))
         for number, char in enumerate(chars):

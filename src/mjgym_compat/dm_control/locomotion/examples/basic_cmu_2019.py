@@ -80,7 +80,7 @@ def cmu_humanoid_maze_forage(random_state: Any = None) -> composer.Environment:
 
 
 def cmu_humanoid_heterogeneous_forage(random_state: Any = None) -> composer.Environment:
-    """Find the good targets among bad ones of another colour, in an open square."""
+    """Find the rewarding targets among penalised ones of another colour, in an open square."""
     green: dict[str, Any] = {"rgb1": (0, 0.4, 0), "rgb2": (0, 0.7, 0)}
     task = tasks.ManyHeterogeneousGoalsMaze(
         CMUHumanoidPositionControlled(observable_options=SEEING),

@@ -69,7 +69,7 @@ def rodent_maze_forage(random_state: Any = None) -> composer.Environment:
 
 
 def rodent_two_touch(random_state: Any = None) -> composer.Environment:
-    """Touch an orb twice, with the right time in between."""
+    """Touch an orb twice, a set interval apart."""
     task = tasks.TwoTouch(
         Rat(observable_options=SEEING),
         arenas.Floor(size=(10.0, 10.0), **MEADOW),

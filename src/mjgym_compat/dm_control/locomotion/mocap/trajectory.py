@@ -167,7 +167,7 @@ class Trajectory:
     # Walkers and props.
 
     def configure_walkers(self, walkers: Sequence[Any]) -> None:
-        """Give walkers the sizes and masses of the recorded ones."""
+        """Scale walkers to the sizes and masses of the recorded ones."""
         for walker, recorded in zip(walkers, self._proto.walkers, strict=False):
             for subtree in recorded.scaling.subtree:
                 body = walker.mjcf_model.find("body", subtree.body_name)
@@ -190,21 +190,21 @@ class Trajectory:
         )
 
     def set_walker_poses(self, physics: Any, walkers: Sequence[Any]) -> None:
-        """Set the poses of walkers at the physics' time."""
+        """Set the walkers' poses at the current simulation time."""
         data = self.get_timestep_data(physics.time())
         for walker, pose in zip(walkers, data.walkers, strict=True):
             walker.set_pose(physics, pose.position, pose.quaternion)
             physics.bind(walker.mocap_joints).qpos = pose.joints
 
     def set_prop_poses(self, physics: Any, props: Sequence[Any]) -> None:
-        """Set the poses of props at the physics' time."""
+        """Set the props' poses at the current simulation time."""
         data = self.get_timestep_data(physics.time())
         for prop, pose in zip(props, data.props, strict=True):
             prop.set_pose(physics, pose.position, pose.quaternion)
 
 
 def _shaped(field: str, values: np.ndarray) -> np.ndarray:
-    """Values of several bodies with an axis for them."""
+    """Reshape values of several bodies to one row per body."""
     if field not in _MANY:
         return values
     return values.reshape(len(values), -1, 4 if "quaternion" in field else 3)

@@ -39,7 +39,7 @@ class _Sphere(composer.Entity):
         return self._materials[0]
 
     def touched(self, physics: Any) -> bool:
-        """Whether something touches it, of the given geoms or of all."""
+        """Whether any of `touching_ids` (any geom if None) touches the sphere."""
         if not physics.data.ncon:
             return False
         geoms = physics.data.contact.geom[physics.data.contact.dist <= 0]

@@ -41,7 +41,7 @@ class MultiplayerTrackingCamera:
         self.camera = MovableCamera(physics, *self._size)
 
     def _target(self, entity_positions: np.ndarray) -> np.ndarray:
-        """Middle, and distance from it."""
+        """Point to look at and distance from it, (4,) m."""
         middle = np.mean(entity_positions, axis=0)
         farthest = np.max(np.linalg.norm(entity_positions - middle, axis=-1))
         return np.array([*middle, self._least + self._factor * farthest])

@@ -31,7 +31,7 @@ class UniformInitializer(Initializer):
         self._retries = max_collision_avoidance_retries
 
     def __call__(self, task: Any, physics: Any, random_state: np.random.RandomState) -> None:
-        """Draw starts until nothing touches anything but the ground."""
+        """Draw initial states until only the ground is touched."""
         half = np.asarray(task.arena.size) * self._ratio
         movers = [task.ball, *(player.walker for player in task.players)]
         owner = np.full(physics.model.ngeom, -1)

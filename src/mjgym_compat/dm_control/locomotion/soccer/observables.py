@@ -26,7 +26,7 @@ class ObservablesAdder:
 
 
 class MultiObservablesAdder(ObservablesAdder):
-    """Several adders, one after the other."""
+    """Several adders applied in order."""
 
     def __init__(self, observables: Sequence[ObservablesAdder]) -> None:
         self._adders = observables
@@ -170,7 +170,7 @@ def _sensor(task: Any, player: Player, tag: str, kind: str, what: Any) -> Any:
 
 
 class InterceptionObservablesAdder(ObservablesAdder):
-    """Winners of the ball, near or far from where it was hit before."""
+    """Statistics of receptions and interceptions, by the distance from the previous hit."""
 
     def __call__(self, task: Any, player: Player) -> None:
         for least in (0, *FAR):

@@ -132,7 +132,7 @@ class Pitch(looks.Place):
             )  # fmt: skip
 
     def register_ball(self, ball: Any) -> None:
-        """Notice a ball in the goals and off the field."""
+        """Register a ball with the goal and field detectors."""
         for detector in (*self._goals.values(), self.field):
             detector.register_entities(ball)
         if self._box:

@@ -73,7 +73,7 @@ class SoccerBall(Primitive):
         self._hitter = None
 
     def initialize_episode(self, physics: Any, random_state: Any) -> None:
-        """Forget all hits, and look up each player's geoms."""
+        """Clear all hits, and look up each player's geoms."""
         self._id = physics.bind(self.geom).element_id
         self._owners = {
             int(number): player
@@ -88,7 +88,7 @@ class SoccerBall(Primitive):
         self._clear()
 
     def after_substep(self, physics: Any, random_state: Any) -> None:
-        """Note the first player that touches the ball in a control step."""
+        """Record the first player that touches the ball in a control step."""
         if self._hitter is not None or not physics.data.ncon:
             return
         geoms = physics.data.contact.geom
@@ -111,5 +111,5 @@ class SoccerBall(Primitive):
 
 
 def regulation_soccer_ball() -> SoccerBall:
-    """A ball of the size and the mass of a football."""
+    """A ball with the size and mass of a football."""
     return SoccerBall(**REGULATION)  # type: ignore[arg-type]

@@ -130,7 +130,7 @@ class Task(composer.Task):
 
 
 class MultiturnTask(Task):
-    """Two teams play on after a goal, from another start; see `Task`."""
+    """A match that continues from a new kick-off after a goal; see `Task`."""
 
     _scored = False
 

@@ -43,7 +43,7 @@ class Escape(WalkingTask):
         )
 
     def initialize_episode(self, physics: Any, random_state: np.random.RandomState) -> None:
-        """Lay the walker down in any orientation, as low as nothing touches."""
+        """Place the walker in a random orientation, at the lowest height without contact."""
         super().initialize_episode(physics, random_state)
         self.spawn(physics, random_state, self._spawn_position, None)
         x, y, _ = self._walker.get_pose(physics)[0]

@@ -20,7 +20,7 @@ ALOFT = 100.0  # m, where the walker is out of the rays' way
 
 
 def newly_touched(targets: Sequence[Any], counted: set[int]) -> list[int]:
-    """Indices of targets that were touched since they were last asked for; `counted` gets them."""
+    """Indices of targets touched since the last call, which are added to `counted`."""
     new = [k for k, target in enumerate(targets) if k not in counted and target.activated]
     counted.update(new)
     return new
@@ -96,7 +96,7 @@ class NullGoalMaze(WalkingTask):
         self.spawn(physics, random_state, start, angle)
 
     def _angle(self, physics: Any, random_state: np.random.RandomState, start: Any) -> float:
-        """Angle at the start, rad, around the longest way ahead."""
+        """Initial heading, rad, distributed around the longest free direction."""
         self.spawn(physics, random_state, (0.0, 0.0, ALOFT), None)
         physics.forward()
         angles = 2 * np.pi * np.arange(RAYS) / RAYS
@@ -165,7 +165,7 @@ class RepeatSingleGoalMaze(NullGoalMaze):
         self._found, self._rewarded = 0, False
 
     def initialize_episode_mjcf(self, random_state: np.random.RandomState) -> None:
-        """Draw the maze and the target's place."""
+        """Draw the maze and the target's position."""
         super().initialize_episode_mjcf(random_state)
         places = self._maze_arena.target_positions
         self._frame.pos = places[random_state.randint(len(places))]
@@ -188,11 +188,11 @@ class RepeatSingleGoalMaze(NullGoalMaze):
             self._target.reset(physics)
 
     def should_terminate_episode(self, physics: Any) -> bool:
-        """Whether the walker has fallen, or found the target often enough."""
+        """Whether the walker has fallen or has found the target `max_repeats` + 1 times."""
         return super().should_terminate_episode(physics) or self._found > self._most
 
     def get_reward(self, physics: Any) -> float:
-        """The reward of being alive, and of the target."""
+        """The aliveness reward plus the target's."""
         return super().get_reward(physics) + (self._value if self._rewarded else 0.0)
 
 
@@ -251,7 +251,7 @@ class ManyHeterogeneousGoalsMaze(NullGoalMaze):
         self._counted = set()
 
     def get_reward(self, physics: Any) -> float:
-        """The reward of being alive, and of each target when it is first touched."""
+        """The aliveness reward plus that of each target at its first touch."""
         reward = super().get_reward(physics)
         for k in newly_touched([target for target, _ in self._active], self._counted):
             reward += self._active[k][1]
@@ -322,13 +322,13 @@ class RepeatSingleGoalMazeAugmentedWithTargets(RepeatSingleGoalMaze):
         self._counted = set()
 
     def get_reward(self, physics: Any) -> float:
-        """The reward of being alive, of the target, and of the smaller ones."""
+        """The aliveness reward plus those of the target and the subtargets."""
         reward = super().get_reward(physics)
         for _ in newly_touched(self._subtargets, self._counted):
             reward += self._subvalue
         return reward
 
     def should_terminate_episode(self, physics: Any) -> bool:
-        """Whether the walker has fallen, or found the target or all smaller ones."""
+        """Whether the walker has fallen, or found the target or all subtargets."""
         ended = super().should_terminate_episode(physics)
         return ended or len(self._counted) == len(self._subtargets)

@@ -1,4 +1,4 @@
-"""Touch an orb twice, with the right time in between."""
+"""Touch an orb twice, a set interval apart."""
 
 import enum
 from collections.abc import Callable, Sequence
@@ -130,7 +130,7 @@ class TwoTouch(WalkingTask):
             self._renew(physics, random_state)
 
     def get_reward(self, physics: Any) -> float:
-        """The nearness of a hand, and the value of touches."""
+        """The proximity of a hand plus the value of touches."""
         self._observed, now, reward = self._state, physics.time(), self._alive
         hands = np.array(physics.bind(self._hands).xpos)
         for target, value in zip(self._targets, self._values, strict=True):

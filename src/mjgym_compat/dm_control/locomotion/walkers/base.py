@@ -47,16 +47,16 @@ def _frozen(values: Any) -> np.ndarray:
 
 
 def centre_velocity(physics: Any, body: mjcf.Element) -> np.ndarray:
-    """World velocity of the centre of mass of a body and all that hangs on it, (3,) m/s."""
+    """World velocity of the centre of mass of a body's subtree, (3,) m/s."""
     mujoco.mj_subtreeVel(physics.model.ptr, physics.data.ptr)  # no step computes it
     return np.array(physics.bind(body).subtree_linvel)
 
 
 class Walker(composer.Robot):
-    """A robot with a root body and joints that are observed."""
+    """A robot with a root body and observed joints."""
 
     def create_root_joints(self, attachment_frame: Any) -> None:
-        """Add the joints between the world and the walker."""
+        """Add the joints between the attachment frame and the walker."""
         attachment_frame.add("freejoint")
 
     def _build_observables(self) -> "WalkerObservables":
@@ -65,11 +65,11 @@ class Walker(composer.Robot):
     def transform_vec_to_egocentric_frame(
         self, physics: Any, vec_in_world_frame: Any
     ) -> np.ndarray:
-        """A vector of the world, of two or three numbers, in the root body's frame."""
+        """Transform a world vector, (2,) or (3,), to the root body's frame."""
         return self.global_vector_to_local_frame(physics, vec_in_world_frame)
 
     def transform_xmat_to_egocentric_frame(self, physics: Any, xmat: Any) -> np.ndarray:
-        """A rotation matrix of the world in the root body's frame."""
+        """Transform a world rotation matrix to the root body's frame."""
         return self.global_xmat_to_local_frame(physics, xmat)
 
     @property
@@ -117,7 +117,7 @@ class WalkerObservables(composer.Observables):
         return self._sensors("framequat")
 
     def _group(self, name: str) -> list[Any]:
-        """Observables of a group, and those of attached entities that have such a group."""
+        """Observables of a group, including those of attached entities."""
         own = [getattr(self, each) for each in self._groups[name]]
         for entity in self._entity.iter_entities(exclude_self=True):
             own += getattr(entity.observables, name, [])
@@ -125,12 +125,12 @@ class WalkerObservables(composer.Observables):
 
     @property
     def proprioception(self) -> list[Any]:
-        """Observables of its own posture."""
+        """Observables of the walker's posture."""
         return self._group("proprioception")
 
     @property
     def kinematic_sensors(self) -> list[Any]:
-        """Observables of its motion."""
+        """Observables of the walker's motion."""
         return self._group("kinematic_sensors")
 
     @property

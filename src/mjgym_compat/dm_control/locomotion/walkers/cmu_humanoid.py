@@ -37,7 +37,7 @@ class _CMUHumanoidBase(known.WithHead):
 
     @property
     def standing_height(self) -> float:
-        """Height of the head at which it stands, m."""
+        """Height of the head when standing, m."""
         return 1.5
 
     @functools.cached_property
@@ -46,12 +46,12 @@ class _CMUHumanoidBase(known.WithHead):
 
     @functools.cached_property
     def actuator_order(self) -> np.ndarray:
-        """Index among the actuators' joints of each joint of motion capture."""
+        """Index among the actuators' joints of each motion-capture joint."""
         return np.argsort(self.actuator_to_joint_order)
 
     @functools.cached_property
     def actuator_to_joint_order(self) -> np.ndarray:
-        """Index among the actuators of each joint of motion capture."""
+        """Index among the actuators of each motion-capture joint."""
         names = [actuator.joint.name for actuator in self.actuators]
         return np.array([names.index(joint.name) for joint in self.mocap_joints])
 
@@ -60,7 +60,7 @@ class _CMUHumanoidBase(known.WithHead):
 
 
 class CMUHumanoid(_CMUHumanoidBase):
-    """The humanoid of 2019, whose controls are torques as fractions of each motor's largest."""
+    """The 2019 humanoid; controls are fractions of each motor's maximum torque."""
 
     file = "cmu_humanoid_2019_motors.xml"
     registered = "cmu_humanoid_torque"
@@ -102,7 +102,7 @@ class CMUHumanoidPositionControlled(CMUHumanoid):
         _span_ranges(self._mjcf_root)
 
     def cmu_pose_to_actuation(self, target_pose: Any) -> np.ndarray:
-        """Controls that hold the joints of motion capture at some angles, rad."""
+        """Controls that hold the motion-capture joints at given angles, rad."""
         low, high = np.array([joint.range for joint in self.mocap_joints]).T
         shares = (2 * np.asarray(target_pose) - (low + high)) / (high - low)
         return np.asarray(shares[self.actuator_order])
@@ -131,7 +131,7 @@ class CMUHumanoidObservables(known.HeadObservables):
 
 
 def _add_face(head: mjcf.Element) -> None:
-    """A body of almost no mass, where a face would be."""
+    """Add a nearly massless body at the face."""
     face = head.add("body", name="face", pos=FACE)
     face.add("inertial", pos=FACE, mass=FACE_MASS, diaginertia=(FACE_INERTIA,) * 3)
 
@@ -146,7 +146,7 @@ def _servos(model: mjcf.RootElement) -> list[PositionActuatorParams]:
 
 
 def _span_ranges(model: mjcf.RootElement) -> None:
-    """Replace servos by those whose controls from -1 to 1 span their joint's range."""
+    """Rescale servos so that controls from -1 to 1 span the joint's range."""
     old = model.find_all("actuator")
     for servo, numbers in zip(old, _servos(model), strict=True):
         filtered = servo.tag == "general"

@@ -12,7 +12,7 @@ class WalkerInitializer:
 
 
 class UprightInitializer(WalkerInitializer):
-    """The walker stands upright, at rest."""
+    """Puts the walker upright and at rest."""
 
     def initialize_pose(self, physics: Any, walker: Any, random_state: Any) -> None:
         joints = physics.bind(walker.mjcf_model.find_all("joint", exclude_attachments=True))
@@ -24,7 +24,7 @@ class UprightInitializer(WalkerInitializer):
 
 
 class RandomlySampledInitializer(WalkerInitializer):
-    """One of several initializers."""
+    """Applies one of several initializers, drawn at random."""
 
     def __init__(self, initializers: Sequence[WalkerInitializer]) -> None:
         self._initializers = initializers
@@ -35,7 +35,7 @@ class RandomlySampledInitializer(WalkerInitializer):
 
 
 class NoOpInitializer(WalkerInitializer):
-    """The pose stays as it is."""
+    """Leaves the pose unchanged."""
 
     def initialize_pose(self, physics: Any, walker: Any, random_state: Any) -> None:
         """Do nothing."""

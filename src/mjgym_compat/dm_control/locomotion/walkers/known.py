@@ -55,7 +55,7 @@ class Known(legacy_base.Walker):
 
     @functools.cached_property
     def hands(self) -> tuple[mjcf.Element, ...]:
-        """Bodies that it handles things with; none for the end effectors."""
+        """Bodies that manipulate objects; empty if those are the end effectors."""
         return self._find("body", *self._facts.hands)
 
     @functools.cached_property
@@ -145,13 +145,13 @@ class HeadObservables(KnownObservables):
 
     @composer.observable
     def actuator_activation(self) -> Any:
-        """State of each actuator that has one."""
+        """Activation of each actuator with a state."""
         stateful = [a for a in self._entity.actuators if _has_state(a)]
         return observable.MJCFFeature("act", stateful)
 
     @composer.observable
     def appendages_pos(self) -> Any:
-        """Places of the end effectors and the head as the root body sees them."""
+        """Positions of the end effectors and the head in the root body's frame."""
         return self._places((*self._entity.end_effectors, self._entity.head))
 
 
@@ -163,7 +163,7 @@ def _has_state(actuator: mjcf.Element) -> bool:
 
 
 def _seeing(hidden_groups: tuple[int, ...]) -> Any:
-    """Visual options without some groups of geoms; None where all are seen."""
+    """Visual options that hide some geom groups; None if none is hidden."""
     if not hidden_groups:
         return None
     import mujoco

@@ -20,7 +20,7 @@ EYE = 64  # pixels, each way, of the egocentric camera's images
 
 
 class Walker(base.Walker):
-    """A walker that stands upright at the start of an episode, or as an initializer says."""
+    """A walker that starts upright, or in the pose of an initializer."""
 
     def _build(self, initializer: Any = None) -> None:
         many = isinstance(initializer, Iterable)
@@ -39,7 +39,7 @@ class Walker(base.Walker):
             initializer.initialize_pose(physics, self, random_state)
 
     def aliveness(self, physics: Any) -> float:
-        """A measure of tilt, from -1 (upside down) to 0 (upright), that may end episodes."""
+        """Uprightness from -1 (upside down) to 0 (upright), which may end episodes."""
         return 0.0
 
     @property
@@ -66,7 +66,7 @@ class Walker(base.Walker):
 
     @property
     def obs_on_other(self) -> Sequence[str]:
-        """Names of observables that other players observe of it."""
+        """Names of observables shared with other players."""
         return ()
 
     @property
@@ -121,16 +121,16 @@ class Walker(base.Walker):
 
     @functools.cached_property
     def mocap_to_observable_joint_order(self) -> list[int]:
-        """Index among the joints of motion capture of each observed joint."""
+        """Index among the motion-capture joints of each observed joint."""
         return [self.mocap_joints.index(joint) for joint in self.observable_joints]
 
     @functools.cached_property
     def observable_to_mocap_joint_order(self) -> list[int]:
-        """Index among the observed joints of each joint of motion capture."""
+        """Index among the observed joints of each motion-capture joint."""
         return [self.observable_joints.index(joint) for joint in self.mocap_joints]
 
     def places(self, physics: Any, bodies: Any) -> np.ndarray:
-        """Places of bodies in the root body's frame, concatenated, m."""
+        """Positions of bodies in the root body's frame, concatenated, m."""
         root = physics.bind(self.root_body)
         away = np.array(physics.bind(bodies).xpos) - np.array(root.xpos)
         local: np.ndarray = away @ np.array(root.xmat).reshape(3, 3)
@@ -157,7 +157,7 @@ class WalkerObservables(base.WalkerObservables):
 
     @composer.observable
     def end_effectors_pos(self) -> Any:
-        """Places of the end effectors as the root body sees them."""
+        """Positions of the end effectors in the root body's frame."""
         return self._places(self._entity.end_effectors)
 
     def _places(self, bodies: Any) -> Any:
@@ -176,7 +176,7 @@ class WalkerObservables(base.WalkerObservables):
 
     @composer.observable
     def sensors_torque(self) -> Any:
-        """Torques, squashed."""
+        """Squashed torques."""
         return self._sensors(
             "torque", corruptor=lambda torque, random_state: np.tanh(torque / TORQUE_SCALE)
         )
@@ -190,7 +190,7 @@ class WalkerObservables(base.WalkerObservables):
 
     @composer.observable
     def sensors_rangefinder(self) -> Any:
-        """Distances, squashed; the farthest where there is nothing."""
+        """Squashed distances; the maximum where nothing is hit."""
 
         def squashed(distance: Any, random_state: Any) -> np.ndarray:
             far = np.where(np.asarray(distance) < 0, np.inf, distance)
@@ -257,7 +257,7 @@ class WalkerObservables(base.WalkerObservables):
     def add_egocentric_xmat(
         self, name: str, xmat_observable: Any, enabled: bool = True, **kwargs: Any
     ) -> None:
-        """Observe a rotation matrix of the world in the root body's frame."""
+        """Observe a world rotation matrix in the root body's frame."""
 
         def seen(physics: Any) -> np.ndarray:
             xmat = xmat_observable.observation_callable(physics)()

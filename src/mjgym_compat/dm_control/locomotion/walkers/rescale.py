@@ -10,7 +10,7 @@ DENSITY = 1000.0  # kg/m^3, of geoms that say none
 
 
 def rescale_subtree(body: mjcf.Element, position_factor: float, size_factor: float) -> None:
-    """Multiply the places and the sizes of all that hangs on a body, or of a whole model."""
+    """Scale positions and sizes in the subtree of a body, or in a whole model."""
     factors = {"pos": position_factor, "fromto": position_factor, "size": size_factor}
     kinds = ("body", "geom", "site", "joint", "camera", "light")
     parts = (p for kind in kinds for p in body.find_all(kind, exclude_attachments=True))

@@ -62,22 +62,22 @@ class Rat(known.WithHead):
 
     @property
     def primary_joints(self) -> tuple[mjcf.Element, ...]:
-        """Joints with an actuator of their own."""
+        """Joints driven by their own actuator."""
         return self.observable_joints
 
     @functools.cached_property
     def vertebra_joints(self) -> tuple[mjcf.Element, ...]:
-        """Joints that tendons bend."""
+        """Joints driven by tendons."""
         return tuple(part.joint for tendon in self.observable_tendons for part in tendon.joint)
 
     @functools.cached_property
     def primary_joint_order(self) -> list[int]:
-        """Index among the joints of motion capture of each primary joint."""
+        """Index among the motion-capture joints of each primary joint."""
         return [self.mocap_joints.index(joint) for joint in self.primary_joints]
 
     @functools.cached_property
     def vertebra_joint_order(self) -> list[int]:
-        """Index among the joints of motion capture of each joint that tendons bend."""
+        """Index among the motion-capture joints of each tendon-driven joint."""
         return [self.mocap_joints.index(joint) for joint in self.vertebra_joints]
 
     @functools.cached_property
@@ -86,7 +86,7 @@ class Rat(known.WithHead):
 
     @property
     def joint_actuator_order(self) -> list[int]:
-        """Index among the joints of motion capture of each actuator's joint."""
+        """Index among the motion-capture joints of each actuator's joint."""
         return [self.mocap_joints.index(actuator.joint) for actuator in self.joint_actuators]
 
     def _build_observables(self) -> "RodentObservables":

@@ -36,7 +36,7 @@ def add_velocity_actuator(
 def _add(
     target: mjcf.Element, span: Any, controls: Any, gain: float, order: int, kwargs: dict[str, Any]
 ) -> mjcf.Element:
-    """A force gain (wanted - actual): the control's share of it is the gain, the rest the bias."""
+    """Add an actuator with force gain * (target - actual), split into gain and bias."""
     invalid = sorted(set(kwargs).intersection(_OWN))
     if invalid:
         raise TypeError(_GOT_INVALID_KWARGS.format(invalid))

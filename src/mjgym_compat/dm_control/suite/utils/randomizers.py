@@ -7,7 +7,7 @@ import numpy as np
 
 
 def random_limited_quaternion(random: np.random.RandomState, limit: float) -> np.ndarray:
-    """A rotation about a random axis by at most an angle, (4,)."""
+    """A quaternion of a rotation about a random axis by at most `limit`, (4,)."""
     axis = random.randn(3)
     axis /= np.linalg.norm(axis)
     quaternion = np.zeros(4)

@@ -6,7 +6,7 @@ import dm_env
 
 
 class Delegating(dm_env.Environment):  # type: ignore[misc]
-    """An environment that does as another does."""
+    """An environment that forwards to another one."""
 
     def __init__(self, env: Any) -> None:
         self._env = env

@@ -52,12 +52,12 @@ class Observable:
 
     @property
     def aggregator(self) -> Callable[[np.ndarray], Any] | None:
-        """Function that combines the values of an observation."""
+        """Function that aggregates the buffered values."""
         return self._aggregator
 
     @aggregator.setter
     def aggregator(self, value: Any) -> None:
-        """Set it, by name or as a function."""
+        """Set the aggregator, a name or a function."""
         if isinstance(value, str):
             if value not in AGGREGATORS:
                 known = or_else(value, list(AGGREGATORS))
@@ -66,11 +66,11 @@ class Observable:
         self._aggregator: Callable[[np.ndarray], Any] | None = value
 
     def raw(self, physics: Any) -> Any:
-        """The present value."""
+        """The current value."""
         raise NotImplementedError
 
     def observation_callable(self, physics: Any, random_state: Any = None) -> Callable[[], Any]:
-        """A function that returns the present value, corrupted."""
+        """A function that returns the current value with corruption."""
         return lambda: self(physics, random_state)
 
     def __call__(self, physics: Any, random_state: Any = None) -> Any:

@@ -34,7 +34,7 @@ class MJCFFeature(base.Observable):
         return values if self._index is None else values[self._index]
 
     def __getitem__(self, index: Any) -> "MJCFFeature":
-        """An observable of a part of the numbers, with the same options."""
+        """An observable of a slice of the feature, with the same options."""
         options = {name: getattr(self, name) for name in base.OPTIONS if name != "enabled"}
         if self._index is not None:
             raise NotImplementedError("an index of an index")

@@ -41,7 +41,7 @@ def compute_squared_differences(
 def termination_reward_fn(
     termination_error: Any, termination_error_threshold: Any, **unused_kwargs: Any
 ) -> RewardFnOutput:
-    """1 without a deviation, 0 at the threshold."""
+    """1 without deviation, 0 at the threshold."""
     reward = 1 - termination_error / termination_error_threshold
     debug = {
         "termination_error": termination_error,

@@ -179,13 +179,13 @@ class ReferencePosesTask(WalkingTask):
         return np.asarray(self._reference[name][rows])
 
     def _local(self, physics: Any, vectors: np.ndarray) -> np.ndarray:
-        """World vectors (..., 3) as the root sees them, flat."""
+        """World vectors, (..., 3), in the root's frame, flattened."""
         rotation = np.array(physics.bind(self._walker.root_body).xmat).reshape(3, 3)
         local: np.ndarray = vectors @ rotation
         return local.ravel()
 
     def get_reference_rel_joints(self, physics: Any) -> np.ndarray:
-        """Reference minus angle of each joint, rad."""
+        """Reference minus current angle of each joint, rad."""
         away = self._ahead("joints") - self._walker_features["joints"]
         return np.asarray(away[:, self._walker.mocap_to_observable_joint_order]).ravel()
 
@@ -194,11 +194,11 @@ class ReferencePosesTask(WalkingTask):
         return away
 
     def get_reference_rel_bodies_pos_global(self, physics: Any) -> np.ndarray:
-        """Way from each body to its reference, m."""
+        """Displacement from each body to its reference, world frame, m."""
         return self._rel_bodies().ravel()
 
     def get_reference_rel_bodies_pos_local(self, physics: Any) -> np.ndarray:
-        """The same as the root sees it, m."""
+        """Displacement from each body to its reference, root frame, m."""
         return self._local(physics, self._rel_bodies())
 
     def get_reference_rel_bodies_quats(self, physics: Any) -> np.ndarray:
@@ -206,7 +206,7 @@ class ReferencePosesTask(WalkingTask):
         return turn_between(own, self._ahead("body_quaternions")).ravel()
 
     def get_reference_ego_bodies_quats(self, unused_physics: Any) -> np.ndarray:
-        """Orientation of the reference's bodies as its root sees them."""
+        """Orientations of the reference's bodies in the frame of its root."""
         bodies = self._ahead("body_quaternions")
         root = np.broadcast_to(self._ahead("quaternion")[:, None], bodies.shape)
         return transformations.quat_diff(root, bodies).ravel()
@@ -216,11 +216,11 @@ class ReferencePosesTask(WalkingTask):
         return turn_between(own, self._ahead("quaternion")).ravel()
 
     def get_reference_rel_root_pos_local(self, physics: Any) -> np.ndarray:
-        """Way from the root to its reference, as the root sees it, m."""
+        """Displacement from the root to its reference, root frame, m."""
         return self._local(physics, self._ahead("position") - self._walker_features["position"])
 
     def get_reference_appendages_pos(self, physics: Any) -> np.ndarray:
-        """Places of the reference's end effectors and head as its root sees them, m."""
+        """Positions of the reference's end effectors and head in the frame of its root, m."""
         return self._ahead("appendages").ravel()
 
     def _props_ahead(self, name: str) -> np.ndarray:

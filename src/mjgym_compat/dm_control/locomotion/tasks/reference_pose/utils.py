@@ -39,7 +39,7 @@ def add_walker(
 
 
 def fade(entity: Any, rgba: Sequence[float] = GHOST_RGBA) -> None:
-    """Draw an entity in one colour, and let it touch nothing."""
+    """Give an entity one colour and disable its contacts."""
     for geom in entity.mjcf_model.find_all("geom"):
         geom.set_attributes(rgba=rgba, contype=0, conaffinity=0)
 
