@@ -128,8 +128,8 @@ class DmEnv(control.Environment):
         self._seed = _as_seed(seed)
         self._ended = True
         plain: Any = env.unwrapped
-        self._physics = kind.of_env(plain)
-        self._task = PublishedTask(plain.task, seed)
+        self.physics = kind.of_env(plain)
+        self.task = PublishedTask(plain.task, seed)
         space: Any = env.observation_space
         flat = not isinstance(space, gymnasium.spaces.Dict)
         stacked = plain.frame_stack is not None
@@ -145,14 +145,14 @@ class DmEnv(control.Environment):
     @property
     def random_state(self) -> Any:
         """The generator of `task`; episodes draw from the environment's own."""
-        return self._task.random
+        return self.task.random
 
     def reset(self) -> dm_env.TimeStep:
         observation, _ = self.env.reset(seed=self._seed)
         self._seed = None
         self._ended = False
-        if self._task.visualize_reward:
-            self._task.after_step(self._physics)
+        if self.task.visualize_reward:
+            self.task.after_step(self.physics)
         return dm_env.restart(self._entries(observation))
 
     def step(self, action: Any) -> dm_env.TimeStep:
@@ -168,8 +168,8 @@ class DmEnv(control.Environment):
             self._ended = True
             raise PhysicsError(str(error)) from error
         self._ended = terminated or truncated
-        if self._task.visualize_reward:
-            self._task.after_step(self._physics)
+        if self.task.visualize_reward:
+            self.task.after_step(self.physics)
         entries = self._entries(observation)
         if truncated:  # on the same step, the time limit wins over a termination
             return dm_env.truncation(float(reward), entries)
@@ -193,7 +193,7 @@ class DmEnv(control.Environment):
         return specs.BoundedArray(self._low.shape, np.float64, self._low, self._high, "action")
 
     def control_timestep(self) -> float:
-        return float(self._task.control_timestep)
+        return float(self.task.control_timestep)
 
     def close(self) -> None:
         self.env.close()

@@ -240,7 +240,9 @@ class OverlappedVectorEnv(GoalMethods, gymnasium.vector.VectorEnv[Any, Any, Any]
                 [
                     info[name]
                     if name in info
-                    else np.full((len(ids), *like.shape[1:]), _nothing(like), like.dtype)
+                    else np.full(
+                        (len(ids), *like.shape[1:]), None if like.dtype == object else 0, like.dtype
+                    )
                     for info, ids in zip(infos, self.groups, strict=True)
                 ]
             )
@@ -352,7 +354,3 @@ def _joined(parts: Sequence[Any]) -> Any:
     if isinstance(parts[0], dict):
         return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
     return np.concatenate(list(parts))
-
-
-def _nothing(like: np.ndarray) -> Any:
-    return None if like.dtype == object else 0

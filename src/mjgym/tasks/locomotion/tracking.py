@@ -188,7 +188,7 @@ class Tracking(Scene):
 
     def _ghost(self, v: View, row: Array) -> Arrays:
         """Poses of the mocap bodies with the ghost (the last of them) in a frame."""
-        reference, count = self.references, self._ghost_size(v)
+        reference, count = self.references, 1 + len(self.references.bodies)
         position = v.xp.concat(
             [reference.at("position", row)[..., None, :], reference.at("bodies_pos", row)], axis=-2
         )
@@ -200,9 +200,6 @@ class Tracking(Scene):
             "mocap_pos": v.xp.concat([v.mocap_pos[..., :-count, :], position], axis=-2),
             "mocap_quat": v.xp.concat([v.mocap_quat[..., :-count, :], quaternion], axis=-2),
         }
-
-    def _ghost_size(self, v: View) -> int:
-        return 1 + len(self.references.bodies)
 
     # Deviation of the walker.
 

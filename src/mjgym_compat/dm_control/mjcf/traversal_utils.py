@@ -17,12 +17,10 @@ def get_attachment_frame(mjcf_model: RootElement) -> AttachmentFrame | None:
 def get_frame_freejoint(mjcf_model: RootElement) -> Element | None:
     """The free joint of a model's attachment frame; None if there is none."""
     frame = mjcf_model.parent_frame
-    joint: Element | None = frame.freejoint if frame is not None and _may_float(frame) else None
+    if frame is None or "freejoint" not in frame.spec.children:
+        return None
+    joint: Element | None = frame.freejoint
     return joint
-
-
-def _may_float(frame: AttachmentFrame) -> bool:
-    return "freejoint" in frame.spec.children
 
 
 def get_frame_joints(mjcf_model: RootElement) -> list[Element] | None:

@@ -351,15 +351,12 @@ class Soccer(Task):
         home = xp.reshape(actions, (*v.lead, self.team_size, shape[-1]))
         if self._plays_at_random:
             words = opponents.following(m["words"])
-            low, high = (xp.asarray(bound) for bound in self._away_bounds(v))
+            every = controls(v.model)
+            low, high = (xp.asarray(bound) for bound in bounds(every[len(every) // 2 :]))
             drawn = low + (high - low) * opponents.as_shares(xp, words)
             away = xp.reshape(drawn, home.shape)
             return {"action": xp.concat([home, away], axis=-2), "words": words}
         return {"action": xp.concat([home, self._opponent_actions(v, home)], axis=-2)}
-
-    def _away_bounds(self, v: View) -> tuple[np.ndarray, np.ndarray]:
-        every = controls(v.model)
-        return bounds(every[len(every) // 2 :])
 
     def _opponent_actions(self, v: View, home: Array) -> Array:
         """Deterministic part of the away team's actions."""
