@@ -18,9 +18,10 @@ BLUE: dict[str, Any] = {"rgb1": (0, 0, 0.4), "rgb2": (0, 0, 0.7)}
 RADIUS = 0.4  # m, of targets
 
 
-def _environment(
+def environment(
     task: composer.Task, random_state: Any, time_limit: float = TIME_LIMIT
 ) -> composer.Environment:
+    """The environment of a published task, without axes of length 1 for buffers."""
     return composer.Environment(task, time_limit, random_state, strip_singleton_obs_buffer_dim=True)
 
 
@@ -32,7 +33,7 @@ def _run(arena: Any, random_state: Any) -> composer.Environment:
         target_velocity=3.0,
         **TIMESTEPS,
     )
-    return _environment(task, random_state)
+    return environment(task, random_state)
 
 
 def cmu_humanoid_run_walls(random_state: Any = None) -> composer.Environment:
@@ -60,7 +61,7 @@ def cmu_humanoid_run_gaps(random_state: Any = None) -> composer.Environment:
 def cmu_humanoid_go_to_target(random_state: Any = None) -> composer.Environment:
     """Go to a target on a floor."""
     walker = CMUHumanoidPositionControlled()
-    return _environment(tasks.GoToTarget(walker, arenas.Floor(), **TIMESTEPS), random_state)
+    return environment(tasks.GoToTarget(walker, arenas.Floor(), **TIMESTEPS), random_state)
 
 
 def cmu_humanoid_maze_forage(random_state: Any = None) -> composer.Environment:
@@ -76,7 +77,7 @@ def cmu_humanoid_maze_forage(random_state: Any = None) -> composer.Environment:
         target_reward_scale=50.0,
         **TIMESTEPS,
     )
-    return _environment(task, random_state)
+    return environment(task, random_state)
 
 
 def cmu_humanoid_heterogeneous_forage(random_state: Any = None) -> composer.Environment:
@@ -94,4 +95,4 @@ def cmu_humanoid_heterogeneous_forage(random_state: Any = None) -> composer.Envi
         physics_timestep=0.001,
         control_timestep=0.03,
     )
-    return _environment(task, random_state, 25.0)
+    return environment(task, random_state, 25.0)

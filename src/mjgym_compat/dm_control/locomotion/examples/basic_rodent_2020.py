@@ -6,25 +6,18 @@ from typing import Any
 from mjgym_compat.dm_control import composer
 from mjgym_compat.dm_control.composer.variation import distributions
 from mjgym_compat.dm_control.locomotion import arenas, tasks
+from mjgym_compat.dm_control.locomotion.examples.basic_cmu_2019 import SEEING, environment
 from mjgym_compat.dm_control.locomotion.props import TargetSphere, TargetSphereTwoTouch
 from mjgym_compat.dm_control.locomotion.walkers import Rat
 
 TIMESTEPS: dict[str, Any] = {"physics_timestep": 0.001, "control_timestep": 0.02}  # s
-TIME_LIMIT = 30.0  # s
-SEEING = {"egocentric_camera": {"enabled": True}}
 MEADOW: dict[str, Any] = {"aesthetic": "outdoor_natural"}
-
-
-def _environment(
-    task: composer.Task, random_state: Any, time_limit: float = TIME_LIMIT
-) -> composer.Environment:
-    return composer.Environment(task, time_limit, random_state, strip_singleton_obs_buffer_dim=True)
 
 
 def rodent_escape_bowl(random_state: Any = None) -> composer.Environment:
     """Climb out of a bowl."""
     walker, arena = Rat(observable_options=SEEING), arenas.Bowl(size=(20.0, 20.0), **MEADOW)
-    return _environment(tasks.Escape(walker, arena, **TIMESTEPS), random_state, 20.0)
+    return environment(tasks.Escape(walker, arena, **TIMESTEPS), random_state, 20.0)
 
 
 def rodent_run_gaps(random_state: Any = None) -> composer.Environment:
@@ -46,7 +39,7 @@ def rodent_run_gaps(random_state: Any = None) -> composer.Environment:
         terminate_at_height=-0.3,
         **TIMESTEPS,
     )
-    return _environment(task, random_state)
+    return environment(task, random_state)
 
 
 def rodent_maze_forage(random_state: Any = None) -> composer.Environment:
@@ -65,7 +58,7 @@ def rodent_maze_forage(random_state: Any = None) -> composer.Environment:
         contact_termination=False,
         **TIMESTEPS,
     )
-    return _environment(task, random_state)
+    return environment(task, random_state)
 
 
 def rodent_two_touch(random_state: Any = None) -> composer.Environment:
@@ -78,4 +71,4 @@ def rodent_two_touch(random_state: Any = None) -> composer.Environment:
         target_area=(1.5, 1.5),
         **TIMESTEPS,
     )
-    return _environment(task, random_state)
+    return environment(task, random_state)
