@@ -82,14 +82,7 @@ class ResidualAction(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArg
 
 
 class VectorResidualAction(_VectorWrapper, RecordConstructorArgs):
-    """`ResidualAction` for a vector environment of this package on the CPU.
-
-    Args:
-        residual: the largest correction, as a fraction of half the range of each action.
-
-    Raises:
-        ValueError: as for `ResidualAction`.
-    """
+    """`ResidualAction` for a vector environment of this package on the CPU."""
 
     def __init__(
         self, env: gymnasium.vector.VectorEnv[Any, Any, Any], residual: float = 0.2

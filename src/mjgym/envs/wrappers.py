@@ -47,14 +47,7 @@ class VectorActionNoise(
     gymnasium.vector.VectorActionWrapper[Any, np.ndarray, np.ndarray, np.ndarray],
     RecordConstructorArgs,
 ):
-    """`ActionNoise` for a vector environment, with each sub-environment's generator.
-
-    Args:
-        scale: standard deviation, as a fraction of the width of each action's range.
-
-    Raises:
-        ValueError: the action space is unbounded, or `scale` is negative.
-    """
+    """`ActionNoise` for a vector environment, with each sub-environment's generator."""
 
     def __init__(
         self,

@@ -99,10 +99,7 @@ class GapsCorridor(EmptyCorridor):
     Args:
         platform_length: m, of each platform, or a variation.
         gap_length: m, of each gap, or a variation.
-        corridor_width: m, or a variation.
-        corridor_length: m, or a variation.
         ground_rgba: colour of the platforms.
-        visible_side_planes: whether the planes at the sides are drawn.
         aesthetic: "default" or "outdoor_natural".
     """
 
@@ -164,9 +161,6 @@ class WallsCorridor(EmptyCorridor):
         wall_height: m, of each wall, or a variation.
         swap_wall_side: whether a wall stands at the other side than the one before, or a variation.
         wall_rgba: colour of the walls, or a variation.
-        corridor_width: m, or a variation.
-        corridor_length: m, or a variation.
-        visible_side_planes: whether the planes at the sides are drawn.
         include_initial_padding: whether the first wall stands 4 m farther.
     """
 

@@ -19,8 +19,6 @@ class RunThroughCorridor(WalkingTask):
         target_velocity: m/s.
         contact_termination: whether the episode ends when something but a foot is on the ground.
         terminate_at_height: m, of an end effector below which the episode ends; None for none.
-        physics_timestep: s.
-        control_timestep: s.
     """
 
     def __init__(

@@ -21,8 +21,6 @@ class Escape(WalkingTask):
     Args:
         walker_spawn_position: m, where it starts, or a variation.
         walker_spawn_rotation: not used: it starts in any orientation.
-        physics_timestep: s.
-        control_timestep: s.
     """
 
     def __init__(

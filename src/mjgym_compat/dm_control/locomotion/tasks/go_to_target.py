@@ -24,8 +24,6 @@ class GoToTarget(WalkingTask):
         target_spawn_position: m, (x, y), or a variation; None for half of the floor each way.
         walker_spawn_position: likewise.
         walker_spawn_rotation: rad, about the vertical, or a variation; None for none.
-        physics_timestep: s.
-        control_timestep: s.
     """
 
     _ends_on_contact = True

@@ -37,8 +37,6 @@ class NullGoalMaze(WalkingTask):
         aliveness_threshold: aliveness at which the episode ends.
         contact_termination: whether the episode ends when something but a foot is on the ground.
         enable_global_task_observables: whether the maze, and where the walker is, are observed.
-        physics_timestep: s.
-        control_timestep: s.
     """
 
     def __init__(

@@ -50,8 +50,6 @@ class TwoTouch(WalkingTask):
         reset_delay: s, before a new orb after success.
         z_height: m, of the orbs.
         target_area: m, half of the sides of the area of the orbs; half of the arena by default.
-        physics_timestep: s.
-        control_timestep: s.
     """
 
     def __init__(

@@ -33,7 +33,6 @@ class ReferencePosesTask(WalkingTask):
         prop_termination_error_threshold: m, deviation of props that ends an episode.
         min_steps: steps that are left of a clip at the start, at least.
         reward_type: "termination_reward", "multi_term_pose_reward" or "comic".
-        physics_timestep: s.
         always_init_at_clip_start: whether episodes begin with the first step of a clip.
         proto_modifier: changes the clips' messages, e.g. `loader.ZOffsetter`.
         prop_factory: makes a prop of its message; no props without it.
@@ -420,7 +419,6 @@ class PlaybackTask(ReferencePosesTask):
         ref_path: HDF5 file of the clips.
         dataset: clips, or the name of a published selection.
         proto_modifier: changes the clips' messages.
-        physics_timestep: s.
     """
 
     def __init__(
