@@ -16,7 +16,6 @@ import functools
 import json
 import sys
 from pathlib import Path
-from typing import Any
 
 from comparison import command, footprint, installation, report, subjects
 from comparison.command import RESULTS
