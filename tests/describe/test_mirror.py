@@ -52,11 +52,10 @@ def test_legged_robots(id):
     arguments = commands if "velocity" in id else ({}, {})
     (env, actions), (other, _) = (started(f"legged/{id}-v0", **given) for given in arguments)
     of_observation, of_action = mirrors(env.describe(), env.model)
-    start = env.get_state()
+    start, own = env.get_state(), other.get_state()
     env.set_state(start)
     image = mirrored(env.model, start)
-    if "velocity" in id:
-        image["memory.command"] = start["memory.command"] * [1, -1, -1]
+    image.update((name, own[name]) for name in own if name.startswith("memory."))
     other.set_state(image)
     ends = [env.step(0.3 * actions[0])[0], other.step(0.3 * of_action(actions[0]))[0]]
     rows = [r["index"] for r in env.describe()["observation"] if "motion" not in r["source"]]

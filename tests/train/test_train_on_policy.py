@@ -277,7 +277,7 @@ class TestSettings:
             config.read(PPOConfig, (), both)
 
     def test_symmetry_wants_a_robot_with_two_sides(self, tmp_path):
-        with pytest.raises(ConfigError, match="symmetry: .* image on the other side is unknown"):
+        with pytest.raises(ConfigError, match=r"symmetry: .* image on the other side is unknown"):
             trainer(tmp_path, "symmetry=true")
 
     def test_off_policy_ones_have_no_rollouts(self):

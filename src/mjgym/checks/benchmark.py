@@ -147,11 +147,12 @@ def engine(id: str, num_envs: int, *, threads: int | None = None, seed: int = 0)
 
     `mujoco.rollout` steps the task's model from initial states of the task, one MjData for each
     thread, with controls that change every control step. If a task computes controls from actions,
-    as a controller's torques, those of some control steps from states throughout episodes of random
-    actions are recorded beforehand, and each call repeats these steps. No observations, rewards or resets are computed. A call makes at least
-    PHYSICS_STEPS of each simulation, after which its warm start is dropped. The loop also copies
-    state and sensors after each step; compared with `mj_step(model, data, nstep)`, which copies
-    nothing, that costs 0 to 4 % (measured on cartpole and walker).
+    as a controller's torques, those of some control steps are recorded beforehand, from states
+    throughout episodes of random actions, and each call repeats these steps. No observations,
+    rewards or resets are computed. A call makes at least PHYSICS_STEPS of each simulation, after
+    which its warm start is dropped. The loop also copies state and sensors after each step;
+    compared with `mj_step(model, data, nstep)`, which copies nothing, that costs 0 to 4 % (measured
+    on cartpole and walker).
 
     Args:
         id: of the task.
