@@ -63,6 +63,18 @@ def test_legged_robots(id):
     np.testing.assert_allclose(of_observation(ends[0])[rows], ends[1][rows], atol=0.05)
 
 
+def test_the_scan_of_heights():
+    env, _ = started("legged/go1-velocity-rough-v0")
+    of_observation, _ = mirrors(env.describe(), env.model)
+    scan = {r["index"]: r["name"] for r in env.describe()["observation"] if "scan" in r["entry"]}
+    for i, name in scan.items():
+        (x, y), (x_other, y_other) = (
+            map(float, found.split()) for found in (name, scan[of_observation.order[i]])
+        )
+        assert (x, -y, 1) == (x_other, y_other, of_observation.sign[i])
+    assert len(scan) == 187
+
+
 @pytest.mark.parametrize(
     ("id", "number"), [("dmc/walker-walk", "orientations cosine of torso"), ("l2m/walk_around", "")]
 )

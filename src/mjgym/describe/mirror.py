@@ -62,6 +62,9 @@ def mirrors(described: Mapping[str, Any], model: mujoco.MjModel) -> tuple[Mirror
             other, sign = _other_side(name), None
             if row.get("source") == "memory command":
                 other, sign = name, COMMAND.get(name)
+            elif point := re.fullmatch(r"(-?\d+\.\d+) (-?)(\d+\.\d+)", name):  # of a height scan
+                flipped = f"{point[1]} {'' if point[2] else '-'}{point[3]}"
+                other, sign = flipped if float(point[3]) else name, 1
             elif turned := re.fullmatch("(?:.* )?([xyz]) of ([xyz])", name):
                 sign = POLAR[turned[1]] * POLAR[turned[2]]
             elif part in POLAR and row.get("frame") == _other_side(row.get("frame", "")):
