@@ -113,7 +113,8 @@ def _described(folder: str) -> tuple[str, str]:
     run = Run(folder)
     settings = run.settings()
     last = [line.value for line in run.metrics() if line.metric == metrics.CPU_SECONDS][-1]
-    name = f"{settings['algorithm']}, seed {settings['seed']}, {last / 60:.1f} CPU min"
+    how = " with symmetry" if settings.get("symmetry") else ""
+    name = f"{settings['algorithm']}{how}, seed {settings['seed']}, {last / 60:.1f} CPU min"
     command = json.loads(run.fingerprint_file.read_text())["learner"]["command"]
     return name, f"mjgym {command.partition(' ')[2]}".replace(folder, "RUN")
 

@@ -6,17 +6,19 @@
 
 Subjects, timed in alternating order, each in a separate process: the batch (`batch`), `mj_step` on
 the same models in a loop of C++ on as many threads (`limit`, see `mjgym.checks.benchmark.engine`),
-and mjlab's environment of the same task on the CPU (`mjlab`). The memory of a sub-environment is
-the growth of the process by a batch.
+and 64 of mjlab's environments of the same task on the CPU (`mjlab`), which need MuJoCo 3 and have a
+virtual environment of their own (`--mjlab`; made if it is missing). The memory of a sub-environment
+is the growth of the process by a batch.
 """
 
-import importlib.util
+import dataclasses
+import functools
 import json
 import sys
 from pathlib import Path
-from typing import Any
 
-from comparison import command, footprint, report, subjects
+from comparison import command, footprint, installation, report, subjects
+from comparison.command import RESULTS
 from comparison.subjects import Builder, Settings, Subject
 from comparison.turns import compare_steps
 
@@ -27,32 +29,22 @@ PEERS = {
     "legged/g1-velocity-v0": "Mjlab-Velocity-Flat-Unitree-G1",
 }
 NUM_ENVS = 256
+MJLAB = ("mjlab==1.6.0",)
+MJLAB_ENVS, MJLAB_WARM_UP = 64, 2
+PROCESS = Path(__file__).parent / "comparison" / "mjlab_process.py"
+NAMES = ("batch", "limit", "mjlab")
 RECORD = Path(__file__).parent / "records" / "legged.json"
 
 
-def mjlab(settings: Settings) -> Subject:
-    """mjlab's environment on the CPU."""
-    torch: Any = importlib.import_module("torch")
-    envs: Any = importlib.import_module("mjlab.envs")
-    tasks: Any = importlib.import_module("mjlab.tasks.registry")
-    importlib.import_module("mjlab.tasks")
-    torch.set_num_threads(settings.threads)
-    config = tasks.load_env_cfg(PEERS[settings.id])
-    config.scene.num_envs, config.seed = settings.num_envs, settings.seed
-    env = envs.ManagerBasedRlEnv(cfg=config, device="cpu")
-    env.reset()
-    size = env.action_manager.total_action_dim
-    drawn = torch.rand(100, settings.num_envs, size) * 2 - 1
-    return Subject(env.step, list(drawn), settings.num_envs)
-
-
-STEPS: dict[str, Builder] = {"batch": subjects.batch, "limit": subjects.limit, "mjlab": mjlab}
-
-
-def unavailable() -> dict[str, str]:
-    """Reasons why subjects are left out."""
-    there = importlib.util.find_spec("mjlab") is not None
-    return {} if there else {"mjlab": "it is not installed"}
+def mjlab(folder: Path, settings: Settings) -> Subject:
+    """mjlab's environments on the CPU, in a process of its virtual environment."""
+    python = installation.python_of(folder)
+    task, n = PEERS[settings.id], MJLAB_ENVS
+    subject = subjects.in_process(
+        [python, PROCESS, task, *map(str, (n, settings.threads, settings.seed))], 1
+    )
+    # Seconds a step: it is timed from standing robots on.
+    return dataclasses.replace(subject, simulations=n, warm_up=MJLAB_WARM_UP)
 
 
 def text(rows: list[report.Result], bytes_per_env: dict[str, float]) -> str:
@@ -60,14 +52,14 @@ def text(rows: list[report.Result], bytes_per_env: dict[str, float]) -> str:
     header = (
         "control steps per second",
         "N",
-        *STEPS,
+        *NAMES,
         "batch / limit",
         "batch / mjlab",
         "MB an env",
     )
     lines = []
     for row in rows:
-        rates = [row["subjects"].get(name, {}).get("rate") for name in STEPS]
+        rates = [row["subjects"].get(name, {}).get("rate") for name in NAMES]
         ratios = [row["ratios"].get(f"batch / {name}") for name in ("limit", "mjlab")]
         lines.append(
             (
@@ -90,18 +82,29 @@ def packaged() -> str:
 
 def main() -> int:
     """Run the command; returns its status."""
-    options = command.entered(command.family_parser(__doc__ or "", NUM_ENVS), {})
+    of = command.family_parser(__doc__ or "", NUM_ENVS)
+    of.add_argument(
+        "--mjlab", type=Path, default=RESULTS / "mjlab", help="virtual environment of mjlab"
+    )
+    options = command.entered(of, {})
     from mjgym.envs.vector import allowed_cores
 
     threads = allowed_cores()
-    content = report.circumstances(threads, options)
+    builders: dict[str, Builder] = {
+        "batch": subjects.batch,
+        "limit": subjects.limit,
+        "mjlab": functools.partial(mjlab, options.mjlab.resolve()),
+    }
+    refused = installation.make_apart(options.mjlab, MJLAB)
+    unavailable = {} if refused is None else {"mjlab": refused}
+    content = {**report.circumstances(threads, options), "mjlab": MJLAB}
     options.out.mkdir(parents=True, exist_ok=True)
     rows: list[report.Result] = []
     memory: dict[str, float] = {}
     for id in command.chosen(options.ids, list(PEERS)):
         settings = Settings(id, options.num_envs, threads, cpu=options.cpu)
         memory[id] = footprint.of_batch(subjects.batch, settings).bytes_per_env
-        rows.append(compare_steps(STEPS, settings, options, unavailable()))
+        rows.append(compare_steps(builders, settings, options, unavailable))
         content.update(steps=rows, bytes_per_env=memory)
         report.write_json(options.out / "legged.json", content)
     print(f"\n{text(rows, memory)}\nWritten: {options.out / 'legged.json'}")

@@ -11,6 +11,7 @@ import torch
 from helpers import training_runs
 from helpers.training_runs import ID, SMALL, assert_equal, interrupt_at, mjgym_, weights
 from mjgym.cli.policies import load_policy
+from mjgym.describe.mirror import Mirror
 from mjgym.policies.run_errors import ConfigError, DivergedError
 from mjgym.util.packaged import assets
 from mjgym_train import config, evaluation, metrics
@@ -174,6 +175,30 @@ class TestUpdates:
         other.restore(agent.checkpoint())
         assert other.rate_share == agent.rate_share
 
+    def test_images_are_learned_from_as_if_they_had_been_drawn(self):
+        settings = PPOConfig(hidden=(8,), epochs=1, minibatch_size=100)
+        agent, plain = PPO(settings, 3, 2), PPO(settings, 3, 2)
+        plain.load_state_dict(agent.state_dict())
+        sides = Mirror(torch.tensor([1, 0, 2]), torch.tensor([1.0, 1, -1]))
+        agent.reflect(sides, hands := Mirror(torch.tensor([1, 0]), torch.ones(2)))
+        made = rollout(agent)
+        value = made.reward.flatten()
+        parts = [made.observation.flatten(0, 1), made.latent.flatten(0, 1)]
+        rest = [made.log_density.flatten(), value, value + 1, value - 1]
+        agent.minibatch(*parts, *rest)
+        both = [torch.cat([part, f(part)]) for part, f in zip(parts, (sides, hands), strict=True)]
+        plain.minibatch(*both, *(part.repeat(2) for part in rest))
+        for one, other in zip(agent.parameters(), plain.parameters(), strict=True):
+            torch.testing.assert_close(one, other)
+
+    def test_images_count_in_the_statistics_of_observations(self):
+        agent = PPO(PPOConfig(hidden=(8,)), 3, 2)
+        sides = Mirror(torch.tensor([1, 0, 2]), torch.tensor([1.0, 1, -1]))
+        agent.reflect(sides, sides)
+        seen = torch.randn(50, 3)
+        agent.normalizer.update(seen)
+        torch.testing.assert_close(agent.normalizer(sides(seen)), sides(agent.normalizer(seen)))
+
     def test_a_policy_does_not_see_the_critics_entries(self):
         agent = PPO(PPOConfig(hidden=(8,), history=2), 5, 2, 3)
         observation = torch.randn(4, 2, 5)
@@ -250,6 +275,10 @@ class TestSettings:
         both = ["target_divergence=0.01", "learning_rate_left=0.5"]
         with pytest.raises(ConfigError, match="learning_rate_left must be 1"):
             config.read(PPOConfig, (), both)
+
+    def test_symmetry_wants_a_robot_with_two_sides(self, tmp_path):
+        with pytest.raises(ConfigError, match=r"symmetry: .* image on the other side is unknown"):
+            trainer(tmp_path, "symmetry=true")
 
     def test_off_policy_ones_have_no_rollouts(self):
         with pytest.raises(ConfigError, match="no setting 'rollout_steps'"):

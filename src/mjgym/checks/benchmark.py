@@ -31,6 +31,7 @@ UNLIMITED = 1e9  # a bound above this is no limit
 WARM_UP = 100  # control steps before the first measurement, for objects to land
 RAMP = 3  # uncounted control steps before each: cold caches, sleeping threads
 PHYSICS_STEPS = 128  # at least, in one call of the engine alone
+APART = 4  # control steps between two states that the engine alone starts from
 # Minimum period of random actions in control steps: a short one shakes a body, and makes contacts
 # that random actions do not make.
 CYCLE = 128
@@ -139,11 +140,12 @@ def engine(id: str, num_envs: int, *, threads: int | None = None, seed: int = 0)
 
     `mujoco.rollout` steps the task's model from initial states of the task, one MjData for each
     thread, with controls that change every control step. If a task computes controls from actions,
-    as a controller's torques, those of the first control steps are recorded beforehand, and each
-    call repeats these steps. No observations, rewards or resets are computed. A call makes at least
-    PHYSICS_STEPS of each simulation, after which its warm start is dropped. The loop also copies
-    state and sensors after each step; compared with `mj_step(model, data, nstep)`, which copies
-    nothing, that costs 0 to 4 % (measured on cartpole and walker).
+    as a controller's torques, those of some control steps are recorded beforehand, from states
+    throughout episodes of random actions, and each call repeats these steps. No observations,
+    rewards or resets are computed. A call makes at least PHYSICS_STEPS of each simulation, after
+    which its warm start is dropped. The loop also copies state and sensors after each step;
+    compared with `mj_step(model, data, nstep)`, which copies nothing, that costs 0 to 4 % (measured
+    on cartpole and walker).
 
     Args:
         threads: to step them with; None for all allowed cores.
@@ -160,10 +162,14 @@ def engine(id: str, num_envs: int, *, threads: int | None = None, seed: int = 0)
     control_steps = -(-PHYSICS_STEPS // substeps)
     physics_steps = control_steps * substeps
     space, nu = env.action_space, env.model.nu
-    recorded = env.task.control_every_substep or space.shape != (nu,)
+    recorded = type(env.task).control is not Task.control or space.shape != (nu,)
     controls_of = np.empty((num_envs, physics_steps, nu)) if recorded else None
+    wandering = random_actions(space.low, space.high, (), space.dtype, CYCLE, seed)
     for i in range(num_envs):
-        env.reset(seed=seed + i)
+        if controls_of is None or i == 0:
+            env.reset(seed=seed + i)
+        else:
+            _wander(env, itertools.islice(wandering, APART))
         mujoco.mj_getState(env.model, env.data, starts[i], kind)
         if env.task.varies:
             models.append(copy.copy(env.model))
@@ -214,6 +220,13 @@ def engine(id: str, num_envs: int, *, threads: int | None = None, seed: int = 0)
         return False
 
     return Subject(call, control_steps * num_envs, num_envs, close=pool.close)
+
+
+def _wander(env: Any, actions: Iterable[np.ndarray]) -> None:
+    for action in actions:
+        *_, terminated, truncated, _ = env.step(action)
+        if terminated or truncated:
+            env.reset()
 
 
 class _Recording(Single):

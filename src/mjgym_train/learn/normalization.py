@@ -5,6 +5,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from mjgym.describe.mirror import Mirror
+
 FLOOR = 1e-2  # added to the standard deviation, so that near-constants are not magnified
 
 
@@ -27,6 +29,7 @@ class Normalizer(nn.Module):
     def __init__(self, size: int, *, enabled: bool = True, limit: float | None = None) -> None:
         super().__init__()
         self.enabled, self.limit = enabled, limit
+        self.mirror: Mirror | None = None  # if given, observations count with their images
         self.register_buffer("count", torch.zeros((), dtype=torch.float64))
         self.register_buffer("mean", torch.zeros(size, dtype=torch.float64))
         self.register_buffer("squares", torch.zeros(size, dtype=torch.float64))
@@ -46,6 +49,8 @@ class Normalizer(nn.Module):
         if not self.enabled:
             return
         new = observations.double()
+        if self.mirror is not None:
+            new = torch.cat([new, self.mirror(new)])
         mean, n = new.mean(0), len(new)
         total = self.count + n
         shift = mean - self.mean

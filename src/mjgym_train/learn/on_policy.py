@@ -1,17 +1,21 @@
 """The training loop of on-policy algorithms."""
 
 import math
+from collections.abc import Iterator
 from typing import Any
 
+import gymnasium
 import torch
 from torch import Tensor
 
+from mjgym.describe.mirror import Mirror, mirrors
 from mjgym.policies.run_errors import ConfigError
 from mjgym_train import evaluation
 from mjgym_train.config import OnPolicyConfig
 from mjgym_train.learn.algorithms.agent import Agent
 from mjgym_train.learn.algorithms.ensemble import Ensemble
 from mjgym_train.learn.algorithms.on_policy_agent import OnPolicyAgent
+from mjgym_train.learn.algorithms.ppo import PPO
 from mjgym_train.learn.collector import Transition
 from mjgym_train.learn.rollout import Rollout
 from mjgym_train.learn.trainer import Trainer
@@ -24,6 +28,24 @@ class OnPolicyTrainer(Trainer):
     agent: OnPolicyAgent
 
     def make_agent(self) -> Agent | Ensemble:
+        agent = self._make_agent()
+        if isinstance(agent, PPO) and agent.config.symmetry:
+            agent.reflect(*self._mirrors())
+        return agent
+
+    def _mirrors(self) -> Iterator[Mirror]:
+        config = self.config
+        env: Any = gymnasium.make(config.id, **config.env)
+        try:
+            found = mirrors(env.unwrapped.describe(), env.unwrapped.model)
+        except ValueError as error:
+            raise ConfigError(f"symmetry: {error}") from None
+        finally:
+            env.close()
+        for mirror in found:
+            yield Mirror(torch.as_tensor(mirror.order), torch.as_tensor(mirror.sign))
+
+    def _make_agent(self) -> Agent | Ensemble:
         names = self.config.critic_entries
         if not names:
             return super().make_agent()

@@ -15,8 +15,9 @@ from typing import Annotated, Any, ClassVar
 import torch
 from torch import Tensor
 
+from mjgym.describe.mirror import Mirror
 from mjgym.policies.run_errors import ConfigError
-from mjgym_train.config import Bounds, Count, OnPolicyConfig, Positive
+from mjgym_train.config import Bounds, Count, OnPolicyConfig, Positive, fixed
 from mjgym_train.learn.algorithms.agent import Metrics
 from mjgym_train.learn.algorithms.on_policy_agent import OnPolicyAgent
 from mjgym_train.learn.rollout import Rollout, advantages
@@ -38,9 +39,14 @@ class PPOConfig(OnPolicyConfig):
     # KL divergence of an optimiser step's minibatch that the learning rate follows; None: it does
     # not. Beyond twice this the rate falls, and below half of it the rate rises.
     target_divergence: Positive | None = None
+    # Learn from each transition and its mirror image, of a robot with a left and a right side
+    # (Mittal et al., 2024).
+    symmetry: bool = fixed(False)
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        if self.symmetry and (self.bins or self.entry_weights):
+            raise ConfigError("symmetry: leave out bins and entry_weights")
         if self.target_divergence is not None and self.learning_rate_left < 1:
             raise ConfigError(
                 "target_divergence: the learning rate follows it alone, not the"
@@ -54,12 +60,18 @@ class PPO(OnPolicyAgent):
     Config: ClassVar[type[OnPolicyConfig]] = PPOConfig
     config: PPOConfig
     rate_share: Tensor
+    mirrors: tuple[Mirror, Mirror] | None = None  # of observations and actions
 
     def __init__(self, config: PPOConfig, *sizes: Any) -> None:
         super().__init__(config, *sizes)
         self.optimizer = torch.optim.Adam(self.parameters(), config.learning_rate, eps=1e-5)
         # Of the learning rate; kept in checkpoints.
         self.register_buffer("rate_share", torch.ones((), dtype=torch.float64))
+
+    def reflect(self, observation: Mirror, action: Mirror) -> None:
+        """Learn from mirror images as well; called before the first observation."""
+        self.mirrors = observation, action
+        self.normalizer.mirror = observation
 
     def update(self, rollout: Rollout) -> Iterator[Metrics]:
         config = self.config
@@ -89,8 +101,16 @@ class PPO(OnPolicyAgent):
         target: Tensor,
         old_value: Tensor,
     ) -> Metrics:
-        clip = self.config.clip
+        clip, drawn = self.config.clip, len(observation)
         advantage = (advantage - advantage.mean()) / (advantage.std(correction=0) + 1e-8)
+        if self.mirrors is not None:
+            # An image has the density with which the original was drawn, and its value.
+            of_observation, of_action = self.mirrors
+            observation = torch.cat([observation, of_observation(observation)])
+            latent = torch.cat([latent, of_action(latent)])
+            old_log_density, advantage, target, old_value = (
+                part.repeat(2) for part in (old_log_density, advantage, target, old_value)
+            )
         policy = self.distribution(observation)
         log_ratio = policy.log_density(latent) - old_log_density
         ratio = log_ratio.exp()
@@ -102,7 +122,7 @@ class PPO(OnPolicyAgent):
             change = (value - old_value).clamp(-clip * self.value_scale, clip * self.value_scale)
             error = torch.maximum(error, self.error(old_value + change, target))
         loss = self.loss(surrogate, error, policy.entropy())
-        divergence = (ratio - 1 - log_ratio).detach().mean()  # KL(old, new), Schulman's
+        divergence = (ratio - 1 - log_ratio)[:drawn].detach().mean()  # KL(old, new), Schulman's
         if self.config.target_divergence is not None:
             self._follow(float(divergence), self.config.target_divergence)
         self.step(self.optimizer, loss, self.config.max_gradient_norm)
