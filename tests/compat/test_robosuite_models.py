@@ -353,7 +353,8 @@ def test_an_object_of_a_file(tmp_path):
     path.write_text(MODEL)
     brick = MujocoXMLObject(str(path), "brick", scale=2)
     assert brick.joints == ["brick_joint0"]
-    assert brick.horizontal_radius == 0.036
+    assert brick.horizontal_radius == 0.072
+    np.testing.assert_array_equal(brick.bottom_offset, [0, 0, -0.08])
     world = MujocoWorldBase()
     world.merge_assets(brick)
     world.worldbody.append(brick.get_obj())

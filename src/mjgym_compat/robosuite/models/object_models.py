@@ -117,10 +117,10 @@ class MujocoObject(Parsed):
         add_prefix(self.asset, self.naming_prefix, exclude=self.exclude_from_prefixing)
 
     def set_scale(self, scale: Any, obj: ET.Element | None = None) -> None:
-        """Scale its geoms, sites, bodies and meshes by one factor or three."""
+        """Scale its geoms, sites, bodies, meshes and dimensions by one factor or three."""
         self._scale = scale
-        whole = self.get_obj() if obj is None else obj
-        scale_mjcf_model(whole, self.asset, scale, scale_slide_joints=False)
+        whole, world = self.get_obj() if obj is None else obj, getattr(self, "worldbody", None)
+        scale_mjcf_model(whole, self.asset, scale, worldbody=world, scale_slide_joints=False)
 
     @property
     def init_quat(self) -> np.ndarray:

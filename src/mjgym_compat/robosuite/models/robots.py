@@ -93,9 +93,9 @@ class RobotModel(MujocoXMLModel):
         self._frame.set("pos", array_to_string(pos))
 
     def set_base_ori(self, rot: Any) -> None:
-        """Turn it, by angles about the world's x, then y, then z, rad."""
+        """Turn it, by angles about its axes x, then y, then z, rad."""
         quat = np.zeros(4)
-        mujoco.mju_euler2Quat(quat, np.asarray(rot, float), "XYZ")
+        mujoco.mju_euler2Quat(quat, np.asarray(rot, float), "xyz")
         self._frame.set("quat", array_to_string(quat))
 
     def set_joint_attribute(self, attrib: str, values: Any, force: bool = True) -> None:
