@@ -748,7 +748,10 @@ def test_ik_pose_takes_the_input_type_that_works():
         *("macros", "models", "models.grippers", "models.objects", "models.robots", "robots"),
         *("utils", "utils.camera_utils", "utils.errors", "utils.observables", "utils.sim_utils"),
         *("utils.placement_samplers", "utils.transform_utils", "wrappers", "wrappers.wrapper"),
-        *("wrappers.gym_wrapper", "wrappers.data_collection_wrapper"),
+        *("utils.control_utils", "utils.traj_utils", "utils.mjmod", "models.bases.null_base"),
+        *("models.grippers.panda_gripper", "models.objects.composite_body.hinged_box"),
+        *("models.robots.robot_model", "models.robots.manipulators.manipulator_model"),
+        *("robots.fixed_base_robot", "wrappers.gym_wrapper", "wrappers.data_collection_wrapper"),
         *("wrappers.domain_randomization_wrapper", "wrappers.visualization_wrapper"),
     ],
 )

@@ -703,6 +703,8 @@ EXTENTS = {
     "bread": Extent(0.03, -0.045, 0.03),
     "cereal": Extent(0.04, -0.1, 0.03),
     "can": Extent(0.025, -0.06, 0.04),
+    "bottle": Extent(0.0254, -0.082, 0.075),
+    "lemon": Extent(0.0375, -0.035, 0.02),
     "square_nut": Extent(0.11, -0.05, 0.01),
     "round_nut": Extent(0.11, -0.05, 0.025),
 }
@@ -816,6 +818,8 @@ CanObject = _task_object("CanObject", "can")
 MilkObject = _task_object("MilkObject", "milk")
 BreadObject = _task_object("BreadObject", "bread")
 CerealObject = _task_object("CerealObject", "cereal")
+BottleObject = _task_object("BottleObject", "bottle")
+LemonObject = _task_object("LemonObject", "lemon")
 CanVisualObject = _task_object("CanVisualObject", "can", ghost=True)
 MilkVisualObject = _task_object("MilkVisualObject", "milk", ghost=True)
 BreadVisualObject = _task_object("BreadVisualObject", "bread", ghost=True)
