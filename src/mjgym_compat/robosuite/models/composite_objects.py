@@ -343,7 +343,12 @@ class HingedBoxObject(CompositeBodyObject):
         edge = (box2_size[0], 0.0, -box2_size[2])
         above = (box1_size[0] - box2_size[0], 0.0, box1_size[2] + box2_size[2])
         lower, upper = (box.root_body for box in boxes)
-        hinge = {"type": "hinge", "axis": (0, 1, 0), "pos": edge, "range": (0, 1.57)}
+        hinge: dict[str, Any] = {
+            "type": "hinge",
+            "axis": (0, 1, 0),
+            "pos": edge,
+            "range": (0, 1.57),
+        }
         hinge |= {"name": "box_hinge", "stiffness": 0.0001, "limited": "true"}
         super().__init__(
             name,

@@ -55,7 +55,8 @@ def opspace_matrices(
 def orientation_error(desired: Any, current: Any) -> np.ndarray:
     """The axis times the sine of the angle, (3,), from one rotation matrix to another."""
     flat = (np.asarray(each, float)[:3, :3].reshape(9) for each in (current, desired))
-    return np.asarray(rotations.rotation_error(*flat))
+    error: np.ndarray = rotations.rotation_error(*flat)
+    return error
 
 
 def _bounds(name: str, limit: Any, count: int) -> np.ndarray:

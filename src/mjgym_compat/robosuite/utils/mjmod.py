@@ -170,7 +170,7 @@ class LightingModder(_Elements):
 
     def _draw(self, field: str, value: np.ndarray, size: Any) -> np.ndarray:
         if field == "dir":
-            return self._rotation(size) @ value
+            return np.asarray(self._rotation(size) @ value)
         if field == "active":
             return np.asarray(self.random_state.uniform() > 0.5)
         return super()._draw(field, value, size)
@@ -232,7 +232,8 @@ class TextureModder(_Elements):
     def save_defaults(self) -> None:
         super().save_defaults()
         for number, values in self._defaults.items():
-            values["material"] = self.get_material(number)
+            if (shine := self.get_material(number)) is not None:
+                values["material"] = shine
 
     def randomize(self) -> None:
         """Draw the colours, and with `randomize_material` the shine."""
@@ -303,7 +304,7 @@ class TextureModder(_Elements):
     def _set(self, name: Any, field: str, value: Any) -> None:
         if field != "material":
             super()._set(name, field, value)
-        elif value is not None:
+        else:
             self.set_material(name, value)
 
     def _material(self, name: Any) -> int:

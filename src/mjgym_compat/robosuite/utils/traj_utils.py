@@ -75,10 +75,10 @@ class LinearInterpolator(Interpolator):
         if self.ori_interpolate is None:
             point = self.start + (self.goal - self.start) / left
         else:
-            ends = [self.start, self.goal]
+            start, end = self.start, self.goal
             if self.ori_interpolate == "euler":
-                ends = [turns.mat2quat(turns.euler2mat(each)) for each in ends]
-            point = turns.quat_slerp(*ends, fraction=(self.step + 1) / self.total_steps)
+                start, end = (turns.mat2quat(turns.euler2mat(each)) for each in (start, end))
+            point = turns.quat_slerp(start, end, (self.step + 1) / self.total_steps)
             if self.ori_interpolate == "euler":
                 point = turns.mat2euler(turns.quat2mat(point))
         self.step = min(self.step + 1, max(self.total_steps - 1, 0))
