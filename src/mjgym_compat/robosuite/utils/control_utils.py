@@ -60,10 +60,10 @@ def orientation_error(desired: Any, current: Any) -> np.ndarray:
 
 
 def _bounds(name: str, limit: Any, count: int) -> np.ndarray:
-    limit = np.asarray(limit, float)
-    if limit.shape != (2, count):
-        raise ValueError(f"{name}: expected shape (2, {count}), got {limit.shape}")
-    return limit
+    bounds = np.array(limit, float)
+    if bounds.shape != (2, count):
+        raise ValueError(f"{name}: expected shape (2, {count}), got {bounds.shape}")
+    return bounds
 
 
 def set_goal_position(
