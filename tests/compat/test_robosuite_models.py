@@ -12,14 +12,14 @@ from mjgym.viewing.devices import DeviceError
 from mjgym_compat.robosuite.devices import Keyboard, SpaceMouse
 from mjgym_compat.robosuite.environments.base import REGISTERED_ENVS, MujocoEnv
 from mjgym_compat.robosuite.environments.manipulation.manipulation_env import ManipulationEnv
-from mjgym_compat.robosuite.models import MujocoWorldBase, arenas, objects
+from mjgym_compat.robosuite.models import MujocoWorldBase, arenas, bases, objects
 from mjgym_compat.robosuite.models.arenas import TableArena
 from mjgym_compat.robosuite.models.grippers import ALL_GRIPPERS, gripper_factory
 from mjgym_compat.robosuite.models.objects import BallObject, BoxObject, MujocoXMLObject
 from mjgym_compat.robosuite.models.robots import REGISTERED_ROBOTS, Panda, create_robot
 from mjgym_compat.robosuite.models.tasks import ManipulationTask
 from mjgym_compat.robosuite.robots import LeggedRobot, WheeledRobot
-from mjgym_compat.robosuite.utils import input_utils, mjcf_utils
+from mjgym_compat.robosuite.utils import input_utils, mjcf_utils, transform_utils
 from mjgym_compat.robosuite.utils.errors import XMLError
 from mjgym_compat.robosuite.utils.observables import (
     Observable,
@@ -353,7 +353,8 @@ def test_an_object_of_a_file(tmp_path):
     path.write_text(MODEL)
     brick = MujocoXMLObject(str(path), "brick", scale=2)
     assert brick.joints == ["brick_joint0"]
-    assert brick.horizontal_radius == 0.036
+    assert brick.horizontal_radius == 0.072
+    np.testing.assert_array_equal(brick.bottom_offset, [0, 0, -0.08])
     world = MujocoWorldBase()
     world.merge_assets(brick)
     world.worldbody.append(brick.get_obj())
@@ -624,3 +625,114 @@ def test_keys_drive_one_arm_after_the_other():
 def test_a_missing_spacemouse():
     with pytest.raises(DeviceError):
         SpaceMouse(suite.make("Lift", use_camera_obs=False))
+
+
+# Recorded from robosuite 1.5.2: mass, kg; diagonal inertia, kg m2; half size of the box around what
+# touches, m; joint damping.
+GROCERIES = [
+    ("BottleObject", 0.0140159057, (2.51355935e-5, 2.51355948e-5, 4.27773561e-6),
+     (0.0276, 0.0293, 0.08), 0.0005),
+    ("LemonObject", 0.00265270327, (4.10332398e-7, 7.74720682e-7, 7.75167061e-7),
+     (0.033925, 0.02, 0.019892), 0.0),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "mass", "inertia", "half", "damping"), GROCERIES)
+def test_groceries_weigh_and_measure_as_published(name, mass, inertia, half, damping):
+    made = getattr(objects, name)("food")
+    world = MujocoWorldBase()
+    world.merge_assets(made)
+    world.worldbody.append(made.get_obj())
+    model = world.get_model()
+    data = mujoco.MjData(model)
+    mujoco.mj_forward(model, data)
+    body = model.body("food_main")
+    np.testing.assert_allclose(body.mass, mass, rtol=1e-6)
+    np.testing.assert_allclose(np.sort(body.inertia), np.sort(inertia), rtol=1e-3)
+    assert model.joint("food_joint0").damping[0] == damping
+    touch = np.flatnonzero(model.geom_contype)
+    np.testing.assert_array_equal(model.geom_friction[touch], [[0.95, 0.3, 0.1]] * len(touch))
+    centre, size = np.split(model.geom_aabb[touch], 2, axis=1)
+    axes = np.abs(data.geom_xmat[touch].reshape(-1, 3, 3))
+    middle = data.geom_xpos[touch] + np.einsum("nij,nj->ni", axes, centre)
+    reach = np.einsum("nij,nj->ni", axes, size)
+    whole = ((middle + reach).max(axis=0) - (middle - reach).min(axis=0)) / 2
+    np.testing.assert_allclose(whole, half, atol=0.003)
+
+
+def test_a_box_is_hinged_to_another():
+    box = objects.HingedBoxObject("case", use_texture=False)
+    world = MujocoWorldBase()
+    world.merge_assets(box)
+    world.worldbody.append(box.get_obj())
+    model = world.get_model()
+    hinge = model.joint("case_box_hinge")
+    np.testing.assert_allclose(hinge.axis, [0, 1, 0])
+    np.testing.assert_allclose(hinge.pos, [0.025, 0, -0.0125])
+    np.testing.assert_allclose(hinge.range, [0, 1.57])
+    np.testing.assert_allclose(model.body("case_box2_main").pos, [0, 0, 0.0375])
+    np.testing.assert_allclose(model.body_mass[1:], [0, 0.125, 0.0625, 0])
+    assert (box.top_offset[2], box.bottom_offset[2]) == (0.05, -0.025)
+    assert box.horizontal_radius == pytest.approx(np.hypot(0.025, 0.025))
+    data = mujoco.MjData(model)
+    data.joint("case_box_hinge").qpos = 1.57
+    mujoco.mj_forward(model, data)
+    assert data.body("case_box2_main").xpos[0] > 0.03  # it has turned about the edge
+    np.testing.assert_allclose(data.geom("case_hinge_g0_vis").xpos, [0.025, 0, 0.025], atol=1e-6)
+
+
+def test_the_arm_of_spot_is_a_model_of_its_own():
+    arm = create_robot("SpotArm", idn=1)
+    assert arm.joints[0] == "robot1_arm_sh0"
+    assert (arm.default_base, arm.default_gripper) == ("RethinkMount", {"right": "BDGripper"})
+    np.testing.assert_array_equal(arm.init_qpos, [0, -1.2, 1.85, 0, 0.862, 0])
+    np.testing.assert_allclose(arm.base_xpos_offset["table"](0.8), [-1.46, 0, 0])
+    np.testing.assert_array_equal(arm.base_xpos_offset["bins"], [-0.5, -0.1, 0])
+    world = MujocoWorldBase()
+    world.merge(arm)
+    model = world.get_model()
+    assert model.body_mass.sum() == pytest.approx(5.811001)
+    np.testing.assert_allclose(model.dof_damping, [0.1] * 5 + [0.01])
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "prefix", "radius"),
+    [
+        ("RethinkMount", "MountModel", "fixed_mount0_", 0.25),
+        ("NullMount", "MountModel", "fixed_mount0_", 0.0),
+        ("OmronMobileBase", "MobileBaseModel", "mobilebase0_", 0.25),
+        ("NullMobileBase", "MobileBaseModel", "mobilebase0_", 0.0),
+        ("Spot", "LegBaseModel", "leg0_", 0.1),
+        ("NullBase", "NullBaseModel", "nullbase0_", 0.0),
+    ],
+)
+def test_bases_have_classes(name, kind, prefix, radius):
+    made = getattr(bases, name)()
+    assert isinstance(made, getattr(bases, kind))
+    assert (made.name, made.naming_prefix) == (f"{name}0", prefix)
+    assert made.horizontal_radius == radius
+    assert bases.BASE_MAPPING[name] is type(bases.robot_base_factory(name))
+
+
+def test_a_base_of_ones_own_is_registered():
+    class Plinth(bases.NullBase):
+        """A base that changes nothing."""
+
+    try:
+        bases.register_base(Plinth)
+        assert type(bases.robot_base_factory("Plinth", idn=2)) is Plinth
+    finally:
+        del bases.BASE_MAPPING["Plinth"]
+
+
+def test_a_robot_is_turned_in_the_published_order():
+    """As `mat2quat(euler2mat(angles))` of robosuite."""
+    arm = create_robot("Panda")
+    arm.set_base_ori([0.1, 0.5, 0.9])
+    world = MujocoWorldBase()
+    world.merge(arm)
+    model = world.get_model()
+    data = mujoco.MjData(model)
+    mujoco.mj_forward(model, data)
+    expected = transform_utils.euler2mat([0.1, 0.5, 0.9])
+    np.testing.assert_allclose(data.body("robot0_base").xmat.reshape(3, 3), expected, atol=1e-6)

@@ -31,7 +31,7 @@ def numbers(model: mujoco.MjModel) -> dict[str, np.ndarray]:
         for name in dir(model)
         if name.startswith(_SHOWN)
         and isinstance(array := getattr(model, name), np.ndarray)
-        and (array.dtype.kind == "f" or name.endswith("_sameframe"))
+        and (array.dtype.kind == "f" or name.endswith(("_sameframe", "light_active")))
         and array.size
     }
 

@@ -32,6 +32,7 @@ MOBILE: dict[str, Any] = {"prefix": "mobilebase", "centre": "center"}
     ),
     **MOBILE,
 )
+@bases.register("NullBase", file="null_mount", prefix="nullbase")
 @bases.register("NullMount", file="null_mount")  # the floor itself
 @bases.register("RethinkMinimalMount", file="rethink_minimal_mount")  # of Baxter
 @bases.register("RethinkMount", file="rethink_mount")  # of all other arms

@@ -35,17 +35,41 @@ _MERGED = {
         *("arena", "empty_arena", "table_arena", "bins_arena", "pegs_arena", "wipe_arena"),
         "multi_table_arena",
     ),
+    "models.bases": (
+        *("models.bases", "robot_base_model", "robot_base_factory", "mount_model"),
+        *("mobile_base_model", "leg_base_model", "null_base_model", "rethink_mount"),
+        *("rethink_minimal_mount", "null_mount", "null_base", "null_mobile_base"),
+        *("omron_mobile_base", "no_actuation_base", "floating_legged_base", "spot_base"),
+    ),
     "models.objects": (
         *("models.objects", "objects", "generated_objects", "xml_objects", "composite"),
         *("composite.bin", "composite.cone", "composite.hammer", "composite.hollow_cylinder"),
         *("composite.hook_frame", "composite.lid", "composite.pot_with_handles"),
         *("composite.stand_with_mount", "composite_body", "composite_body.ratcheting_wrench"),
-        *("group", "group.transport", "object_groups"),
+        *("composite_body.hinged_box", "group", "group.transport", "object_groups"),
         *("primitive", "primitive.box", "primitive.ball"),
         *("primitive.capsule", "primitive.cylinder"),
     ),
-    "models.grippers": ("models.grippers", "gripper_factory", "gripper_model", "gripper_tester"),
+    "models.grippers": (
+        *("models.grippers", "gripper_factory", "gripper_model", "gripper_tester"),
+        *("bd_gripper", "fourier_hands", "inspire_hands", "jaco_three_finger_gripper"),
+        *("null_gripper", "panda_gripper", "rethink_gripper", "robotiq_140_gripper"),
+        *("robotiq_85_gripper", "robotiq_three_finger_gripper", "wiping_gripper"),
+        "xarm7_gripper",
+    ),
+    "models.robots": (
+        *("models.robots", "robot_model", "compositional", "manipulators"),
+        *("manipulators.manipulator_model", "manipulators.baxter_robot"),
+        *("manipulators.gr1_robot", "manipulators.iiwa_robot", "manipulators.jaco_robot"),
+        *("manipulators.kinova3_robot", "manipulators.panda_robot", "manipulators.sawyer_robot"),
+        *("manipulators.spot_arm", "manipulators.tiago_robot", "manipulators.ur5e_robot"),
+        "manipulators.xarm7_robot",
+    ),
     "models.tasks": ("models.tasks", "task", "manipulation_task"),
+    "robots": (
+        *("robots", "robot", "fixed_base_robot", "mobile_robot"),
+        *("wheeled_robot", "legged_robot"),
+    ),
 }
 MODULES = {
     f"{package}.{name}": module for package, (module, *names) in _MERGED.items() for name in names

@@ -10,16 +10,22 @@ from mjgym.robots import Base, bases
 from mjgym.util.suggestions import or_else
 from mjgym_compat.robosuite.models.base import MujocoXMLModel
 
+RADIUS = {
+    **dict.fromkeys(("RethinkMount", "RethinkMinimalMount", "OmronMobileBase"), 0.25),
+    **dict.fromkeys(("Spot", "SpotFloating"), 0.1),
+}
+"""Horizontal radius of those that are not empty, m."""
+
 
 class RobotBaseModel(MujocoXMLModel):
-    """A mount or a mobile base.
+    """A mount or a mobile base; its classes have the published names.
 
     Args:
         base: of `mjgym.robots.bases`.
     """
 
-    def __init__(self, base: Base, name: str, idn: Any = 0) -> None:
-        self.base, self._title = base, name
+    def __init__(self, base: Base, idn: Any = 0) -> None:
+        self.base = base
         spec = base.model()
         if not spec.bodies[1:]:
             spec.worldbody.add_body(name="base")  # an empty mount
@@ -28,10 +34,6 @@ class RobotBaseModel(MujocoXMLModel):
         data = mujoco.MjData(model)
         mujoco.mj_kinematics(model, data)
         self._top: np.ndarray = data.site(base.mount).xpos.copy()
-
-    @property
-    def name(self) -> str:
-        return f"{self._title}{self.idn}"
 
     @property
     def naming_prefix(self) -> str:
@@ -52,7 +54,50 @@ class RobotBaseModel(MujocoXMLModel):
 
     @property
     def horizontal_radius(self) -> float:
-        return 0.25
+        return RADIUS.get(type(self).__name__, 0.0)
+
+
+class MountModel(RobotBaseModel):
+    """A mount that stands on the floor."""
+
+
+class MobileBaseModel(RobotBaseModel):
+    """A base on wheels."""
+
+
+class LegBaseModel(RobotBaseModel):
+    """A base on legs."""
+
+
+class NullBaseModel(RobotBaseModel):
+    """No base at all."""
+
+
+_KINDS = {
+    "fixed_mount": MountModel,
+    "mobilebase": MobileBaseModel,
+    "leg": LegBaseModel,
+    "nullbase": NullBaseModel,
+}
+
+
+def _base(name: str) -> type[RobotBaseModel]:
+    def build(self: RobotBaseModel, idn: Any = 0) -> None:
+        RobotBaseModel.__init__(self, base, idn)
+
+    base = bases.find(name)
+    return type(name, (_KINDS[base.prefix],), {"__init__": build, "__doc__": f"The {name}."})
+
+
+BASE_MAPPING = {name: _base(name) for name in bases.names()}
+ALL_BASES = BASE_MAPPING.keys()
+globals().update(BASE_MAPPING)
+
+
+def register_base(target_class: type[RobotBaseModel]) -> type[RobotBaseModel]:
+    """Register a base of one's own by the name of its class."""
+    BASE_MAPPING[target_class.__name__] = target_class
+    return target_class
 
 
 def robot_base_factory(name: str | None, idn: Any = 0) -> RobotBaseModel:
@@ -62,9 +107,11 @@ def robot_base_factory(name: str | None, idn: Any = 0) -> RobotBaseModel:
         ValueError: there is no such base; the message names the nearest.
     """
     title = name or "NullMount"
-    if title not in bases.names():
-        raise ValueError(f"name: no base {name!r}{or_else(title, bases.names())}")
-    return RobotBaseModel(bases.find(title), title, idn)
+    if title not in BASE_MAPPING:
+        raise ValueError(f"name: no base {name!r}{or_else(title, BASE_MAPPING)}")
+    build: Any = BASE_MAPPING[title]
+    made: RobotBaseModel = build(idn=idn)
+    return made
 
 
-ALL_BASES = bases.names()
+__path__: list[str] = []  # it answers for modules of others

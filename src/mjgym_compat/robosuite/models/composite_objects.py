@@ -12,12 +12,13 @@ from mjgym_compat.robosuite.models.object_models import (
     BoxObject,
     CompositeBodyObject,
     CompositeObject,
+    CylinderObject,
     Lid,
     MujocoObject,
     ObjectGroup,
 )
 from mjgym_compat.robosuite.utils import sim_utils, transform_utils
-from mjgym_compat.robosuite.utils.mjcf_utils import BLUE, GREEN, RED
+from mjgym_compat.robosuite.utils.mjcf_utils import BLUE, GREEN, RED, TEXTURES
 
 BRASS, STEEL, RUBBER = (0.71, 0.6, 0.29, 1), (0.56, 0.57, 0.58, 1), (0.13, 0.13, 0.13, 1)
 GRIP_FRICTION = (1.0, 0.005, 0.0001)
@@ -298,6 +299,54 @@ class RatchetingWrenchObject(CompositeBodyObject):
             quats.append((sqrt(0.5), 0, sqrt(0.5), 0))
         joints = [{"type": "free", "damping": JOINT_DAMPING}]
         super().__init__(name, parts, places, quats, joints=joints)
+
+
+class HingedBoxObject(CompositeBodyObject):
+    """Two boxes, one on the other, with a hinge along an edge between them.
+
+    Args:
+        name: of the object.
+        box1_size: half sizes of the lower box, (3,) m.
+        box2_size: half sizes of the upper box, (3,) m.
+        use_texture: whether they have the colours of wood, not red and blue.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        box1_size: Sequence[float] = (0.025, 0.025, 0.025),
+        box2_size: Sequence[float] = (0.025, 0.025, 0.0125),
+        use_texture: bool = True,
+    ) -> None:
+        self.box1_size, self.box2_size = np.array(box1_size), np.array(box2_size)
+        self.use_texture = use_texture
+        woods = [(*TEXTURES[wood], 1) for wood in ("WoodRed", "WoodBlue")]
+        colours = woods if use_texture else [RED, BLUE]
+        sizes: Any = self.box1_size, self.box2_size
+        boxes = [
+            BoxObject(f"box{i + 1}", size, rgba=colour)
+            for i, (size, colour) in enumerate(zip(sizes, colours, strict=True))
+        ]
+        thin, long = min(box1_size[2], box2_size[2]) / 5, min(box1_size[0], box2_size[0])
+        pin = CylinderObject("hinge", (thin, long), rgba=[0.5, 0.5, 0, 1], obj_type="visual")
+        edge = (box2_size[0], 0.0, -box2_size[2])
+        above = (box1_size[0] - box2_size[0], 0.0, box1_size[2] + box2_size[2])
+        lower, upper = (box.root_body for box in boxes)
+        hinge: dict[str, Any] = {
+            "type": "hinge",
+            "axis": (0, 1, 0),
+            "pos": edge,
+            "range": (0, 1.57),
+        }
+        hinge |= {"name": "box_hinge", "stiffness": 0.0001, "limited": "true"}
+        super().__init__(
+            name,
+            [*boxes, pin],
+            [None, above, edge],
+            [None, None, (sqrt(0.5), sqrt(0.5), 0, 0)],
+            ["root", lower, upper],
+            body_joints={upper: [hinge]},
+        )
 
 
 class TransportGroup(ObjectGroup):

@@ -148,3 +148,6 @@ def __getattr__(name: str) -> Any:
     if name not in known:
         raise AttributeError(f"module {__name__} has no {name!r}")
     return known[name]
+
+
+__path__: list[str] = []  # it answers for modules of others

@@ -116,10 +116,10 @@ class MujocoObject(Parsed):
         add_prefix(self.asset, self.naming_prefix, exclude=self.exclude_from_prefixing)
 
     def set_scale(self, scale: Any, obj: ET.Element | None = None) -> None:
-        """Scale its geoms, sites, bodies and meshes by one factor or three."""
+        """Scale its geoms, sites, bodies, meshes and dimensions by one factor or three."""
         self._scale = scale
-        whole = self.get_obj() if obj is None else obj
-        scale_mjcf_model(whole, self.asset, scale, scale_slide_joints=False)
+        whole, world = self.get_obj() if obj is None else obj, getattr(self, "worldbody", None)
+        scale_mjcf_model(whole, self.asset, scale, worldbody=world, scale_slide_joints=False)
 
     @property
     def init_quat(self) -> np.ndarray:
@@ -687,6 +687,8 @@ EXTENTS = {
     "bread": Extent(0.03, -0.045, 0.03),
     "cereal": Extent(0.04, -0.1, 0.03),
     "can": Extent(0.025, -0.06, 0.04),
+    "bottle": Extent(0.0254, -0.082, 0.075),
+    "lemon": Extent(0.0375, -0.035, 0.02),
     "square_nut": Extent(0.11, -0.05, 0.01),
     "round_nut": Extent(0.11, -0.05, 0.025),
 }
@@ -799,6 +801,8 @@ CanObject = _task_object("CanObject", "can")
 MilkObject = _task_object("MilkObject", "milk")
 BreadObject = _task_object("BreadObject", "bread")
 CerealObject = _task_object("CerealObject", "cereal")
+BottleObject = _task_object("BottleObject", "bottle")
+LemonObject = _task_object("LemonObject", "lemon")
 CanVisualObject = _task_object("CanVisualObject", "can", ghost=True)
 MilkVisualObject = _task_object("MilkVisualObject", "milk", ghost=True)
 BreadVisualObject = _task_object("BreadVisualObject", "bread", ghost=True)

@@ -3,6 +3,7 @@
 import io
 import xml.etree.ElementTree as ET
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import mujoco
@@ -88,9 +89,9 @@ class RobotModel(MujocoXMLModel):
         self._frame.set("pos", array_to_string(pos))
 
     def set_base_ori(self, rot: Any) -> None:
-        """Set its orientation by angles about the world's x, then y, then z, rad."""
+        """Turn it, by angles about its axes x, then y, then z, rad."""
         quat = np.zeros(4)
-        mujoco.mju_euler2Quat(quat, np.asarray(rot, float), "XYZ")
+        mujoco.mju_euler2Quat(quat, np.asarray(rot, float), "xyz")
         self._frame.set("quat", array_to_string(quat))
 
     def set_joint_attribute(self, attrib: str, values: Any, force: bool = True) -> None:
@@ -256,20 +257,35 @@ class ManipulatorModel(RobotModel):
         }
 
 
-def _robot(name: str) -> type[ManipulatorModel]:
+def _robot(name: str, found: Arm) -> type[ManipulatorModel]:
     def build(self: ManipulatorModel, idn: Any = 0) -> None:
         ManipulatorModel.__init__(self, io.StringIO(found.model().to_xml()), idn)
 
-    found = arms.find(name)
     own = {"__init__": build, "__doc__": f"The {name}.", "arm": found, "arms": list(found.limbs)}
     return type(name, (ManipulatorModel,), own)
 
 
 NAMES = tuple(name for name in arms.names() if arms.find(name).base)
 for _name in NAMES:
-    globals()[_name] = _robot(_name)
+    globals()[_name] = _robot(_name, arms.find(_name))
+_SPOT: Any = arms.find("SpotWithArm")
+SpotArm = _robot(  # on a mount, as a model alone
+    "SpotArm",
+    replace(
+        _SPOT,
+        base="RethinkMount",
+        start=(0.0, -1.2, 1.85, 0.0, 0.862, 0.0),
+        height=0.0,
+        centre_distance=0.6,
+        bins_distance=0.5,
+        table_distance=1.06,
+    ),
+)
 
 
 def is_robosuite_robot(robot: str) -> bool:
     """Whether a name is of a robot of this package."""
     return robot in NAMES
+
+
+__path__: list[str] = []  # it answers for modules of others

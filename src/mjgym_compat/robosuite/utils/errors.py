@@ -5,6 +5,9 @@ class RobosuiteError(Exception):
     """Base class of errors under robosuite's interface."""
 
 
+robosuiteError = RobosuiteError
+
+
 class XMLError(RobosuiteError, ValueError):
     """A model that cannot be composed."""
 

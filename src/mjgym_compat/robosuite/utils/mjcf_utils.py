@@ -56,9 +56,9 @@ NAMED = (
     *("tendon", "tendon1", "tendon2", "actuator", "objname", "refname", "camera", "target"),
     *("slidersite", "cranksite", "refsite", "sidesite", "key", "skin"),
 )
+MUJOCO_NAMED_ATTRIBUTES = NAMED
 COLLISION_GROUPS = (None, "0")
 VISUAL_GROUP = "1"
-ROUND = ("sphere", "capsule", "cylinder")
 
 Filter = Callable[[Any], bool]
 
@@ -158,6 +158,20 @@ def get_size(
     return np.array((rng or np.random.default_rng()).uniform(low, high))
 
 
+def add_to_dict(
+    dic: dict[str, list[Any]],
+    fill_in_defaults: bool = True,
+    default_value: Any = None,
+    **kwargs: Any,
+) -> dict[str, list[Any]]:
+    """Append a value to each list of a dict; lists without one get a default, new ones before."""
+    length = max(map(len, dic.values()), default=0)
+    for key in {**dic, **kwargs} if fill_in_defaults else kwargs:
+        before = [default_value] * length if fill_in_defaults else []
+        dic.setdefault(key, before).append(kwargs.get(key, default_value))
+    return dic
+
+
 # New elements.
 
 
@@ -228,6 +242,15 @@ def find_elements(
         if each.tag in wanted and all(each.get(k) == x for k, x in (attribs or {}).items())
     )
     return next(found, None) if return_first else list(found) or None
+
+
+def find_elements_by_substring(
+    root: ET.Element, tags: Any, substrings: Any, attribs: Mapping[str, Any] | None = None
+) -> list[ET.Element] | None:
+    """Elements as in `find_elements` with names that contain one of some words, or None."""
+    words = _listed(substrings)
+    found = find_elements(root, tags, attribs, return_first=False) or []
+    return [each for each in found if any(w in each.get("name", "") for w in words)] or None
 
 
 def find_parent(root: ET.Element, child: ET.Element) -> ET.Element | None:
@@ -356,6 +379,59 @@ def set_alpha(node: ET.Element, alpha: float = 0.1) -> None:
             )
 
 
+def normalize_scale_array(scale: Any) -> np.ndarray:
+    """Three factors, (3,), of one or three.
+
+    Raises:
+        ValueError: there is another number of them.
+    """
+    factors = np.array(scale, float).ravel()
+    if factors.size not in (1, 3):
+        raise ValueError(f"scale: expected one factor or three, got {scale!r}")
+    return factors.repeat(3 // factors.size)
+
+
+def scale_body_element(element: ET.Element, scale_array: Any) -> None:
+    """Scale an element's position."""
+    _scale(element, "pos", scale_array)
+
+
+def scale_geom_element(element: ET.Element, scale_array: Any) -> None:
+    """Scale an element's position and size.
+
+    One number of a size is scaled by the mean of the factors; of two, the first by that of x and y,
+    the second by that of z.
+    """
+    scale_body_element(element, scale_array)
+    x, y, z = scale_array
+    count = len(element.get("size", "").split())
+    _scale(element, "size", {1: [(x + y + z) / 3], 2: [(x + y) / 2, z]}.get(count, scale_array))
+
+
+scale_site_element = scale_geom_element
+
+
+def scale_mesh_element(element: ET.Element, scale_array: Any) -> None:
+    """Scale a mesh."""
+    element.set("scale", element.get("scale", "1 1 1"))
+    _scale(element, "scale", scale_array)
+
+
+def scale_joint_element(
+    element: ET.Element, scale_array: Any, scale_slide_joints: bool = True
+) -> None:
+    """Scale a joint's position, and a slide joint's range along its axis."""
+    scale_body_element(element, scale_array)
+    if scale_slide_joints and element.get("type") == "slide":
+        axis = string_to_array(element.get("axis", "0 0 1"))
+        _scale(element, "range", np.linalg.norm(axis * scale_array) / np.linalg.norm(axis))
+
+
+def _scale(element: ET.Element, name: str, factors: Any) -> None:
+    if name in element.attrib:
+        element.set(name, array_to_string(string_to_array(element.get(name, "")) * factors))
+
+
 def scale_mjcf_model(
     obj: ET.Element,
     asset_root: ET.Element,
@@ -363,30 +439,27 @@ def scale_mjcf_model(
     get_elements_func: Any = None,
     worldbody: ET.Element | None = None,
     scale_slide_joints: bool = True,
-) -> None:
-    """Scale places and sizes of a body, of what is in it, and of meshes, by one factor or three.
+) -> np.ndarray:
+    """Scale all that is in a body, meshes, and the sites of a world, by one factor or three.
 
-    Raises:
-        ValueError: factors differ along the axes of a sphere, capsule or cylinder.
+    Returns:
+        the factors, (3,).
     """
-    factors = np.broadcast_to(np.asarray(scale, float), 3)
+    factors = normalize_scale_array(scale)
     for element in [*obj.iter()][1:]:
-        if "pos" in element.attrib:
-            element.set("pos", array_to_string(string_to_array(element.get("pos", "")) * factors))
-        if element.tag in ("geom", "site") and "size" in element.attrib:
-            size = string_to_array(element.get("size", ""))
-            kind = element.get("type", "sphere")
-            if kind in ROUND and np.ptp(factors):
-                raise ValueError(f"scale: a {kind} needs one factor, not {factors.tolist()}")
-            element.set("size", array_to_string(size * factors[: len(size)]))
-        if element.tag == "joint" and element.get("type") == "slide" and scale_slide_joints:
-            along = factors @ np.abs(string_to_array(element.get("axis", "0 0 1")))
-            if "range" in element.attrib:
-                ends = string_to_array(element.get("range", "")) * along
-                element.set("range", array_to_string(ends))
+        if element.tag in ("geom", "site"):
+            scale_geom_element(element, factors)
+        elif element.tag == "joint":
+            scale_joint_element(element, factors, scale_slide_joints)
+        else:
+            scale_body_element(element, factors)
+    inside = set(obj.iter("site"))
+    for site in () if worldbody is None else worldbody.iter("site"):
+        if site not in inside:
+            scale_site_element(site, factors)
     for mesh in asset_root.iter("mesh"):
-        before = string_to_array(mesh.get("scale", "1 1 1"))
-        mesh.set("scale", array_to_string(before * factors))
+        scale_mesh_element(mesh, factors)
+    return factors
 
 
 # Compiled models.

@@ -7,7 +7,10 @@ from typing import Any
 import mujoco
 import numpy as np
 
+from mjgym import rotations
+
 EPS = 1e-12
+PI = np.pi
 
 
 def convert_quat(q: Any, to: str = "xyzw") -> np.ndarray:
@@ -50,7 +53,9 @@ def quat_distance(quaternion1: Any, quaternion0: Any) -> np.ndarray:
 
 def quat_slerp(quat0: Any, quat1: Any, fraction: float, shortestpath: bool = True) -> np.ndarray:
     """Spherical linear interpolation between two quaternions."""
-    start, end = (np.asarray(q, float) / np.linalg.norm(q) for q in (quat0, quat1))
+    start, end = unit_vector(quat0), unit_vector(quat1)
+    if fraction == 1:
+        return end
     cosine = float(start @ end)
     if shortestpath and cosine < 0:
         end, cosine = -end, -cosine
@@ -84,10 +89,10 @@ def quat2mat(quaternion: Any) -> np.ndarray:
 
 
 def mat2quat(rmat: Any) -> np.ndarray:
-    """The quaternion of a rotation matrix (3, 3)."""
+    """The quaternion, with w from 0 to 1, of a rotation matrix (3, 3)."""
     quaternion = np.zeros(4)
     mujoco.mju_mat2Quat(quaternion, np.asarray(rmat, float)[:3, :3].ravel())
-    return np.roll(quaternion, -1)
+    return np.roll(quaternion if quaternion[0] >= 0 else -quaternion, -1)
 
 
 def axisangle2quat(vec: Any) -> np.ndarray:
@@ -110,9 +115,12 @@ def quat2axisangle(quat: Any) -> np.ndarray:
 
 
 def euler2mat(euler: Any) -> np.ndarray:
-    """The rotation matrix of Euler angles (rad) about the fixed axes x, then y, then z."""
+    """The rotation matrix of Euler angles (rad) about the turned axes x, then y, then z.
+
+    As in robosuite, `mat2euler` has another order: they are inverses about a single axis only.
+    """
     x, y, z = (quat2mat(axisangle2quat(angle * np.eye(3)[i])) for i, angle in enumerate(euler))
-    return np.asarray(z @ y @ x)
+    return np.asarray(x @ y @ z)
 
 
 def mat2euler(rmat: Any) -> np.ndarray:
@@ -162,22 +170,93 @@ def rotation_matrix(angle: float, direction: Any, point: Any = None) -> np.ndarr
     return make_pose(centre - rotation @ centre, rotation)
 
 
-def unit_vector(data: Any) -> np.ndarray:
-    """A vector scaled to norm 1."""
+def unit_vector(data: Any, axis: int | None = None) -> np.ndarray:
+    """A vector, or the vectors along an axis, scaled to norm 1."""
     vector = np.asarray(data, float)
-    return np.asarray(vector / np.linalg.norm(vector))
+    return np.asarray(vector / np.linalg.norm(vector, axis=axis, keepdims=axis is not None))
+
+
+def random_axis_angle(
+    angle_limit: float | None = None, random_state: Any = None
+) -> tuple[np.ndarray, float]:
+    """A random axis, (3,), and an angle from 0 to a limit, by default 2 pi.
+
+    Args:
+        angle_limit: rad.
+        random_state: a `np.random.RandomState`; None for NumPy's global generator.
+    """
+    rng = np.random if random_state is None else random_state
+    axis = unit_vector(rng.randn(3))
+    return axis, float(rng.uniform(0.0, 2 * math.pi if angle_limit is None else angle_limit))
+
+
+def vec(values: Any) -> np.ndarray:
+    """A float32 vector."""
+    return np.array(values, np.float32)
+
+
+def mat4(array: Any) -> np.ndarray:
+    """A float32 matrix (4, 4) of 16 numbers."""
+    return vec(array).reshape(4, 4)
+
+
+def matrix_inverse(matrix: Any) -> np.ndarray:
+    """The inverse of a matrix."""
+    return np.asarray(np.linalg.inv(matrix))
+
+
+def rotate_2d_point(input: Any, rot: float) -> np.ndarray:
+    """A vector (2,) rotated counterclockwise by an angle, rad."""
+    (x, y), c, s = input, math.cos(rot), math.sin(rot)
+    return np.array([c * x - s * y, s * x + c * y])
+
+
+def clip_translation(dpos: Any, limit: float) -> tuple[np.ndarray, bool]:
+    """A vector shortened to a length, and whether it was longer."""
+    norm = float(np.linalg.norm(dpos))
+    return (np.asarray(dpos) * (limit / norm), True) if norm > limit else (np.asarray(dpos), False)
+
+
+def clip_rotation(quat: Any, limit: float) -> tuple[np.ndarray, bool]:
+    """A rotation reduced to an angle (rad), as a quaternion, and whether it was larger."""
+    quat = unit_vector(quat)
+    vector, clipped = clip_translation(quat2axisangle(quat), limit)
+    return (axisangle2quat(vector), True) if clipped else (quat, False)
+
+
+def vel_in_A_to_vel_in_B(
+    vel_A: Any, ang_vel_A: Any, pose_A_in_B: Any
+) -> tuple[np.ndarray, np.ndarray]:
+    """Transform a velocity and an angular velocity, (3,) each, from frame A to frame B."""
+    rotation, place = np.asarray(pose_A_in_B)[:3, :3], np.asarray(pose_A_in_B)[:3, 3]
+    spin = rotation @ ang_vel_A
+    return rotation @ vel_A + np.cross(place, spin), spin
+
+
+def force_in_A_to_force_in_B(
+    force_A: Any, torque_A: Any, pose_A_in_B: Any
+) -> tuple[np.ndarray, np.ndarray]:
+    """Transform a force and a torque, (3,) each, from frame A to frame B.
+
+    As in robosuite, the pose is that of B in A.
+    """
+    rotation, place = np.asarray(pose_A_in_B)[:3, :3], np.asarray(pose_A_in_B)[:3, 3]
+    return rotation.T @ force_A, rotation.T @ (torque_A - np.cross(place, force_A))
 
 
 def get_orientation_error(target_orn: Any, current_orn: Any) -> np.ndarray:
-    """The orientation error, (3,), between quaternions: axis times sine of the angle."""
+    """The orientation error, (3,), between quaternions: axis times twice the half angle's sine.
+
+    As in robosuite, quaternions of different signs give the error the long way round.
+    """
     x, y, z, w = np.asarray(current_orn, float)
     matrix = np.array([[w, -z, y, -x], [z, w, -x, -y], [-y, x, w, -z]])
-    goal = np.asarray(target_orn, float)
-    return np.asarray(2 * matrix @ goal) * (1 if np.dot(goal, [x, y, z, w]) >= 0 else -1)
+    return np.asarray(2 * matrix @ np.asarray(target_orn, float))
 
 
 def get_pose_error(target_pose: Any, current_pose: Any) -> np.ndarray:
     """The error between poses, (6,): position, then half the sum of the axes' cross products."""
     goal, present = np.asarray(target_pose), np.asarray(current_pose)
-    turn = sum(np.cross(present[:3, i], goal[:3, i]) for i in range(3)) / 2
+    flat = (each[:3, :3].reshape(9) for each in (present, goal))
+    turn = rotations.rotation_error(*flat)
     return np.concatenate([goal[:3, 3] - present[:3, 3], turn])
