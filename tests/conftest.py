@@ -25,6 +25,11 @@ def _missing_backends() -> str:
     return "; ".join(f"{p.backend}: {p.reason}" for p in found if not p.works)
 
 
+# The programs that tests start, and the next run, would otherwise compile all modules again.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
+
+
 # What a failing assertion of theirs compared is shown as in a test.
 pytest.register_assert_rewrite("helpers.described", "helpers.divergence", "helpers.equivalence")
 
