@@ -36,8 +36,10 @@ pytest.register_assert_rewrite("helpers.described", "helpers.divergence", "helpe
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_configure(config: pytest.Config) -> None:
-    """Keep pytest-benchmark quiet, which is there with the extra `test`: no test is timed."""
+    """Time no test with pytest-benchmark, and keep a file's tests in one process."""
     config.option.benchmark_disable = True
+    if getattr(config.option, "dist", "no") == "load":  # the default of -n
+        config.option.dist = "worksteal"  # most tests that share fixtures stay together
 
 
 MISSING = re.compile(r"^E +ModuleNotFoundError: No module named '(?!mjgym)(\w+)", re.MULTILINE)
