@@ -25,14 +25,21 @@ def _missing_backends() -> str:
     return "; ".join(f"{p.backend}: {p.reason}" for p in found if not p.works)
 
 
+# The programs that tests start, and the next run, would otherwise compile all modules again.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
+
+
 # What a failing assertion of theirs compared is shown as in a test.
 pytest.register_assert_rewrite("helpers.described", "helpers.divergence", "helpers.equivalence")
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_configure(config: pytest.Config) -> None:
-    """Keep pytest-benchmark quiet, which is there with the extra `test`: no test is timed."""
+    """Time no test with pytest-benchmark, and keep a file's tests in one process."""
     config.option.benchmark_disable = True
+    if getattr(config.option, "dist", "no") == "load":  # the default of -n
+        config.option.dist = "worksteal"  # most tests that share fixtures stay together
 
 
 MISSING = re.compile(r"^E +ModuleNotFoundError: No module named '(?!mjgym)(\w+)", re.MULTILINE)

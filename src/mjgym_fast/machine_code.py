@@ -281,8 +281,8 @@ def ufunc_loop(ufunc: np.ufunc) -> tuple[int, int]:
     return head.functions[which] or 0, head.data[which] or 0
 
 
-@functools.cache
 def _processor() -> Any:
+    """A description of this machine's processor, which a compiler takes and frees with itself."""
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
     return llvm.Target.from_default_triple().create_target_machine(

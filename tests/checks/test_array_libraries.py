@@ -99,7 +99,17 @@ def test_hooks_with_other_fields_give_the_same_in_every_library(id, fields):
     assert_same_in_every_library(id, fields, N)
 
 
-@pytest.mark.parametrize(("id", "fields"), ALONE)
+# A batch, whose hooks are above, equals single environments: one id of each family is quick.
+FAMILIES = {id.partition("/")[0]: id for id, _ in ALONE}
+
+
+@pytest.mark.parametrize(
+    ("id", "fields"),
+    [
+        pytest.param(*case, marks=() if case[0] in FAMILIES.values() else pytest.mark.slow)
+        for case in ALONE
+    ],
+)
 def test_hooks_of_one_alone_give_the_same_in_every_library(id, fields):
     assert_same_in_every_library(id, fields, None)
 

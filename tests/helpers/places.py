@@ -10,3 +10,9 @@ BENCHMARKS = ROOT / "benchmarks"
 TESTS = ROOT / "tests"
 DATA = TESTS / "data"
 HELPERS = TESTS / "helpers"
+RESULTS = BENCHMARKS / "results"  # of runs on this machine; git ignores it
+
+
+def python_files(folder: Path) -> list[Path]:
+    """Python files of the repository below a folder."""
+    return sorted(path for path in folder.rglob("*.py") if RESULTS not in path.parents)

@@ -119,6 +119,9 @@ class EverySubstep(Probe):
 
     control_every_substep = True
 
+    def compiled_law(self):
+        return "a compiled law calls no hooks, and writes none down"
+
     def substep(self, v):
         self.calls.append("substep")
         return {"seen": v.memory["seen"] + 1}

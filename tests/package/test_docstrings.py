@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from helpers.places import ROOT
+from helpers.places import ROOT, python_files
 
 QUESTION_WORDS = {"What", "Where", "How", "Which", "Who"}
 # Of a string: what has none needs no parsing.
@@ -27,7 +27,7 @@ def questions(source: str) -> Iterator[tuple[int, str]]:
 
 @pytest.mark.parametrize("folder", ["src", "scripts", "benchmarks"])
 def test_no_docstring_begins_with_a_question_word(folder: str) -> None:
-    files = sorted((ROOT / folder).rglob("*.py"))
+    files = python_files(ROOT / folder)
     assert files
     found = [
         f"{path.relative_to(ROOT)}:{line}: {first}"

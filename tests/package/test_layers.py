@@ -160,6 +160,12 @@ def imports(nodes, module, root):
                 yield node.lineno, full if is_module(full, root) else f"{base}:{alias.name}"
 
 
+@functools.cache
+def nodes_of(text):
+    """The nodes of a module's syntax tree."""
+    return tuple(ast.walk(ast.parse(text)))
+
+
 def violations(path, root=SOURCE):
     """What a file below `root` does that its layer may not, as sentences."""
     shown = path.relative_to(root)
@@ -167,9 +173,9 @@ def violations(path, root=SOURCE):
     own = row(module)
     if own not in LAYERS:
         return [f"{shown}: no layer is given to it; add it to LAYERS here and to the design"]
-    tree = ast.parse(path.read_text(encoding="utf-8"))
+    nodes = nodes_of(path.read_text(encoding="utf-8"))
     found = []
-    for line, imported in imports(ast.walk(tree), module, root):
+    for line, imported in imports(nodes, module, root):
         target, _, name = imported.partition(":")
         where = f"{shown}:{line}: a file of {own!r} (layer {LAYERS[own]})"
         top = target.split(".")[0]
@@ -182,7 +188,7 @@ def violations(path, root=SOURCE):
         elif LAYERS[own] <= 3 and top == "importlib" and module not in IMPORTERS:
             found.append(f"{where} imports importlib, which would hide from this test")
     if own == "tasks":
-        for node in ast.walk(tree):
+        for node in nodes:
             name = node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", "")
             if isinstance(node, ast.Attribute | ast.Name) and ENGINE_CALL.match(name):
                 where = f"{shown}:{node.lineno}"
@@ -231,11 +237,11 @@ def graph(root=SOURCE):
     edges = {}
     for path in sorted(path for name in PACKAGE_NAMES for path in (root / name).rglob("*.py")):
         module = ".".join(path.relative_to(root).with_suffix("").parts).removesuffix(".__init__")
-        nodes = list(ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
+        nodes = nodes_of(path.read_text(encoding="utf-8"))
         typed = {
             inner
             for node in nodes
-            if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test)
+            if isinstance(node, ast.If) and getattr(node.test, "id", "") == "TYPE_CHECKING"
             for child in node.body
             for inner in ast.walk(child)
         }

@@ -112,6 +112,13 @@ def test_what_rounds_by_its_layout_is_not_called_exact(function, arrays):
     np.testing.assert_allclose(result, function(*arrays), rtol=1e-14)
 
 
+def test_more_laws_than_are_kept():
+    """The memory of those that are dropped is their own."""
+    for i in range(2 * law_code.cache_parameters()["maxsize"]):
+        result, *_ = compiled(lambda x, i=i: x + i, ROW)
+        np.testing.assert_array_equal(result, ROW + i)
+
+
 def test_a_singular_system_fails():
     """As it is an error in NumPy."""
     singular = np.ones((3, 3))

@@ -218,18 +218,21 @@ def test_feet_are_the_parts_that_may_touch_the_ground_in_the_record(walker):
 
 # Any walker in any arena.
 
+# Each walker and each task once, and the other pairs in the slow lane.
 PAIRS = [
-    (id, walker)
-    for id in (
-        "locomotion/cmu_humanoid-run_walls-v0",
-        "locomotion/cmu_humanoid-run_gaps-v0",
-        "locomotion/cmu_humanoid-go_to_target-v0",
-        "locomotion/cmu_humanoid-maze_forage-v0",
-        "locomotion/cmu_humanoid-heterogeneous_forage-v0",
-        "locomotion/rodent-escape_bowl-v0",
-        "locomotion/rodent-two_touch-v0",
+    pytest.param(id, walker, marks=() if i % len(RECORDS) == j else pytest.mark.slow)
+    for i, id in enumerate(
+        (
+            "locomotion/cmu_humanoid-run_walls-v0",
+            "locomotion/cmu_humanoid-run_gaps-v0",
+            "locomotion/cmu_humanoid-go_to_target-v0",
+            "locomotion/cmu_humanoid-maze_forage-v0",
+            "locomotion/cmu_humanoid-heterogeneous_forage-v0",
+            "locomotion/rodent-escape_bowl-v0",
+            "locomotion/rodent-two_touch-v0",
+        )
     )
-    for walker in RECORDS
+    for j, walker in enumerate(RECORDS)
 ]
 
 
