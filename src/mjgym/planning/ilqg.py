@@ -47,11 +47,12 @@ class ILQG:
         rng: np.random.Generator,
     ) -> Plan:
         """Iterate from the plan so far; proposals are not used."""
-        none = np.zeros((problem.steps, len(problem.low), Tangent(problem.env.model).size))
-        actions, states, best = self._forward(
-            problem, state, plan.actions, None, 0 * plan.actions, none
-        )
-        mu = 0.0
+        actions, mu = plan.actions, 0.0
+        alone = problem.env.rollout(state, actions[None], snapshots=True)
+        states = {k: np.concatenate([state[k][None], v[0]]) for k, v in alone.states.items()}
+        best = float(alone.rewards[0] @ problem.discount ** np.arange(problem.steps))
+        if alone.diverged.any():
+            return self.begin(problem)
         for _ in range(self.iterations):
             gain = 0.0
             model = linearize(
@@ -79,24 +80,20 @@ class ILQG:
         problem: Problem,
         state: State,
         actions: np.ndarray,
-        along: State | None,
+        along: State,
         change: np.ndarray,
         feedback: np.ndarray,
     ) -> tuple[np.ndarray, State, float]:
         """The best of several step lengths: actions, states from the first on, and return."""
-        n = 1 if along is None else self.rollouts
+        n = self.rollouts
         length = 0.5 ** np.arange(n)[:, None]
         tangent = Tangent(problem.env.model)
         now: State = {k: np.repeat(v[None], n, axis=0) for k, v in state.items()}
         total, alive = np.zeros(n), np.ones(n, dtype=bool)
         made, passed = [], [now]
         for t in range(problem.steps):
-            action = actions[t] + length * change[t]
-            if along is not None:
-                off = tangent.between(
-                    {k: np.repeat(v[t : t + 1], n, 0) for k, v in along.items()}, now
-                )
-                action = action + off @ feedback[t].T
+            planned = {k: np.repeat(v[t : t + 1], n, 0) for k, v in along.items()}
+            action = actions[t] + length * change[t] + tangent.between(planned, now) @ feedback[t].T
             action = np.clip(action, problem.low, problem.high)
             step: Any = problem.env.rollout(now, action[:, None], snapshots=True)
             total += np.where(alive, problem.discount**t * step.rewards[:, 0], 0.0)
