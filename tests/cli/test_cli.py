@@ -1,5 +1,6 @@
 """The command line through its console script, with good input and bad."""
 
+import itertools
 import json
 import os
 import platform
@@ -655,11 +656,14 @@ class TestBenchmark:
         subject = benchmark.engine("robosuite/Lift-v0", 2, threads=1, seed=7)
         assert subject.control_steps == 4
         env = gymnasium.make("robosuite/Lift-v0").unwrapped
-        env.reset(seed=8)
-        low, high = env.action_space.low, env.action_space.high
-        actions = benchmark.random_actions(low, high, (), np.float64, 2, 8)
-        for _ in range(2):
-            env.step(next(actions))
+        env.reset(seed=7)
+        space = env.action_space
+        # The second simulation starts some steps later than the first.
+        before = (space.low, space.high, (), space.dtype, benchmark.CYCLE, 7)
+        then = (space.low, space.high, (), np.float64, 2, 8)
+        for sequence, steps in ((before, benchmark.APART), (then, 2)):
+            for action in itertools.islice(benchmark.random_actions(*sequence), steps):
+                env.step(action)
         states = []
         take = benchmark.rollout.Rollout.rollout
 
