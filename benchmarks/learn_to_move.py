@@ -108,8 +108,7 @@ def main() -> int:
         "opensim": functools.partial(opensim, options.opensim.resolve()),
         "single": subjects.single,
     }
-    refused = installation.make_apart(options.opensim, PEER)
-    unavailable = {} if refused is None else {"opensim": refused}
+    unavailable = installation.make_apart("opensim", options.opensim, PEER)
     content = {**report.circumstances(threads, options), "opensim": PEER}
     options.out.mkdir(parents=True, exist_ok=True)
     steps: list[report.Result] = []

@@ -95,8 +95,7 @@ def main() -> int:
         "limit": subjects.limit,
         "mjlab": functools.partial(mjlab, options.mjlab.resolve()),
     }
-    refused = installation.make_apart(options.mjlab, MJLAB)
-    unavailable = {} if refused is None else {"mjlab": refused}
+    unavailable = installation.make_apart("mjlab", options.mjlab, MJLAB)
     content = {**report.circumstances(threads, options), "mjlab": MJLAB}
     options.out.mkdir(parents=True, exist_ok=True)
     rows: list[report.Result] = []

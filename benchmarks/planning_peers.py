@@ -129,8 +129,7 @@ def main() -> int:
     from mjgym.envs.vector import allowed_cores
     from mjgym.util import atomic
 
-    refused = installation.make_apart(options.judo, PEER)
-    unavailable = {} if refused is None else {"judo": refused}
+    unavailable = installation.make_apart("judo", options.judo, PEER)
     threads = allowed_cores()
     content = {**report.circumstances(threads, options), "unavailable": unavailable}
     results: list[report.Result] = []

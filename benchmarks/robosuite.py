@@ -161,8 +161,7 @@ def main() -> int:
         "limit": subjects.limit,
         "single": subjects.single,
     }
-    refused = installation.make_apart(options.robosuite, PEER)
-    unavailable = {} if refused is None else {"robosuite": refused}
+    unavailable = installation.make_apart("robosuite", options.robosuite, PEER)
     reset = {name: builders[name] for name in ("batch", "robosuite", "single")}
     reset = {name: builder for name, builder in reset.items() if name not in unavailable}
     content = {**report.circumstances(threads, options), "robosuite": PEER}

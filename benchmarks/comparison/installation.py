@@ -85,15 +85,16 @@ def make(folder: Path, python: str = sys.executable, peers: Mapping[str, str] = 
     (folder / INSTALLED).write_text(json.dumps(done, indent=2))
 
 
-def make_apart(folder: Path, requirements: Sequence[str]) -> str | None:
+def make_apart(name: str, folder: Path, requirements: Sequence[str]) -> dict[str, str]:
     """Make or reuse a separate environment for an incompatible peer.
 
     Args:
+        name: of the peer.
         folder: of the environment.
         requirements: packages to install.
 
     Returns:
-        None if it has all of them; otherwise the reason.
+        The reason by the peer's name if it cannot be installed; otherwise empty.
     """
     try:
         if not python_of(folder).exists():
@@ -104,8 +105,8 @@ def make_apart(folder: Path, requirements: Sequence[str]) -> str | None:
             _run([*_pip(folder), *requirements])
             (folder / INSTALLED).write_text(json.dumps({"apart": list(requirements)}, indent=2))
     except RuntimeError as error:
-        return f"cannot be installed: {error}"
-    return None
+        return {name: f"cannot be installed: {error}"}
+    return {}
 
 
 def refusals(folder: Path) -> dict[str, str]:

@@ -6,18 +6,17 @@ It plans from the model's initial state, and answers a number with "going" after
 improvements of the plan.
 """
 
-import os
 import sys
 
-# Output of the library is not an answer.
-answers = os.fdopen(os.dup(1), "w", buffering=1)
-os.dup2(2, 1)
+from answering import serve  # first, as it redirects the output
 
-import mujoco  # noqa: E402
-import numpy as np  # noqa: E402
-from judo.controller.controller import Controller, ControllerConfig  # noqa: E402
-from judo.optimizers import get_registered_optimizers  # noqa: E402
-from judo.tasks.base import Task, TaskConfig  # noqa: E402
+# isort: split
+
+import mujoco
+import numpy as np
+from judo.controller.controller import Controller, ControllerConfig
+from judo.optimizers import get_registered_optimizers
+from judo.tasks.base import Task, TaskConfig
 
 
 def cartpole(states: np.ndarray, sensors: np.ndarray, controls: np.ndarray) -> np.ndarray:
@@ -62,11 +61,11 @@ def main() -> None:
         ControllerConfig(horizon=float(horizon)), task, optimizer(config, task.nu)
     )
     controller.update_action()
-    answers.write("built\n")
-    for line in sys.stdin:
-        for _ in range(int(line)):
-            controller.update_action()
-        answers.write("going\n")
+
+    def improve() -> None:
+        controller.update_action()
+
+    serve(improve)
 
 
 if __name__ == "__main__":

@@ -6,17 +6,16 @@ It answers as `subjects.in_process` requires; an environment begins a new episod
 """
 
 import itertools
-import os
 import sys
 
-# Output of the library is not an answer.
-answers = os.fdopen(os.dup(1), "w", buffering=1)
-os.dup2(2, 1)
+from answering import serve  # first, as it redirects the output
 
-import mjlab.tasks  # noqa: E402, F401  (registers the tasks)
-import torch  # noqa: E402
-from mjlab.envs import ManagerBasedRlEnv  # noqa: E402
-from mjlab.tasks.registry import load_env_cfg  # noqa: E402
+# isort: split
+
+import mjlab.tasks  # noqa: F401  (registers the tasks)
+import torch
+from mjlab.envs import ManagerBasedRlEnv
+from mjlab.tasks.registry import load_env_cfg
 
 ACTIONS = 100  # different ones
 
@@ -31,15 +30,11 @@ def main() -> None:
     env.reset()
     size = env.action_manager.total_action_dim
     actions = itertools.cycle(torch.rand(ACTIONS, num_envs, size) * 2 - 1)
-    answers.write("built\n")
-    for line in sys.stdin:
-        if line.strip() == "reset":
-            env.reset()
-            answers.write("reset\n")
-            continue
-        for _ in range(int(line)):
-            env.step(next(actions))
-        answers.write("going\n")
+
+    def step() -> None:
+        env.step(next(actions))
+
+    serve(step, env.reset)
 
 
 if __name__ == "__main__":

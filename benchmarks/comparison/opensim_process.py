@@ -6,16 +6,15 @@ It answers as `subjects.in_process` requires.
 """
 
 import itertools
-import os
 import sys
 
-# Output of the library is not an answer.
-answers = os.fdopen(os.dup(1), "w", buffering=1)
-os.dup2(2, 1)
+from answering import serve  # first, as it redirects the output
 
-import numpy as np  # noqa: E402
-import opensim  # noqa: E402
-from osim.env import L2M2019Env  # noqa: E402
+# isort: split
+
+import numpy as np
+import opensim
+from osim.env import L2M2019Env
 
 ACTIONS = 1000  # different ones
 MUSCLES = 22
@@ -50,18 +49,7 @@ def main() -> None:
     rng = np.random.default_rng(seed)
     actions = itertools.cycle(list(rng.uniform(0, 1, (ACTIONS, MUSCLES))))
     reset()
-    answers.write("built\n")
-    for line in sys.stdin:
-        ended = False
-        if line.strip() == "reset":
-            reset()
-            answers.write("reset\n")
-            continue
-        for _ in range(int(line)):
-            if ended:
-                reset()
-            ended = env.step(next(actions), project=True, obs_as_dict=False)[2]
-        answers.write("ended\n" if ended else "going\n")
+    serve(lambda: env.step(next(actions), project=True, obs_as_dict=False)[2], reset)
 
 
 if __name__ == "__main__":

@@ -2,21 +2,18 @@
 
     python robosuite_process.py <task> <robots, separated by commas> <seed>
 
-It answers each line of its input: "reset" with "reset" after the reset, a number with "going" after
-as many control steps of random actions, or with "ended" if the last of them ended an episode; it
-begins the next one only on request.
+Its steps are control steps of random actions; see `answering`.
 """
 
 import itertools
-import os
 import sys
 
-# Output of the library is not an answer.
-answers = os.fdopen(os.dup(1), "w", buffering=1)
-os.dup2(2, 1)
+from answering import serve  # first, as it redirects the output
 
-import numpy as np  # noqa: E402
-import robosuite  # noqa: E402
+# isort: split
+
+import numpy as np
+import robosuite
 
 ACTIONS = 1000  # different ones
 
@@ -36,18 +33,7 @@ def main() -> None:
     low, high = env.action_spec
     rng = np.random.default_rng(seed)
     actions = itertools.cycle(list(rng.uniform(low, high, (ACTIONS, *np.shape(low)))))
-    answers.write("built\n")
-    for line in sys.stdin:
-        ended = False
-        if line.strip() == "reset":
-            env.reset()
-            answers.write("reset\n")
-            continue
-        for _ in range(int(line)):
-            if ended:
-                env.reset()
-            ended = env.step(next(actions))[2]
-        answers.write("ended\n" if ended else "going\n")
+    serve(lambda: env.step(next(actions))[2], env.reset)
 
 
 if __name__ == "__main__":

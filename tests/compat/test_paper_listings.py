@@ -11,6 +11,7 @@ pytest.importorskip("dm_env", reason='needs pip install -e ".[dm_env]"')
 
 from mjgym_compat.dm_control.mujoco.wrapper.mjbindings import enums, mjlib
 
+from helpers.mjcf_models import swinging
 from mjgym import viewing
 from mjgym_compat.dm_control import composer, manipulation, mjcf, mujoco, suite, viewer
 from mjgym_compat.dm_control.composer import variation
@@ -21,18 +22,11 @@ from mjgym_compat.dm_control.suite.utils import parse_amc
 from mjgym_compat.dm_control.suite.wrappers import pixels
 from mjgym_compat.dm_control.utils import rewards
 
-HANGING = """<mujoco>
-  <worldbody>
-    <camera name="front" pos="0 -2 0" xyaxes="1 0 0 0 0 1"/>
-    <light name="lamp" pos="0 0 1"/>
-    <body name="pair" euler="0 0 -30">
-      <joint name="swing" type="hinge" axis="1 -1 0" pos="-.2 -.2 -.2"/>
-      <geom name="crate" type="box" size=".2 .2 .2" rgba="1 0 0 1"/>
-      <geom name="marble" pos=".2 .2 .2" size=".1" rgba="0 1 0 1"/>
-    </body>
-  </worldbody>
-  <actuator><motor name="pull" joint="swing"/></actuator>
-</mujoco>"""
+HANGING = swinging(
+    *("pair", "crate", "marble"),
+    """<camera name="front" pos="0 -2 0" xyaxes="1 0 0 0 0 1"/><light name="lamp" pos="0 0 1"/>""",
+    """<actuator><motor name="pull" joint="swing"/></actuator>""",
+)
 
 
 @pytest.fixture

@@ -9,24 +9,19 @@ import pytest
 
 pytest.importorskip("dm_env", reason='needs pip install -e ".[dm_env]"')
 
+from helpers.mjcf_models import swinging
 from mjgym.tasks.locomotion.arenas.corridors import GapsCorridor, WallsCorridor
 from mjgym.tasks.locomotion.walkers import find_walker
 from mjgym.variation import Bernoulli, Constant, Uniform
 from mjgym_compat import dm_env as adapter
 from mjgym_compat.dm_env import Physics, PhysicsError
 
-SWINGING = """<mujoco>
-  <worldbody>
-    <geom name="floor" type="plane" size="2 2 .1"/>
-    <body name="cube_and_ball" euler="0 0 -30">
-      <joint name="swing" type="hinge" axis="1 -1 0" pos="-.2 -.2 -.2"/>
-      <geom name="cube" type="box" size=".2 .2 .2" rgba="1 0 0 1"/>
-      <geom name="ball" pos=".2 .2 .2" size=".1" rgba="0 1 0 1"/>
-    </body>
-  </worldbody>
-  <actuator><motor name="torque" joint="swing"/></actuator>
-  <keyframe><key name="up" qpos="1.5"/></keyframe>
-</mujoco>"""
+SWINGING = swinging(
+    *("cube_and_ball", "cube", "ball"),
+    """<geom name="floor" type="plane" size="2 2 .1"/>""",
+    """<actuator><motor name="torque" joint="swing"/></actuator>
+    <keyframe><key name="up" qpos="1.5"/></keyframe>""",
+)
 
 
 @pytest.fixture

@@ -10,19 +10,11 @@ pytest.importorskip("dm_env", reason='needs pip install -e ".[dm_env]"')
 
 from mjgym_compat.dm_control.mujoco.wrapper.mjbindings import enums, mjlib
 
+from helpers.mjcf_models import swinging
 from mjgym_compat.dm_control import mujoco
 from mjgym_compat.dm_control.mujoco import gl
 
-BOX = """<mujoco>
-  <worldbody>
-    <light name="top" pos="0 0 1"/>
-    <body name="box_and_sphere" euler="0 0 -30">
-      <joint name="swing" type="hinge" axis="1 -1 0" pos="-.2 -.2 -.2"/>
-      <geom name="red_box" type="box" size=".2 .2 .2" rgba="1 0 0 1"/>
-      <geom name="green_sphere" pos=".2 .2 .2" size=".1" rgba="0 1 0 1"/>
-    </body>
-  </worldbody>
-</mujoco>"""
+BOX = swinging("box_and_sphere", "red_box", "green_sphere", """<light name="top" pos="0 0 1"/>""")
 
 TOP = """<mujoco model="tippe top">
   <option integrator="RK4"/>

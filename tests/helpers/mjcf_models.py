@@ -67,6 +67,29 @@ WALKER = """
 """
 
 
+def swinging(body: str, box: str, sphere: str, world: str = "", rest: str = "") -> str:
+    """The first model of dm_control's paper, with names: a box and a sphere on a hinge.
+
+    Args:
+        body: name of the body.
+        box: name of the box.
+        sphere: name of the sphere.
+        world: other elements of the world, before the body.
+        rest: other sections.
+    """
+    return f"""<mujoco>
+  <worldbody>
+    {world}
+    <body name="{body}" euler="0 0 -30">
+      <joint name="swing" type="hinge" axis="1 -1 0" pos="-.2 -.2 -.2"/>
+      <geom name="{box}" type="box" size=".2 .2 .2" rgba="1 0 0 1"/>
+      <geom name="{sphere}" pos=".2 .2 .2" size=".1" rgba="0 1 0 1"/>
+    </body>
+  </worldbody>
+  {rest}
+</mujoco>"""
+
+
 def arena():
     return mujoco.MjSpec.from_string(ARENA)
 

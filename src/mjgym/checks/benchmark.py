@@ -19,6 +19,7 @@ from mujoco import rollout
 
 from mjgym.loop.bound_task import BoundTask
 from mjgym.loop.episode import Episodes
+from mjgym.loop.hooks import defined_hooks
 from mjgym.sim import Single
 from mjgym.sim.engine import quiet
 from mjgym.sim.single import ONLY
@@ -162,7 +163,7 @@ def engine(id: str, num_envs: int, *, threads: int | None = None, seed: int = 0)
     control_steps = -(-PHYSICS_STEPS // substeps)
     physics_steps = control_steps * substeps
     space, nu = env.action_space, env.model.nu
-    recorded = type(env.task).control is not Task.control or space.shape != (nu,)
+    recorded = "control" in defined_hooks(env.task) or space.shape != (nu,)
     controls_of = np.empty((num_envs, physics_steps, nu)) if recorded else None
     wandering = random_actions(space.low, space.high, (), space.dtype, CYCLE, seed)
     for i in range(num_envs):

@@ -8,6 +8,7 @@ import gymnasium
 import torch
 from torch import Tensor
 
+from mjgym import registry
 from mjgym.describe.mirror import Mirror, mirrors
 from mjgym.policies.run_errors import ConfigError
 from mjgym_train import evaluation
@@ -35,7 +36,7 @@ class OnPolicyTrainer(Trainer):
 
     def _mirrors(self) -> Iterator[Mirror]:
         config = self.config
-        env: Any = gymnasium.make(config.id, **config.env)
+        env: Any = gymnasium.make(config.id, **registry.on_mujoco(dict(config.env)))
         try:
             found = mirrors(env.unwrapped.describe(), env.unwrapped.model)
         except ValueError as error:

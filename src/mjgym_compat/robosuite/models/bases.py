@@ -70,7 +70,7 @@ class LegBaseModel(RobotBaseModel):
 
 
 class NullBaseModel(RobotBaseModel):
-    """No base at all."""
+    """An empty base."""
 
 
 _KINDS = {
@@ -95,7 +95,7 @@ globals().update(BASE_MAPPING)
 
 
 def register_base(target_class: type[RobotBaseModel]) -> type[RobotBaseModel]:
-    """Register a base of one's own by the name of its class."""
+    """Register a user-defined base under its class name."""
     BASE_MAPPING[target_class.__name__] = target_class
     return target_class
 
