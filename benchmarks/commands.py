@@ -11,6 +11,8 @@ below 0.2 m/s and the robot does not fall. Rows go to assets/baselines/legged_co
 
 import dataclasses
 import json
+import operator
+import re
 import sys
 import textwrap
 import time
@@ -30,10 +32,12 @@ from mjgym.util import atomic, tables
 from mjgym.util.packaged import assets
 from mjgym_train import metrics
 from mjgym_train.run import Run
+from mjgym_train.statistics import mean_interval
 
 WIDTH = 95  # of commands in the guide
 FILE = assets() / "baselines" / "legged_commands.csv"
 COMMANDS, SEED = 100, 2026
+RUN = re.compile(r"(.+), seed (\d+), ([\d.]+) CPU min")  # names of policies of runs
 SECONDS, SETTLING = 20.0, 1.0  # s, of an episode, and at its start without a count
 FOLLOWED = 0.2  # m/s
 
@@ -124,23 +128,46 @@ def packaged() -> list[Row]:
     return tables.read(FILE, Row) if FILE.exists() else []
 
 
-def table() -> str:
-    """Format a row for each policy, then the commands of the runs."""
-    header = ("id", "policy", "followed", "falls", "median error, m/s", "worst, m/s")
-    lines = [
-        (
-            *(f"`{row.id}`", row.policy, f"{row.followed} of {row.commands}", str(row.fell)),
-            *(f"{row.median:.2f}", f"{row.worst:.2f}"),
+def table(rows: Sequence[Row] | None = None) -> str:
+    """Format a line for the runs that differ by their seed alone, then a command of each line."""
+    groups: dict[tuple[str, str, str], list[tuple[int, Row]]] = {}
+    for row in packaged() if rows is None else rows:
+        parts = RUN.fullmatch(row.policy)
+        name, seed, minutes = parts.groups() if parts else (row.policy, "0", "0")
+        budget = f"{float(minutes):.0f}" if parts else ""
+        groups.setdefault((row.id, name, budget), []).append((int(seed), row))
+    lines, commands = [], []
+    for (id, name, budget), seeded in sorted(groups.items()):
+        runs = [row for _, row in sorted(seeded, key=operator.itemgetter(0))]
+        followed = np.array([row.followed for row in runs], float)
+        lines.append(
+            (
+                *(f"`{id}`", name, budget, " ".join(f"{row.followed}" for row in runs)),
+                _mean(followed),
+                str(sum(row.fell for row in runs)),
+                f"{np.mean([row.median for row in runs]):.2f}",
+                f"{max(row.worst for row in runs):.2f}",
+            )
         )
-        for row in packaged()
-    ]
-    runs = [
-        f"# {row.policy}\n"
-        + " \\\n    ".join(textwrap.wrap(row.training, WIDTH, break_on_hyphens=False))
-        for row in packaged()
-        if row.training
-    ]
-    return report.table(header, lines) + "\n\n```text\n" + "\n".join(runs) + "\n```"
+        if runs[-1].training:
+            wrapped = textwrap.wrap(runs[-1].training, WIDTH, break_on_hyphens=False)
+            title = f"# {id}, {runs[-1].policy}"
+            commands.append("\n".join([title, " \\\n    ".join(wrapped)]))
+    header = (
+        *("id", "policy", "CPU min", "followed of 100, by seed", "mean"),
+        *("falls", "median error, m/s", "worst, m/s"),
+    )
+    return report.table(header, lines) + "\n\n```text\n" + "\n".join(commands) + "\n```"
+
+
+def _mean(followed: np.ndarray) -> str:
+    """The mean over seeds with its 95 % interval, cut at what is possible."""
+    interval = mean_interval(followed)
+    mean = f"{followed.mean():.0f}"
+    if interval is None:
+        return mean
+    low, high = np.clip(interval, 0, COMMANDS)
+    return f"{mean} ({low:.0f} to {high:.0f})"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -1,5 +1,6 @@
 """The check that policies follow velocity commands."""
 
+import dataclasses
 import sys
 from pathlib import Path
 
@@ -35,3 +36,15 @@ def test_the_bundled_policy_follows():
 def test_an_id_without_commands_is_refused():
     with pytest.raises(ValueError, match="no velocity commands"):
         commands.measure("dmc/walker-walk-v0", "zero")
+
+
+def test_a_line_of_the_table_has_all_seeds_of_a_budget():
+    row = next(row for row in commands.packaged() if row.training)
+    runs = [
+        dataclasses.replace(row, policy=f"ppo, seed {seed}, {minutes} CPU min", followed=followed)
+        for seed, minutes, followed in ((2, 15.1, 99), (0, 14.9, 90), (1, 15.0, 93), (0, 30.0, 98))
+    ]
+    lines = [line for line in commands.table(runs).splitlines() if line.startswith("| `")]
+    cells = [[cell.strip() for cell in line.split("|")[2:6]] for line in lines]
+    # The t interval of (90, 93, 99), 94 +- 4.303 * 4.583 / sqrt(3), ends at 100.
+    assert cells == [["ppo", "15", "90 93 99", "94 (83 to 100)"], ["ppo", "30", "98", "98"]]
