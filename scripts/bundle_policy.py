@@ -4,15 +4,17 @@ python scripts/bundle_policy.py RUN [RUN ...]          # folders of `mjgym train
 python scripts/bundle_policy.py RUN --out FOLDER       # instead of assets/policies
 python scripts/bundle_policy.py RUN --half             # in half the bytes
 python scripts/bundle_policy.py FILE.npz --half        # the same for a bundled one
+python scripts/bundle_policy.py ID_0.yaml              # of the score table, with its policy beside
 python scripts/bundle_policy.py RUN --least 0.8        # only those that reach this share
 
 A run's policy is scored by NumPy alone, with the 100 seeds of `mjgym evaluate`, and by PyTorch,
-from the run's checkpoint. It is refused if the two disagree, if the run recorded another score, if
-the task is no longer as registered, or if it is no perceptron of state observations. Of several
-runs of one task, the one with the best result on the separate seeds of evaluations in training is
-kept: by its return in the suite, else by success. So its score is unbiased by selection. With
-`--half`, the numbers of its layers are rounded to half precision before it is scored. `--least` is
-a share of a return of 1,000, in the suite, or of successful episodes, on those separate seeds.
+from the run's checkpoint; the score table has no checkpoints. It is refused if the two disagree, if
+the run recorded another score, if the task is no longer as registered, or if it is no perceptron of
+state observations. Of several runs of one task, the one with the best result on the separate seeds
+of evaluations in training is kept: by its return in the suite, else by success. So its score is
+unbiased by selection. With `--half`, the numbers of its layers are rounded to half precision before
+it is scored. `--least` is a share of a return of 1,000, in the suite, or of successful episodes, on
+those separate seeds.
 """
 
 import argparse
@@ -26,12 +28,13 @@ from typing import Any
 import gymnasium
 import numpy as np
 import torch
+import yaml
 
-from mjgym.policies import trained
+from mjgym.policies import network, trained
 from mjgym.policies.network import Policy
 from mjgym.policies.run_errors import RunError
 from mjgym.util import atomic
-from mjgym_train import comparison, config, evaluation
+from mjgym_train import comparison, config, evaluation, score_table
 from mjgym_train.evaluation import Evaluation
 from mjgym_train.learn import algorithms
 from mjgym_train.learn.normalization import FLOOR
@@ -129,25 +132,74 @@ def bundled(folder: Path) -> trained.Trained:
         returns=(),
         fingerprint=json.loads(run.fingerprint_file.read_text()),
     )
-    env = gymnasium.make(settings["id"])
-    try:
-        about.check(env)
-    except trained.TrainedError as error:
-        raise RefusedError(str(error)) from None
-    if env.observation_space.shape != policy.mean.shape:
-        raise RefusedError("it observes other numbers than the task as it is registered has")
-    env.close()
-
+    _check(about, policy)
     other = TorchPolicy(run, policy)
     beside = Beside(policy, other)
     score = _score(settings, beside)
     if beside.distance > ALIKE:
         raise RefusedError(f"its actions differ by {beside.distance:.2g} from those of PyTorch")
-    _require_alike(score, _score(settings, other).returns, "by PyTorch")
+    by_torch = _score(settings, other).returns
+    _require_alike(score.returns, (by_torch.mean(), by_torch.std()), "by PyTorch")
     if run.evaluation_file.exists():
-        own = json.loads(run.evaluation_file.read_text())["returns"]
-        _require_alike(score, np.array(own), "in the run's evaluation.json")
+        own = np.array(json.loads(run.evaluation_file.read_text())["returns"])
+        recorded = own.mean(), own.std()
+        _require_alike(score.returns, recorded, "in the run's evaluation.json")
     return _scored(policy, about, score)
+
+
+def submitted(file: Path) -> trained.Trained:
+    """Load and score a policy of the score table, from the file of its run.
+
+    Raises:
+        RefusedError: it does not fit into the package.
+        RunError: the table's files are damaged.
+    """
+    try:
+        entry = yaml.safe_load(file.read_text(encoding="utf-8"))
+        policy = network.load(file.with_suffix(".npz"))
+        score, spread = float(entry["score"]), float(entry["std"])
+        about = trained.About(
+            settings={**_settings_of(file), "id": entry["id"], "seed": entry["seed"]},
+            env_step=entry["env_step"],
+            updates=entry["updates"],
+            minutes=round(entry["cpu_s"] / 60, 2),
+            returns=(),
+            fingerprint=entry["fingerprint"],
+        )
+    except (OSError, yaml.YAMLError, network.PolicyError, KeyError, TypeError, ValueError) as error:
+        raise RunError(f"{file} is damaged: {error}") from None
+    if not isinstance(policy, Policy):
+        raise RefusedError("it is the policy of an ensemble: train one agent alone")
+    _check(about, policy)
+    found = _scored(policy, about, _score(about.settings, policy))
+    _require_alike(np.array(found.about.returns), (score, spread), "in the table")
+    return found
+
+
+def _settings_of(file: Path) -> dict[str, Any]:
+    """Settings of the method in whose folder a run's file is."""
+    folder = file.parent.parent
+    settings = score_table.settings_of_method(folder.name, folder.parent)
+    if settings is None:
+        raise ValueError(f"{folder.name} is no method of {folder.parent}")
+    return settings
+
+
+def _check(about: trained.About, policy: Policy) -> None:
+    """Check that a policy fits its task as it is registered.
+
+    Raises:
+        RefusedError: it does not.
+    """
+    env = gymnasium.make(about.id)
+    try:
+        about.check(env)
+    except trained.TrainedError as error:
+        raise RefusedError(str(error)) from None
+    finally:
+        env.close()
+    if env.observation_space.shape != policy.mean.shape:
+        raise RefusedError("it observes other numbers than the task as it is registered has")
 
 
 def halved(found: trained.Trained) -> trained.Trained:
@@ -160,7 +212,9 @@ def halved(found: trained.Trained) -> trained.Trained:
     return _scored(policy, found.about, _score(found.about.settings, policy))
 
 
-def _again(found: trained.Trained) -> trained.Trained:
+def again(file: Path) -> trained.Trained:
+    """Score a bundled policy again."""
+    found = trained.read(file)
     return _scored(found.policy, found.about, _score(found.about.settings, found.policy))
 
 
@@ -208,16 +262,20 @@ def share(about: trained.About) -> float:
     return mean / comparison.NORMALIZED if comparison.scaled(about.id) else success
 
 
-def _require_alike(score: Evaluation, returns: np.ndarray, name: str) -> None:
+def _require_alike(returns: np.ndarray, there: tuple[float, float], name: str) -> None:
     """Check that two scores agree for one policy.
+
+    Args:
+        there: mean and standard deviation of the other's returns, of as many episodes.
 
     Raises:
         RefusedError: they do not.
     """
-    error = math.hypot(score.returns.std(), returns.std()) / math.sqrt(len(returns))
-    here, there = score.returns.mean(), returns.mean()
-    if abs(here - there) > SURE * error + 1e-3 * abs(there):
-        raise RefusedError(f"its score is {here:.1f} by NumPy, and {there:.1f} {name}")
+    mean, spread = there
+    error = math.hypot(returns.std(), spread) / math.sqrt(len(returns))
+    here = returns.mean()
+    if abs(here - mean) > SURE * error + 1e-3 * abs(mean):
+        raise RefusedError(f"its score is {here:.1f} by NumPy, and {mean:.1f} {name}")
 
 
 def put(found: trained.Trained, out: Path) -> str:
@@ -239,6 +297,9 @@ def put(found: trained.Trained, out: Path) -> str:
     return f"{found.about.text()}: {path}, {len(content):,} bytes"
 
 
+READERS = {".npz": again, ".yaml": submitted}  # by suffix; a folder is a run's
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Bundle; returns the exit code."""
     parser = argparse.ArgumentParser(
@@ -254,7 +315,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     refused = 0
     for folder in given.runs:
         try:
-            found = _again(trained.read(folder)) if folder.suffix == ".npz" else bundled(folder)
+            found = READERS.get(folder.suffix, bundled)(folder)
             found = halved(found) if given.half else found
             if share(found.about) < given.least:
                 raise RefusedError(

@@ -11,6 +11,7 @@ import gymnasium
 import numpy as np
 import pytest
 import torch
+import yaml
 
 from helpers import training_runs
 from helpers.suite import packaged_ids
@@ -23,7 +24,7 @@ from bundle_policy import Beside, RefusedError, TorchPolicy
 
 from mjgym.policies import trained
 from mjgym.policies.network import Policy
-from mjgym_train import evaluation
+from mjgym_train import evaluation, score_table
 from mjgym_train.run import Run
 
 pytestmark = pytest.mark.torch
@@ -230,6 +231,37 @@ class TestBundling:
         assert "acts by pictures" in said[1]
         assert "holds no run" in said[2]
         assert not (tmp_path / "policies").exists()
+
+    @pytest.mark.slow
+    def test_the_score_tables_policies_are_bundled(self, tmp_path, capsys):
+        """With the score and origin of the table; not those that score another return."""
+        name = "dmc/ball_in_cup-catch-v0_0.yaml"
+        file = score_table.FOLDER / "td3" / name
+        entry = yaml.safe_load(file.read_text())
+        assert bundle_policy.main([str(file), "--out", str(tmp_path)]) == 0
+        about = trained.about_of(tmp_path / "dmc" / "ball_in_cup-catch-v0.npz")
+        assert about.mean == pytest.approx(entry["score"], rel=1e-2)
+        assert (about.env_step, about.settings["seed"]) == (entry["env_step"], entry["seed"])
+
+        other = tmp_path / "td3" / name
+        other.parent.mkdir(parents=True)
+        other.with_suffix(".npz").write_bytes(file.with_suffix(".npz").read_bytes())
+        (tmp_path / "td3.yaml").write_bytes(score_table.method_file("td3").read_bytes())
+        other.write_text(yaml.safe_dump({**entry, "score": 800.0}))
+        assert bundle_policy.main([str(other), "--out", str(tmp_path)]) == 1
+        assert "and 800.0 in the table" in capsys.readouterr().err
+
+    def test_a_damaged_file_of_the_score_table_is_refused(self, tmp_path, capsys):
+        file = tmp_path / "mine" / "dmc" / "ball_in_cup-catch-v0_0.yaml"
+        file.parent.mkdir(parents=True)
+        source = score_table.FOLDER / "td3" / "dmc" / file.name
+        file.write_bytes(source.read_bytes())
+        assert bundle_policy.main([str(file)]) == 1  # has no policy beside
+        file.with_suffix(".npz").write_bytes(source.with_suffix(".npz").read_bytes())
+        assert bundle_policy.main([str(file)]) == 1
+        errors = capsys.readouterr().err.splitlines()
+        assert f"{file} is damaged: " in errors[0]
+        assert "mine is no method of" in errors[1]
 
     def test_a_large_one_is_refused(self, run, tmp_path):
         layers = [{"weight": np.random.default_rng(0).normal(size=(500, 500)), "bias": np.zeros(5)}]

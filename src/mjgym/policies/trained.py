@@ -84,10 +84,9 @@ class About:
     def check(self, env: Any) -> None:
         """Check that the policy fits an environment.
 
-        The task, its arguments and spaces must equal those of its evaluations in training. So must
-        the
-        model's hash, if the version of MuJoCo and the kind of processor are the same: otherwise the
-        last bit of a number may differ.
+        The task, its arguments and spaces must equal those of its evaluations in training, and so
+        must the model's hash if MuJoCo's version and the kind of processor are the same: otherwise
+        the last bit of a number may differ.
 
         Args:
             env: of this package, single or batched.
