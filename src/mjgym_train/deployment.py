@@ -15,7 +15,7 @@ from mjgym import mjcf
 from mjgym.policies import onnx_graph
 from mjgym.policies.network import AnyPolicy, Policy, PolicyError
 from mjgym.util import atomic
-from mjgym.util.plain import plain
+from mjgym.util.values import plain
 from mjgym.version import __version__
 
 DESCRIPTION, POLICY = "deploy.yaml", "policy.onnx"

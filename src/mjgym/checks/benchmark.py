@@ -25,8 +25,7 @@ from mjgym.sim.engine import quiet
 from mjgym.sim.single import ONLY
 from mjgym.task import Task
 from mjgym.task.models import compile_model
-from mjgym.util.cores import allowed_cores
-from mjgym.util.processes import last_word
+from mjgym.util.processes import allowed_cores, last_word
 
 UNLIMITED = 1e9  # a bound above this is no limit
 WARM_UP = 100  # control steps before the first measurement, for objects to land

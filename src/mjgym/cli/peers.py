@@ -143,7 +143,7 @@ def _dm_control(id: str, num_envs: int) -> "Subject":
 
 def _envpool(id: str, num_envs: int) -> "Subject":
     from mjgym.checks import benchmark
-    from mjgym.util.cores import allowed_cores
+    from mjgym.util.processes import allowed_cores
 
     envs = make_envpool(id, num_envs, min(allowed_cores(), num_envs))
     envs.reset()

@@ -23,7 +23,7 @@ from mjgym.sim import Single
 from mjgym.sim.single import ONLY, SingleView
 from mjgym.task import Arrays, Task, registrations
 from mjgym.task.models import compile_model
-from mjgym.util.cores import allowed_cores
+from mjgym.util.processes import allowed_cores
 
 _FLAGS = np.array(False), np.array(True)  # copying is faster than creating arrays
 

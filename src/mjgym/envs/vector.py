@@ -28,8 +28,8 @@ from mjgym.sim import Batched, View
 from mjgym.task import Arrays, Task
 from mjgym.task.models import compile_model
 from mjgym.task.visuals import compile_without_visuals
-from mjgym.util.cores import allowed_cores
-from mjgym.util.numbers import whole_number
+from mjgym.util.processes import allowed_cores
+from mjgym.util.values import whole_number
 from mjgym.variation.varying import Varying
 
 Result = tuple[Any, Array, Array, Array, dict[str, Any]]

@@ -34,7 +34,7 @@ from mjgym.sim import Part, Rows, Scratch, View
 from mjgym.sim.compiled import CompiledLaw
 from mjgym.task import Arrays
 from mjgym.util import generators
-from mjgym.util.numbers import whole_number
+from mjgym.util.values import whole_number
 from mjgym.variation.draws import Draws
 
 REDRAWS = 10  # attempts to replace a start that is not finite

@@ -9,7 +9,7 @@ from mjgym.planning.methods import Method, method_of
 from mjgym.planning.priors import Prior, proposed, row
 from mjgym.planning.problem import Plan, Problem, Tail
 from mjgym.planning.tangent import State
-from mjgym.util.numbers import whole_number
+from mjgym.util.values import whole_number
 
 
 class Planner:
