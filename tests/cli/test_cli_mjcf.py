@@ -156,8 +156,8 @@ class TestEdit:
         assert "<!-- its only body -->" in text
 
     def test_an_included_file(self, folder):
-        options = ("edit", "common.xml", "//option", "--model", "arm.xml", "--set")
-        assert "RK4" in mjcf(folder, *options, "integrator=RK5", code=1).stderr
+        options = ("edit", "common.xml", "//option", "--set")
+        assert "integrator" in mjcf(folder, *options, "integrater=RK4", code=1).stderr
         mjcf(folder, *options, "integrator=RK4")
         assert 'integrator="RK4"' in (folder / "common.xml").read_text()
 

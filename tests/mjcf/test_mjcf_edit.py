@@ -310,8 +310,6 @@ class TestArguments:
     def test_files_that_are_not_there(self, arm):
         with pytest.raises(FileNotFoundError, match=r"none\.xml"):
             edit(arm.with_name("none.xml"), "//geom", remove=True)
-        with pytest.raises(FileNotFoundError, match=r"none\.xml"):
-            edit(arm, "//geom", remove=True, model=arm.with_name("none.xml"))
 
 
 class TestIncludedFiles:
@@ -321,22 +319,6 @@ class TestIncludedFiles:
         assert common.read_text() == COMMON.replace(".01", ".02")
         with pytest.raises(ValueError, match=r"common\.xml:2: option has no attribute 'timstep'"):
             edit(common, "//option", set={"timstep": ".02"})
-
-    def test_with_their_model(self, arm):
-        common = arm.with_name("common.xml")
-        with pytest.raises(
-            ValueError, match=r"common\.xml:2: option: integrator has no word 'RK5'"
-        ):
-            edit(common, "//option", set={"integrator": "RK5"}, model=arm)
-        edit(common, "//option", set={"integrator": "RK4"}, model=arm)
-        assert check(arm) == []
-        assert 'integrator="RK4"' in common.read_text()
-
-    def test_of_which_the_model_knows_nothing(self, arm):
-        other = arm.with_name("other.xml")
-        other.write_text(COMMON)
-        with pytest.raises(ValueError, match="does not include"):
-            edit(other, "//option", set={"timestep": ".1"}, model=arm)
 
 
 class TestWriting:

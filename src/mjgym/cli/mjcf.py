@@ -118,9 +118,6 @@ def edit(
         typer.Option(metavar="XML", help="Append child elements to the selected ones."),
     ] = None,
     remove: Annotated[bool, typer.Option("--remove", help="Remove the selected elements.")] = False,
-    model: Annotated[
-        Path | None, typer.Option(help="The model that includes the file, for the check.")
-    ] = None,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Show the changes without writing them.")
     ] = False,
@@ -138,9 +135,7 @@ def edit(
     if remove and (values or append is not None):
         raise typer.BadParameter("what is removed cannot be changed as well.")
     with refusing(FileNotFoundError), failing(ValueError):
-        change = edit_file(
-            file, xpath, set=values, append=append, remove=remove, model=model, dry_run=dry_run
-        )
+        change = edit_file(file, xpath, set=values, append=append, remove=remove, dry_run=dry_run)
     out = console()
     for line in change.splitlines():
         out.print(line, style=_STYLES.get(line[:1]), soft_wrap=True)

@@ -42,7 +42,7 @@ def require_bounded(file: Path) -> None:
     Raises:
         ValueError: it exceeds them; the message names file and line.
     """
-    root, _ = read(file, {})
+    root, _ = read(file)
     if root is not None:
         _raise(excess(root))
 
@@ -114,7 +114,7 @@ def _count_file(node: Node, outer: frozenset[str]) -> float:
     absolute = os.path.abspath(path)
     if absolute in outer or not path.is_file():
         return 1.0
-    root, _ = read(path, {})
+    root, _ = read(path)
     return 1.0 if root is None else _count(root, outer | {absolute})
 
 

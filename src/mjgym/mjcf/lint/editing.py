@@ -1,7 +1,6 @@
 """XPath edits of an MJCF file that leave every other byte unchanged."""
 
 import difflib
-import os
 import re
 import textwrap
 from collections import Counter
@@ -12,7 +11,7 @@ from typing import Any
 from lxml import etree
 
 from mjgym.mjcf.lint.checking import examine, examine_part
-from mjgym.mjcf.lint.reading import Node, parse, read, tolerable
+from mjgym.mjcf.lint.reading import Node, parse, tolerable
 from mjgym.mjcf.lint.refusals import near
 from mjgym.util import atomic
 
@@ -27,13 +26,13 @@ def edit(
     set: Mapping[str, str | None] | None = None,
     append: str | None = None,
     remove: bool = False,
-    model: str | Path | None = None,
     dry_run: bool = False,
 ) -> str:
     """Change the elements of an XML file that an XPath selects, and nothing else.
 
     Comments, includes, the order of attributes, line breaks and indentation stay. Includes are not
-    followed. The result is checked with `check`, and is not written if that reports a problem which
+    followed. The result is checked with `check` (a file that others include, with the schema
+    alone), and is not written if that reports a problem which
     the file did not have before; otherwise it replaces the file atomically.
 
     Args:
@@ -42,15 +41,13 @@ def edit(
         set: values of attributes by name; None deletes the attribute.
         append: XML of one or more elements to put at the end of each selected element.
         remove: remove the selected elements with their contents.
-        model: the model that includes this file, to check the result with; without it, an included
-            file is compared with the schema alone.
         dry_run: write nothing.
 
     Returns:
         The change as a unified diff; empty if there is none.
 
     Raises:
-        FileNotFoundError: there is no such file or model.
+        FileNotFoundError: there is no such file.
         ValueError: not exactly one change is asked for, the XPath is invalid or selects no elements
             (the message names the nearest ones), the file or `append` is not XML, or the result has
             a new problem. Nothing has been written.
@@ -59,14 +56,13 @@ def edit(
     if sum(wanted) == 0 or (remove and sum(wanted) > 1):
         raise ValueError("give set, append or both, or remove alone")
     file = Path(path)
-    for needed in (file, *([] if model is None else [Path(model)])):
-        if not needed.is_file():
-            raise FileNotFoundError(f"there is no file {needed}")
+    if not file.is_file():
+        raise FileNotFoundError(f"there is no file {file}")
     before = file.read_bytes()
     root = parse(before, file)
     selected = _selected(before, root, xpath)
     after = _changed(before, selected, set or {}, append, remove)
-    _check_result(file, before, after, None if model is None else Path(model))
+    _check_result(file, before, after)
     if not dry_run and after != before:
         atomic.write_bytes(file, after)
     return _unified(file, before, after)
@@ -228,21 +224,14 @@ def _indentation(content: bytes, node: Node) -> bytes | None:
     return None if before.strip() else before
 
 
-def _check_result(file: Path, before: bytes, after: bytes, model: Path | None) -> None:
+def _check_result(file: Path, before: bytes, after: bytes) -> None:
     """Raise if the result has problems that the file did not have before."""
-    root = parse(after, file)
-    main = model or (file if root.tag in ("mujoco", "robot") else None)
-    if main is None:
-        earlier, later = examine_part(before, file), examine_part(after, file)
-    else:
-        tree, _ = read(main, {})
-        files = {main, *(node.file for node in tree.walk())} if tree else {main}
-        if not any(path.samefile(file) for path in files):
-            raise ValueError(f"{main} does not include {file}")
-        path = os.path.abspath(file)
-        earlier = examine(main, {path: before})
+    if parse(after, file).tag in ("mujoco", "robot"):
+        earlier = examine(file, before)
         # The engine's first error after one that was mended may be as old.
-        later = examine(main, {path: after}, compiles=not earlier)
+        later = examine(file, after, compiles=not earlier)
+    else:
+        earlier, later = examine_part(before, file), examine_part(after, file)
     old = Counter((problem.file, problem.message) for problem in earlier)
     listed = ""
     for problem in later:

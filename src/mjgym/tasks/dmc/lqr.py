@@ -40,7 +40,6 @@ class LQR(Task):
     """Bring a chain of sliding balls to rest with few motors.
 
     Each ball slides, on a spring, relative to the one before; the motors act on the first joints.
-    `mjgym.tasks.dmc.common.lqr_solver` computes the best policy and its cost.
 
     Reward: 1 - (|q|^2 / 2 + control_cost |u|^2 / 2), with positions q (m) after the step and the
     applied forces u (N); it has no lower bound.
