@@ -30,10 +30,11 @@ class ActionNoise(
             raise ValueError("the action space is unbounded: noise cannot be in proportion to it")
         if not scale >= 0:
             raise ValueError(f"scale: must not be negative, got {scale}")
-        self._deviation = scale * (space.high.astype(float) - space.low)
+        self._deviation: np.ndarray = scale * (space.high.astype(float) - space.low)
 
     def action(self, action: np.ndarray) -> np.ndarray:
         """The noisy action, float64."""
         noisy = action + self._deviation * self.np_random.normal(size=self._deviation.shape)
         space: Any = self.action_space
-        return np.clip(noisy, space.low, space.high)
+        clipped: np.ndarray = np.clip(noisy, space.low, space.high)
+        return clipped
