@@ -18,7 +18,6 @@ import pytest
 from typer.testing import CliRunner
 
 import mjgym
-from helpers import commands
 from helpers.commands import data, mjgym_, refused
 from helpers.toys import Cart
 from mjgym.checks import benchmark
@@ -360,14 +359,6 @@ class TestInfo:
         id = re.search(r'register\("([^"]+)"', file.read_text())[1]
         assert data("info", str(file))["id"] == id
         assert "name one" in refused("info", tasks)
-
-    def test_an_id_of_ones_own_is_found_in_the_working_folder(self, tmp_path):
-        mjgym_("new", str(tmp_path / "one_task.py"))
-        id = re.search(r'register\("([^"]+)"', (tmp_path / "one_task.py").read_text())[1]
-        done = commands.run("info", id, folder=tmp_path)
-        assert done.stdout.startswith(f"{id}\n"), done.stderr
-        (tmp_path / "copy_task.py").write_text((tmp_path / "one_task.py").read_text())
-        assert "there is no id" in commands.run("info", id, folder=tmp_path).stderr
 
     def test_a_run_stands_for_its_task(self, tmp_path):
         run = tmp_path / "run"

@@ -204,12 +204,24 @@ class _Tables:
 
 
 class RolloutMethods:
-    """The method `rollout` of single and vector environments."""
+    """The method `rollout` of single and vector environments, and properties that both have."""
 
     task: Task
     model: Any
     _options: Options
+    _episodes: Episodes
+    _observations: Any
     _candidates: dict[tuple[int, bool], Candidates] | None = None
+
+    @property
+    def uncompiled(self) -> str:
+        """The reason why control runs on arrays; empty with a compiled law."""
+        return self._episodes.uncompiled
+
+    @property
+    def entry_shapes(self) -> dict[str, tuple[int, ...]]:
+        """Shapes of the observation's entries as the task returns them; () is [1] in a dict."""
+        return dict(self._observations.layout.shapes)
 
     @abstractmethod
     def _make_candidates(self, n: int, options: Mapping[str, Any]) -> Candidates:

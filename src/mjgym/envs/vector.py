@@ -121,16 +121,6 @@ class VectorEnv(SubEnvironments, RolloutMethods):
         return Cameras(bound, self._options, self.threads)
 
     @property
-    def uncompiled(self) -> str:
-        """The reason why control runs on arrays; empty with a compiled law."""
-        return self._episodes.uncompiled
-
-    @property
-    def entry_shapes(self) -> dict[str, tuple[int, ...]]:
-        """Shapes of the observation's entries as the task returns them; () is [1] in a dict."""
-        return dict(self._observations.layout.shapes)
-
-    @property
     def view(self) -> View:
         """The live arrays by name, as the task sees them; see `mjgym.sim.views.View`."""
         self._check_open()
