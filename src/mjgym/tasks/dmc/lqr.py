@@ -8,8 +8,7 @@ import numpy as np
 from mjgym import mjcf
 from mjgym.resets import unit_vector
 from mjgym.rotations import squared_norm
-from mjgym.sim import View
-from mjgym.sim.single import SingleView
+from mjgym.sim import SingleView, View
 from mjgym.task import Array, Arrays, Task, register
 
 STIFFNESS = 15.0, 25.0  # N/m, range of spring stiffnesses

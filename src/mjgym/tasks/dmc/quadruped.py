@@ -11,8 +11,7 @@ from mjgym import mjcf
 from mjgym.resets import unit_vector
 from mjgym.rewards import ramp, tolerance
 from mjgym.rotations import ZZ, about_z, norm, to_local
-from mjgym.sim import View
-from mjgym.sim.single import SingleView
+from mjgym.sim import SingleView, View
 from mjgym.task import Array, Arrays, Task, register
 
 WALK_SPEED = 0.5  # m/s

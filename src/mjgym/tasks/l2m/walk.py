@@ -15,12 +15,10 @@ from typing import Any, ClassVar, Literal, Protocol
 
 import numpy as np
 
-from mjgym.actions import Action, Model
 from mjgym.arrays import Array, alongside, columns, reshaped, total
 from mjgym.mjcf import Spec
-from mjgym.sim.single import SingleView
-from mjgym.sim.views import View
-from mjgym.task import Arrays, Signal, Task, register
+from mjgym.sim import SingleView, View
+from mjgym.task import Action, Arrays, Model, Signal, Task, register
 from mjgym.tasks.l2m import shaping
 from mjgym.tasks.l2m.fast import FastMusculoskeletal
 from mjgym.tasks.l2m.musculoskeletal import (

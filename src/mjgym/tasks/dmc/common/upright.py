@@ -7,8 +7,7 @@ from typing import Any, ClassVar
 from mjgym.resets import random_joints, until_free
 from mjgym.rewards import ramp, small_control, tolerance
 from mjgym.rotations import Z_ROW, norm, to_local
-from mjgym.sim import View
-from mjgym.sim.single import SingleView
+from mjgym.sim import SingleView, View
 from mjgym.task import Array, Arrays, Task
 
 HEAD_HEIGHT = 1.4  # m, above which the body counts as standing
