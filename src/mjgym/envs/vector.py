@@ -260,17 +260,13 @@ class VectorEnv(SubEnvironments, RolloutMethods):
         rewards = self._xp.zeros(self._episodes.rewards.shape, dtype=self._infos.precision)
         info: dict[str, Any] = {}
         if bad is not None:
-            self._end_at_once(bad)
+            self._episodes.refuse(bad)
+            self._observations.take_back(bad)
+            self._done = self._done | bad
             info.update(diverged=copied(bad), _diverged=copied(bad))
         info.update(self._infos.of_variation(everyone))
         self._infos.report(info, everyone)
         return self._observation(), rewards, self._empty_mask(), copied(self._done), info
-
-    def _end_at_once(self, bad: Array) -> None:
-        """End episodes with a start that is not finite in the step that begins them."""
-        self._episodes.refuse(bad)
-        self._observations.take_back(bad)
-        self._done = self._done | bad
 
     def _finish(self, step: Step, begun: Array | None) -> Result:
         """The result of a step, in which the episodes of `begun` began instead of stepping."""

@@ -65,7 +65,9 @@ def edit(
     _check_result(file, before, after)
     if not dry_run and after != before:
         atomic.write_bytes(file, after)
-    return _unified(file, before, after)
+    old, new = (text.decode(errors="replace").splitlines(True) for text in (before, after))
+    lines = difflib.unified_diff(old, new, fromfile=str(file), tofile=str(file))
+    return "".join(line if line.endswith("\n") else f"{line}\n" for line in lines)
 
 
 def _selected(content: bytes, root: Node, xpath: str) -> list[Node]:
@@ -240,9 +242,3 @@ def _check_result(file: Path, before: bytes, after: bytes) -> None:
         old[problem.file, problem.message] -= 1
     if listed:
         raise ValueError(f"nothing is written, for the result has new problems:{listed}")
-
-
-def _unified(file: Path, before: bytes, after: bytes) -> str:
-    old, new = (text.decode(errors="replace").splitlines(True) for text in (before, after))
-    lines = difflib.unified_diff(old, new, fromfile=str(file), tofile=str(file))
-    return "".join(line if line.endswith("\n") else f"{line}\n" for line in lines)
