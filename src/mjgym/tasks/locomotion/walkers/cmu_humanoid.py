@@ -17,7 +17,7 @@ class CMUHumanoid(Walker):
     """The humanoid, with servos that hold a position, or with motors.
 
     Args:
-        version: "2019_position", "2019_torque" or "2020_position", see `cmu_humanoid_models`.
+        version: "2019_position", "2019_torque" or "2020_position", see the function `model`.
     """
 
     version: str = "2019_position"
