@@ -65,13 +65,14 @@ print("frames per second:", frames / (time.perf_counter() - started), flush=True
 
 def rate(python: Path, script: str, arguments: list[str], backend: str) -> float | str:
     """Frames per second of a subject, or the last line of its error."""
+    paths = filter(None, (str(Path(__file__).parent), os.environ.get("PYTHONPATH")))
     done = subprocess.run(
         [str(python), "-c", script + TIMER, *arguments],
         capture_output=True,
         text=True,
         check=False,
         timeout=300,
-        env={**os.environ, "MUJOCO_GL": backend},
+        env={**os.environ, "MUJOCO_GL": backend, "PYTHONPATH": os.pathsep.join(paths)},
     )
     for line in done.stdout.splitlines():
         if line.startswith("frames per second:"):
