@@ -54,7 +54,7 @@ class Problem:
 
 
 class Malformed(ValueError):
-    """A file is not XML, or cannot be included; `problem` says where."""
+    """A file is not XML, cannot be included, or is too large; `problem` says where."""
 
     def __init__(self, problem: Problem) -> None:
         super().__init__(str(problem))
