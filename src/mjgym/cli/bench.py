@@ -52,7 +52,7 @@ def bench(
         Path | None, typer.Option(help="Write the JSON to this file.", dir_okay=False)
     ] = None,
 ) -> None:
-    """Measure ids: steps per second against the engine and peers, resets, creation, memory.
+    """Measure ids: steps per second against the engine alone, resets, creation, memory.
 
     The limit is the engine's own C loop on the same model, with the same numbers of simulations and
     threads, without observations, rewards and resets.
