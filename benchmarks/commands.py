@@ -28,9 +28,9 @@ from mjgym.cli.policies import NAMES, TRAINED, load_policy
 from mjgym.describe.fingerprint import versions
 from mjgym.policies.network import begin
 from mjgym.tasks.legged.velocity import VELOCITY, Velocity
-from mjgym.util import atomic, tables
+from mjgym.util import atomic
 from mjgym.util.packaged import assets
-from mjgym_train import metrics
+from mjgym_train import metrics, tables
 from mjgym_train.run import Run
 from mjgym_train.statistics import mean_interval
 

@@ -99,7 +99,7 @@ def ours() -> tuple[Callable[[], Any], Callable[[Any], Any]]:
 def dm_control() -> tuple[Callable[[], Any], Callable[[Any], Any]]:
     """Scene with `dm_control.mjcf`: a function that composes it, and one that compiles it."""
     os.environ["MUJOCO_GL"] = "disable"
-    from mjgym.cli.peers import drop_stale_fields
+    from comparison.other_suites import drop_stale_fields
 
     drop_stale_fields()
     from dm_control import mjcf

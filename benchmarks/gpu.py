@@ -65,7 +65,9 @@ IMPLEMENTATIONS = ("jax", "warp")  # of Playground
 def subjects(id: str, num_envs: int, device: str) -> dict[str, Callable[[], Subject]]:
     """Timed subjects, by name; each is made on demand."""
     builders: dict[str, Callable[[], Subject]] = {
-        "mjgym warp": lambda: benchmark.batch_on_device(id, num_envs, device=device),
+        "mjgym warp": lambda: benchmark.batch(
+            id, num_envs, on={"backend": "warp", "device": device}
+        ),
         "mjgym mujoco": lambda: benchmark.batch(id, min(num_envs, HOST_SIZE)),
     }
     name = IDS.get(id)

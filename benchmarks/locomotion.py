@@ -56,7 +56,7 @@ ORDER = ("single", "batch", "dm_control")
 
 def dm_control(settings: Settings) -> Subject:
     """dm_control's example of the same task, without its camera."""
-    from mjgym.cli.peers import drop_stale_fields
+    from comparison.other_suites import drop_stale_fields
 
     os.environ.setdefault("MUJOCO_GL", "egl")
     drop_stale_fields()

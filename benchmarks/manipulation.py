@@ -42,7 +42,7 @@ SETTLED = 20  # resets with counted physics steps
 
 def dm_control(settings: Settings) -> Subject:
     """dm_control's environment of the same name."""
-    from mjgym.cli.peers import drop_stale_fields
+    from comparison.other_suites import drop_stale_fields
 
     os.environ.setdefault("MUJOCO_GL", "egl")
     drop_stale_fields()

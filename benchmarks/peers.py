@@ -87,8 +87,9 @@ def parse(arguments: Sequence[str], known: Sequence[str] | None) -> argparse.Nam
 def registered() -> list[str] | None:
     """Ids of the published suite; None without mjgym."""
     try:
+        from comparison.other_suites import NAMESPACE
+
         from mjgym import registry
-        from mjgym.cli.peers import NAMESPACE
     except ImportError:
         return None
     return registry.ids(namespace=NAMESPACE)
@@ -119,9 +120,9 @@ def time_all(options: argparse.Namespace, threads: int, unavailable: dict[str, s
 
 def peers_file() -> str:
     """The file that loads the peers without importing its package."""
-    from mjgym.cli import peers
+    from comparison import other_suites
 
-    return peers.__file__
+    return other_suites.__file__
 
 
 def weigh_all(options: argparse.Namespace, threads: int, unavailable: dict[str, str]) -> int:

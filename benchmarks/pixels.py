@@ -16,8 +16,8 @@ import sys
 from pathlib import Path
 
 from comparison import installation
+from comparison.other_suites import domain_and_task, envpool_name
 
-from mjgym.cli.peers import domain_and_task, envpool_name
 from mjgym.util import atomic
 
 IDS = ("dmc/cartpole-swingup-v0", "dmc/walker-walk-v0", "dmc/humanoid-run-v0", "dmc/dog-run-v0")
@@ -34,7 +34,7 @@ draw = env.camera
 """
 DM_CONTROL = """
 import sys, time
-from mjgym.cli.peers import drop_stale_fields
+from comparison.other_suites import drop_stale_fields
 drop_stale_fields()
 from dm_control import suite
 domain, task = sys.argv[1].split(":")
@@ -65,13 +65,14 @@ print("frames per second:", frames / (time.perf_counter() - started), flush=True
 
 def rate(python: Path, script: str, arguments: list[str], backend: str) -> float | str:
     """Frames per second of a subject, or the last line of its error."""
+    paths = filter(None, (str(Path(__file__).parent), os.environ.get("PYTHONPATH")))
     done = subprocess.run(
         [str(python), "-c", script + TIMER, *arguments],
         capture_output=True,
         text=True,
         check=False,
         timeout=300,
-        env={**os.environ, "MUJOCO_GL": backend},
+        env={**os.environ, "MUJOCO_GL": backend, "PYTHONPATH": os.pathsep.join(paths)},
     )
     for line in done.stdout.splitlines():
         if line.startswith("frames per second:"):

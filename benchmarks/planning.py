@@ -49,9 +49,9 @@ from training import scores
 
 from mjgym import planning, registry
 from mjgym.describe.fingerprint import versions
-from mjgym.util import atomic, tables
+from mjgym.util import atomic
 from mjgym.util.packaged import assets
-from mjgym_train import score_table
+from mjgym_train import score_table, tables
 
 FILE = assets() / "baselines" / "planning.csv"
 BUDGETS = (0.1, 1.0, 10.0)  # CPU seconds per simulated second

@@ -36,9 +36,9 @@ from training import plan, scores
 from training.tables import MISSING
 
 from mjgym.policies.run_errors import RunError
-from mjgym.util import atomic, tables
+from mjgym.util import atomic
 from mjgym.util.packaged import assets
-from mjgym_train import metrics
+from mjgym_train import metrics, tables
 from mjgym_train.comparison import machine_of
 from mjgym_train.run import Run
 from mjgym_train.statistics import mean_interval

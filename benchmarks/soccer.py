@@ -46,8 +46,9 @@ def dm_control(settings: Settings) -> Subject:
     Raises:
         ModuleNotFoundError: dm_control is not installed.
     """
+    from comparison.other_suites import drop_stale_fields
+
     from mjgym.checks.benchmark import CYCLE
-    from mjgym.cli.peers import drop_stale_fields
 
     os.environ.setdefault("MUJOCO_GL", "egl")
     drop_stale_fields()

@@ -222,7 +222,7 @@ def speed(id: str, peer: str | None, n: int, plan: Plan, lines: Lines) -> None:
     """Control steps per second of all subjects, the parts of a step, and memory."""
     device = plan.device
     subjects: dict[str, Callable[[], Any]] = {
-        "mjgym": lambda: benchmark.batch_on_device(id, n, device=device),
+        "mjgym": lambda: benchmark.batch(id, n, on={"backend": "warp", "device": device}),
         "mujoco_warp": lambda: bare(id, n, device),
     }
     for implementation in ("jax", "warp") if peer is not None else ():
@@ -249,7 +249,9 @@ def speed(id: str, peer: str | None, n: int, plan: Plan, lines: Lines) -> None:
 
 def pictures(id: str, n: int, plan: Plan) -> dict[str, Any]:
     """Control steps per second with image observations rendered on the device."""
-    subject = benchmark.batch_on_device(id, n, device=plan.device, observation="pixels")
+    subject = benchmark.batch(
+        id, n, on={"backend": "warp", "device": plan.device}, observation="pixels"
+    )
     seconds = clocked(subject.call, plan.seconds, plan.device)
     subject.close()
     return {"steps_per_second": n / seconds}

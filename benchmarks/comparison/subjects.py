@@ -231,7 +231,7 @@ def bare(settings: Settings) -> Subject:
 
 def envpool(settings: Settings) -> Subject:
     """EnvPool's Gymnasium interface in its synchronous mode, with actions of its dtype."""
-    from mjgym.cli.peers import make_envpool
+    from comparison.other_suites import make_envpool
 
     envs = make_envpool(settings.id, settings.num_envs, settings.threads, seed=settings.seed)
     envs.reset()
@@ -285,7 +285,7 @@ def dm_control(settings: Settings) -> Subject:
     """
     import gymnasium
 
-    from mjgym.cli.peers import make_dm_control
+    from comparison.other_suites import make_dm_control
 
     env = make_dm_control(settings.id, seed=settings.seed)
     ours: Any = gymnasium.make(settings.id).unwrapped

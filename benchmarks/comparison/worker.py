@@ -142,7 +142,7 @@ def _windows(connection: Connection, subject: Subject, *, cpu: bool) -> None:
 
 def load(connection: Connection, peer: str) -> None:
     """Target of a worker: check that a peer can be imported."""
-    from mjgym.cli.peers import LOADERS
+    from comparison.other_suites import LOADERS
 
     connection.recv()
     LOADERS[peer]()

@@ -12,9 +12,8 @@ import numpy as np
 from comparison import report
 
 from mjgym import registry
-from mjgym.util import tables
 from mjgym.util.packaged import assets
-from mjgym_train import baselines, comparison, leaderboard, metrics, score_table
+from mjgym_train import baselines, comparison, leaderboard, metrics, score_table, tables
 from mjgym_train.comparison import Curve
 from mjgym_train.score_table import CPU_MINUTES, Row
 from mjgym_train.statistics import mean_interval, performance_profile

@@ -25,8 +25,8 @@ from mjgym.task import Registration, Task
 from mjgym.task import registration as _contract
 from mjgym.task.task_fields import check_fields
 from mjgym.util import code_references
-from mjgym.util.numbers import whole_number
 from mjgym.util.suggestions import did_you_mean, or_else
+from mjgym.util.values import whole_number
 from mjgym.variation.written import revived
 
 if TYPE_CHECKING:

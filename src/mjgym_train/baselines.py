@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import mjgym
-from mjgym.util import atomic, tables
+from mjgym.util import atomic
 from mjgym.util.packaged import assets
+from mjgym_train import tables
 from mjgym_train.evaluation import Evaluation
 
 FILE = assets() / "baselines" / "random_and_zero.csv"

@@ -12,11 +12,11 @@ import mujoco
 import numpy as np
 
 from mjgym import mjcf
-from mjgym.policies import onnx_graph
 from mjgym.policies.network import AnyPolicy, Policy, PolicyError
 from mjgym.util import atomic
-from mjgym.util.plain import plain
+from mjgym.util.values import plain
 from mjgym.version import __version__
+from mjgym_train import onnx_graph
 
 DESCRIPTION, POLICY = "deploy.yaml", "policy.onnx"
 

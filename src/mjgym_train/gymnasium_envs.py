@@ -15,7 +15,7 @@ import mjgym
 from mjgym import registry
 from mjgym.policies.network import GOAL_ENTRIES, joined
 from mjgym.policies.run_errors import ConfigError
-from mjgym.util.plain import plain
+from mjgym.util.values import plain
 
 
 def make_envs(id: str, num_envs: int, threads: int | None = None, **kwargs: Any) -> Any:

@@ -18,10 +18,10 @@ import mjgym
 from mjgym import registry
 from mjgym.policies.network import PolicyError, load
 from mjgym.policies.run_errors import RunError
-from mjgym.util import atomic, tables
+from mjgym.util import atomic
 from mjgym.util.packaged import assets
 from mjgym.util.suggestions import or_else
-from mjgym_train import evaluation, metrics, score_table
+from mjgym_train import evaluation, metrics, score_table, tables
 from mjgym_train.comparison import machine_of
 from mjgym_train.run import Run
 

@@ -17,9 +17,9 @@ import yaml
 
 from mjgym.policies.network import AnyPolicy
 from mjgym.policies.run_errors import RunError
-from mjgym.util import atomic, tables
+from mjgym.util import atomic
 from mjgym.util.packaged import assets
-from mjgym_train import metrics
+from mjgym_train import metrics, tables
 
 FOLDER = assets() / "baselines" / "scores"
 CPU_MINUTES = (5, 10, 30)  # of the scores during training

@@ -15,7 +15,7 @@ from mjgym.loop.bound_task import BoundTask
 from mjgym.loop.episode import Episodes
 from mjgym.rewards import SIGMOIDS, tolerance
 from mjgym.sim import Batched, Single
-from mjgym.sim.converted import ConvertedView
+from mjgym.sim.derived_views import ConvertedView
 from mjgym.task import Task, registrations
 from mjgym.task.models import compile_model
 

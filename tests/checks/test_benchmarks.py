@@ -24,13 +24,12 @@ sys.path.insert(0, str(BENCHMARKS))
 import commits
 import peers
 import watch
-from comparison import installation, names, on_device, report, subjects
+from comparison import installation, names, on_device, other_suites, report, subjects
+from comparison.other_suites import domain_and_task, envpool_name
 from comparison.turns import compare_resets, compare_steps, missing
 from comparison.worker import Worker, WorkerError, time_subject
 
 from mjgym.checks import benchmark
-from mjgym.cli import peers as package_peers
-from mjgym.cli.peers import domain_and_task, envpool_name
 
 ENVPOOL = """
 AcrobotSwingup AcrobotSwingupSparse BallInCupCatch CartpoleBalance CartpoleBalanceSparse
@@ -58,18 +57,6 @@ def test_spelling_of_something_else(id: str) -> None:
         envpool_name(id)
 
 
-def test_peers_are_compared_on_the_suite_only(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("dm_control", "envpool"):
-        there = types.ModuleType(name)
-        there.__spec__ = importlib.machinery.ModuleSpec(name, None)
-        monkeypatch.setitem(sys.modules, name, there)
-    assert package_peers.installed("dmc/walker-walk-v0", 1) == ["dm_control"]
-    assert package_peers.installed("dmc/walker-walk-v0", 2) == ["envpool"]
-    assert package_peers.installed("my/walker-walk-v0", 1) == []
-    monkeypatch.setitem(sys.modules, "dm_control", None)
-    assert package_peers.installed("dmc/walker-walk-v0", 1) == []
-
-
 def test_a_task_that_envpool_lacks(monkeypatch: pytest.MonkeyPatch) -> None:
     made = []
     stand_in = types.SimpleNamespace(
@@ -77,17 +64,17 @@ def test_a_task_that_envpool_lacks(monkeypatch: pytest.MonkeyPatch) -> None:
         make_gymnasium=lambda name, **arguments: made.append((name, arguments)),
     )
     monkeypatch.setitem(sys.modules, "envpool", stand_in)
-    package_peers.make_envpool("dmc/walker-walk-v0", 8, 2, seed=3)
+    other_suites.make_envpool("dmc/walker-walk-v0", 8, 2, seed=3)
     assert made == [("WalkerWalk-v1", {"num_envs": 8, "num_threads": 2, "seed": 3})]
     with pytest.raises(LookupError, match="EnvPool has no WalkerRun-v1"):
-        package_peers.make_envpool("dmc/walker-run-v0", 8, 2)
+        other_suites.make_envpool("dmc/walker-run-v0", 8, 2)
 
 
 def test_fields_that_the_engine_lost_are_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
     name = "dm_control.mujoco.wrapper.mjbindings.sizes"
     table = {"mjmodel": {"geom_pos": 1, "geom_lost": 2}, "mjdata": {"qpos": 3, "qlost": 4}}
     monkeypatch.setitem(sys.modules, name, types.SimpleNamespace(array_sizes=table))
-    package_peers.drop_stale_fields()
+    other_suites.drop_stale_fields()
     assert table == {"mjmodel": {"geom_pos": 1}, "mjdata": {"qpos": 3}}
 
 

@@ -18,7 +18,6 @@ import pytest
 from typer.testing import CliRunner
 
 import mjgym
-from helpers import commands
 from helpers.commands import data, mjgym_, refused
 from helpers.toys import Cart
 from mjgym.checks import benchmark
@@ -361,14 +360,6 @@ class TestInfo:
         assert data("info", str(file))["id"] == id
         assert "name one" in refused("info", tasks)
 
-    def test_an_id_of_ones_own_is_found_in_the_working_folder(self, tmp_path):
-        mjgym_("new", str(tmp_path / "one_task.py"))
-        id = re.search(r'register\("([^"]+)"', (tmp_path / "one_task.py").read_text())[1]
-        done = commands.run("info", id, folder=tmp_path)
-        assert done.stdout.startswith(f"{id}\n"), done.stderr
-        (tmp_path / "copy_task.py").write_text((tmp_path / "one_task.py").read_text())
-        assert "there is no id" in commands.run("info", id, folder=tmp_path).stderr
-
     def test_a_run_stands_for_its_task(self, tmp_path):
         run = tmp_path / "run"
         run.mkdir()
@@ -595,7 +586,7 @@ class TestBench:
             seen.append(capsys.readouterr())
             numbers = ("steps_per_second", "limit_steps_per_second", "ratio_to_limit")
             others = ("reset_seconds", "creation_seconds", "bytes_per_env")
-            return {"id": id, "num_envs": n, "peers": {}} | dict.fromkeys((*numbers, *others), 1.0)
+            return {"id": id, "num_envs": n} | dict.fromkeys((*numbers, *others), 1.0)
 
         monkeypatch.setattr(bench, "_result", timed)
         ids = ["dmc/a-b-v0", "dmc/c-d-v0"]
@@ -606,22 +597,6 @@ class TestBench:
             assert f"timing {n} x {id} ({k + 1} of 4)" in seen[k].err
         assert max(len(line) for one in told for line in one.out.splitlines()) <= int(width)
 
-    def test_plot(self, tmp_path):
-        pytest.importorskip("matplotlib")
-        results = [
-            {
-                "id": SMALL,
-                "num_envs": n,
-                "steps_per_second": 10.0 * n,
-                "limit_steps_per_second": 20.0 * n,
-                "peers": {"peer": {"steps_per_second": 5.0}} if n == 1 else {},
-            }
-            for n in (1, 2)
-        ]
-        content = {"results": results, "date": "2000-01-01", **mjgym.fingerprint()}
-        bench.plot_rates(tmp_path / "bench.png", content)
-        assert (tmp_path / "bench.png").stat().st_size > 1000
-
     @pytest.mark.parametrize(
         ("arguments", "words"),
         [
@@ -630,7 +605,6 @@ class TestBench:
             ([SMALL, "--num-envs", "0"], "'0' is no list of numbers"),
             ([SMALL, "--seconds", "0"], "--seconds"),
             ([SMALL, "--out", "no/such/folder/x.json"], "there is no folder"),
-            ([SMALL, "--plot", "x.nothing"], "--plot"),
         ],
     )
     def test_wrong_words(self, arguments, words):

@@ -148,16 +148,14 @@ class TestEdit:
         assert done.stderr == "not written: arm.xml\n"
 
     def test_elements(self, folder):
-        mjcf(folder, "edit", "arm.xml", "//body", "--append", '<site name="tip"/>')
         mjcf(folder, "edit", "arm.xml", "//actuator", "--remove")
         text = (folder / "arm.xml").read_text()
-        assert '      <site name="tip"/>\n    </body>' in text
         assert "actuator" not in text
         assert "<!-- its only body -->" in text
 
     def test_an_included_file(self, folder):
-        options = ("edit", "common.xml", "//option", "--model", "arm.xml", "--set")
-        assert "RK4" in mjcf(folder, *options, "integrator=RK5", code=1).stderr
+        options = ("edit", "common.xml", "//option", "--set")
+        assert "integrator" in mjcf(folder, *options, "integrater=RK4", code=1).stderr
         mjcf(folder, *options, "integrator=RK4")
         assert 'integrator="RK4"' in (folder / "common.xml").read_text()
 

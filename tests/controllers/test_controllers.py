@@ -28,7 +28,7 @@ from mjgym import rotations
 from mjgym.actions import UNLIMITED, Action
 from mjgym.controllers import Chain, Composite, Controller, State, controllers, make
 from mjgym.controllers.controller import limited
-from mjgym.controllers.interpolation import ramp, ramp_steps
+from mjgym.controllers.scaled import ramp, ramp_steps
 from mjgym.robots import arms
 from mjgym.sim.batched import Batched
 from mjgym.sim.single import Single

@@ -20,7 +20,7 @@ from helpers import locomotion_records, manipulation_records, suite
 from helpers.places import DATA
 from helpers.suite import ARGUMENTS, recorded_states
 from mjgym import registry
-from mjgym.sim.converted import ConvertedView
+from mjgym.sim.derived_views import ConvertedView
 from mjgym.sim.warp import EngineWarning
 
 NONE: Mapping[str, Any] = MappingProxyType({})

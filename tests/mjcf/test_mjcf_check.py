@@ -15,7 +15,7 @@ from helpers.small_process import run_small
 from mjgym import mjcf
 from mjgym.mjcf.lint.checking import check, explain
 from mjgym.mjcf.lint.reading import Malformed, parse
-from mjgym.mjcf.lint.schema import candidates, schema
+from mjgym.mjcf.lint.schema import schema
 
 MODELS = sorted(ASSETS.glob("dmc/*.xml"))
 FOLDER = DATA / "mjcf"
@@ -239,10 +239,10 @@ NO_PLUGIN = '<extension>\n<plugin plugin="no.such"/>\n</extension>\n<tendon>'
 
 FAULTS = {
     "too many numbers": Fault(
-        *("arm.xml", STEEL, 'rgba="1 1 1 1 1"', "<material", "rgba takes 4 numbers, not 5")
+        *("arm.xml", STEEL, 'rgba="1 1 1 1 1"', "<material", "rgba has 5 numbers, too many")
     ),
     "too few numbers": Fault(
-        *("arm.xml", STEEL, 'rgba="1 1"', "<material", "rgba takes 4 numbers, not 2")
+        *("arm.xml", STEEL, 'rgba="1 1"', "<material", "rgba has 2 numbers, too few")
     ),
     "no number": Fault(
         *("arm.xml", 'kp="5"', 'kp="five"', "<position", "kp has 'five', which is no number")
@@ -463,19 +463,19 @@ class TestBoundedWork:
     def test_a_word(self, tmp_path, asked):
         (problem,) = check(self.model(tmp_path, ['<geom type="spere" size=".1"/>']))
         assert problem.nearest == ("sphere",)
-        assert len(asked) < 50  # one or two for each word that looks like it
+        assert len(asked) < 3  # not once for each word
 
     def test_numbers_in_a_large_model(self, tmp_path, asked):
         lines = ['<body><joint axis="1 0 0 0 0"/><geom size=".1"/></body>'] * 1000
         (problem,) = check(self.model(tmp_path, lines))
         assert problem.line == 2
-        assert "takes 3 numbers, not 5" in problem.message
+        assert "has 5 numbers, too many" in problem.message
         assert len([length for length in asked if length > 10_000]) == 1
 
     def test_a_word_that_looks_like_nothing(self, tmp_path, asked):
         (problem,) = check(self.model(tmp_path, ["<geom type='qqq'/>"]))
         assert len(problem.nearest) > 2
-        assert len(asked) < 2 * len(candidates())
+        assert len(asked) < 3
 
 
 class TestUnreadable:

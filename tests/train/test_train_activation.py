@@ -7,11 +7,11 @@ import pytest
 import torch
 
 from helpers.training_runs import ID, SMALL_REPLAY, mjgym_, trainer
-from mjgym.policies import activations, onnx_graph
+from mjgym.policies import activations
 from mjgym.policies import network as policy
 from mjgym.policies.network import Policy, PolicyError
 from mjgym.policies.run_errors import ConfigError
-from mjgym_train import config
+from mjgym_train import config, onnx_graph
 from mjgym_train.learn import algorithms, networks
 from mjgym_train.learn.algorithms.ensemble import Ensemble
 

@@ -15,9 +15,9 @@ import yaml
 
 from helpers.training_runs import mjgym_, trainer
 from mjgym.policies import network as policies
-from mjgym.policies import onnx_graph, trained
+from mjgym.policies import trained
 from mjgym.policies.network import EnsemblePolicy, Policy, PolicyError
-from mjgym_train import model_card
+from mjgym_train import model_card, onnx_graph
 
 ID = "dmc/walker-walk-v0"  # has a bundled policy
 

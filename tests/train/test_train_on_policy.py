@@ -11,13 +11,13 @@ import torch
 from helpers import training_runs
 from helpers.training_runs import ID, SMALL, assert_equal, interrupt_at, mjgym_, weights
 from mjgym.cli.policies import load_policy
-from mjgym.describe.mirror import Mirror
 from mjgym.policies.run_errors import ConfigError, DivergedError
 from mjgym.util.packaged import assets
 from mjgym_train import config, evaluation, metrics
 from mjgym_train.learn import algorithms
 from mjgym_train.learn.algorithms.a2c import A2C, A2CConfig
 from mjgym_train.learn.algorithms.ppo import PPO, PPOConfig
+from mjgym_train.learn.mirror import Mirror
 from mjgym_train.learn.rollout import Rollout, advantages
 
 pytestmark = pytest.mark.torch

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from mjgym.loop.hooks import HOOKS, run_hooks
-from mjgym.sim.converted import ConvertedView
+from mjgym.sim.derived_views import ConvertedView
 from mjgym.sim.views import View
 from mjgym.task import Task
 

@@ -25,8 +25,7 @@ from mjgym.sim.engine import quiet
 from mjgym.sim.single import ONLY
 from mjgym.task import Task
 from mjgym.task.models import compile_model
-from mjgym.util.cores import allowed_cores
-from mjgym.util.processes import last_word
+from mjgym.util.processes import allowed_cores, last_word
 
 UNLIMITED = 1e9  # a bound above this is no limit
 WARM_UP = 100  # control steps before the first measurement, for objects to land
@@ -86,53 +85,38 @@ def single(id: str, *, seed: int = 0, **kwargs: Any) -> Subject:
 
 
 def batch(
-    id: str, num_envs: int, *, threads: int | None = None, seed: int = 0, **kwargs: Any
+    id: str,
+    num_envs: int,
+    *,
+    threads: int | None = None,
+    on: Mapping[str, Any] | None = None,
+    seed: int = 0,
+    **kwargs: Any,
 ) -> Subject:
     """`gymnasium.make_vec`, autoreset included, with random actions.
 
     Args:
         threads: to step them with; None for all allowed cores.
+        on: `backend` and `device` instead, where actions are beforehand and results stay.
         seed: of the first sub-environment and of the actions.
         **kwargs: of make_vec.
     """
-    envs = gymnasium.make_vec(id, num_envs=num_envs, threads=threads, **kwargs)
-    envs.reset(seed=seed)
-    space: Any = envs.single_action_space
+    where = {"threads": threads} if on is None else on
+    envs: Any = gymnasium.make_vec(id, num_envs=num_envs, **where, **kwargs)
+    observation, _ = envs.reset(seed=seed)
+    space = envs.single_action_space
     # A task with players has num_envs matches, and a row for each player.
     actions = random_actions(space.low, space.high, (envs.num_envs,), np.float32, CYCLE, seed)
-
-    def call() -> bool:
-        _, _, terminations, truncations, _ = envs.step(next(actions))
-        return bool((terminations | truncations).all())
-
-    # The call after the end of the episodes resets them.
-    return Subject(call, num_envs, num_envs, restart=call, reset=envs.reset, close=envs.close)
-
-
-def batch_on_device(
-    id: str, num_envs: int, *, device: str, backend: str = "warp", seed: int = 0, **kwargs: Any
-) -> Subject:
-    """`gymnasium.make_vec` on a device, autoreset included, with random actions.
-
-    Actions are on the device beforehand, and results stay there.
-
-    Args:
-        device: "cpu", "cuda" or "cuda:<number>".
-        backend: of `make_vec`.
-        seed: of the first sub-environment and of the actions.
-        **kwargs: of make_vec.
-    """
-    envs: Any = gymnasium.make_vec(id, num_envs, backend=backend, device=device, **kwargs)
-    observation, _ = envs.reset(seed=seed)
-    like = observation if hasattr(observation, "new_tensor") else next(iter(observation.values()))
-    space = envs.single_action_space
-    drawn = random_actions(space.low, space.high, (num_envs,), np.float32, CYCLE, seed)
-    actions = itertools.cycle([like.new_tensor(a) for a in itertools.islice(drawn, CYCLE)])
+    if on is not None:
+        entries = observation.values() if isinstance(observation, dict) else (observation,)
+        to_device = next(iter(entries)).new_tensor
+        actions = itertools.cycle([to_device(a) for a in itertools.islice(actions, CYCLE)])
 
     def call() -> bool:
         _, _, terminations, truncations, _ = envs.step(next(actions))
         return bool((terminations | truncations).all())  # waits for the device
 
+    # The call after the end of the episodes resets them.
     return Subject(call, num_envs, num_envs, restart=call, reset=envs.reset, close=envs.close)
 
 
@@ -318,11 +302,6 @@ def rates(
             per_step = seconds_per_step(subjects[name], seconds / rounds)
             measured[name].append(1 / (per_step + resets[name] / episode_steps))
     return measured
-
-
-def median_rate(subject: Subject, seconds: float, episode_steps: float) -> float:
-    """Control steps per second of one subject; see `rates`."""
-    return statistics.median(rates({"it": subject}, seconds, episode_steps)["it"])
 
 
 def creation_seconds(

@@ -2,8 +2,6 @@
 
 import contextlib
 import datetime
-import importlib
-import importlib.util
 import itertools
 from collections.abc import Callable
 from pathlib import Path
@@ -53,32 +51,23 @@ def bench(
     out: Annotated[
         Path | None, typer.Option(help="Write the JSON to this file.", dir_okay=False)
     ] = None,
-    plot: Annotated[
-        Path | None, typer.Option(help="Plot the rates to this file.", dir_okay=False)
-    ] = None,
 ) -> None:
-    """Measure ids: steps per second against the engine and peers, resets, creation, memory.
+    """Measure ids: steps per second against the engine alone, resets, creation, memory.
 
     The limit is the engine's own C loop on the same model, with the same numbers of simulations and
-    threads, without observations, rewards and resets. Peers (dm_control, EnvPool) are timed if
-    installed.
+    threads, without observations, rewards and resets.
     """
     sizes = _sizes(num_envs)
     on = _device(backend, device)
-    require_folder(out, plot)
-    if plot is not None:
-        check_plot(plot)
-    written = [file for file in (out, plot) if file is not None]
+    require_folder(out)
     with failing(OSError, prefix="nothing is written: "), contextlib.ExitStack() as stack:
-        # Find out whether they can be written before the measurement.
-        parts = {file: stack.enter_context(replacing(file)) for file in written}
+        # Find out whether it can be written before the measurement.
+        part = None if out is None else stack.enter_context(replacing(out))
         with reserved(json):
             rows = None if json else Rows(ids, sizes)
             content = measure(ids, sizes, seconds, threads, rows, on)
-        if out is not None:
-            parts[out].write_text(to_json(content) + "\n")
-        if plot is not None:
-            plot_rates(parts[plot], content)
+        if part is not None:
+            part.write_text(to_json(content) + "\n")
     if json:
         print_json(content)
         return
@@ -88,8 +77,8 @@ def bench(
     terminal.print(f"{machine['processor']}, {cores}{load}", style="dim")
     for line in content["left_out"]:
         terminal.print(f"left out: {line}", style="yellow")
-    for file in written:
-        say(f"written: {file}", stderr=True)
+    if out is not None:
+        say(f"written: {out}", stderr=True)
 
 
 def _sizes(text: str) -> list[int]:
@@ -115,19 +104,6 @@ def _device(backend: str, device: str) -> dict[str, Any] | None:
     if complaint:
         raise typer.BadParameter(complaint, param_hint="'--backend'")
     return None if backend == DEFAULT else {"backend": backend, "device": device}
-
-
-def check_plot(plot: Path) -> None:
-    """Find out before the measurement whether a plot can be made."""
-    if importlib.util.find_spec("matplotlib") is None:
-        raise typer.BadParameter(f"it needs matplotlib: {install('bench')}", param_hint="'--plot'")
-    bases: Any = importlib.import_module("matplotlib.backend_bases")
-    known = bases.FigureCanvasBase.get_supported_filetypes()
-    if plot.suffix.lstrip(".").lower() not in known:
-        raise typer.BadParameter(
-            f"{plot.name}: end its name in one of {', '.join(sorted(known))}.",
-            param_hint="'--plot'",
-        )
 
 
 def measure(
@@ -177,14 +153,11 @@ def _result(
 
     import mjgym
     from mjgym.checks import benchmark
-    from mjgym.cli import peers
 
     env = gymnasium.make(id)
     limit = env.spec.max_episode_steps if env.spec else None
-    if on is not None:
-        ours = benchmark.batch_on_device(id, n, **on)
-    else:
-        ours = benchmark.single(id) if n == 1 else benchmark.batch(id, n, threads=threads)
+    alone = n == 1 and on is None
+    ours = benchmark.single(id) if alone else benchmark.batch(id, n, threads=threads, on=on)
     subjects = {"ours": ours, "limit": benchmark.engine(id, n, threads=threads)}
     rates = benchmark.rates(subjects, seconds, limit or float("inf"))
     reset = benchmark.reset_seconds(subjects["ours"])
@@ -202,7 +175,6 @@ def _result(
         "reset_seconds": reset,
         "creation_seconds": benchmark.creation_seconds(id, n, threads=threads, on=on),
         "bytes_per_env": None,
-        "peers": {},
         "fingerprint": {
             k: v for k, v in mjgym.fingerprint(env).items() if k not in ("versions", "machine")
         },
@@ -215,14 +187,6 @@ def _result(
         )
     except RuntimeError as error:
         left_out.append(f"memory of {n} x {id}: {error}")
-    for peer in peers.installed(id, n):
-        try:
-            rate = peers.rate(peer, id, n, seconds)
-        except RuntimeError as error:
-            left_out.append(f"{peer}, {n} x {id}: {error}")
-        else:
-            ratio = result["steps_per_second"] / rate
-            result["peers"][peer] = {"steps_per_second": rate, "ratio": ratio}
     return result
 
 
@@ -242,16 +206,11 @@ class Rows:
     """A table of results that prints each row at once."""
 
     def __init__(self, ids: list[str], sizes: list[int]) -> None:
-        from mjgym.cli import peers
-
         self._out = console()
-        pairs = itertools.product(ids, sizes)
-        self._peers = list(dict.fromkeys(peer for pair in pairs for peer in peers.installed(*pair)))
-        titles = [*_COLUMNS, *(title for name in self._peers for title in (name, f"ours / {name}"))]
         self._widths = {
             "id": max(len(id.rpartition(":")[2]) for id in ids),
             "envs": max(len("envs"), *(len(str(n)) for n in sizes)),
-            **{title: max(len(title), _WIDTH) for title in titles},
+            **{title: max(len(title), _WIDTH) for title in _COLUMNS},
         }
         width = sum(self._widths.values()) + 2 * (len(self._widths) - 1)
         self._narrow = width > self._out.width
@@ -261,16 +220,9 @@ class Rows:
         """Print a result as a row."""
         values = {title: show(result) for title, show in _COLUMNS.items()}
         if self._narrow:
-            for name, peer in result["peers"].items():
-                rate = f"{peer['steps_per_second']:,.0f} (ours / it: {peer['ratio']:.2f})"
-                values[f"{name} steps/s"] = rate
             self._out.print(f"{result['num_envs']} x {result['id']}", style="bold")
             self._out.print(facts({f"  {name}": value for name, value in values.items()}))
             return
-        for name in self._peers:
-            peer = result["peers"].get(name)
-            values[name] = f"{peer['steps_per_second']:,.0f}" if peer else ""
-            values[f"ours / {name}"] = f"{peer['ratio']:.2f}" if peer else ""
         if not self._begun:
             self._begun = True
             self._line({title: title for title in self._widths}, style="bold")
@@ -283,33 +235,3 @@ class Rows:
             for title, width in self._widths.items()
         )
         self._out.print("  ".join([first, *rest]), style=style, soft_wrap=True)
-
-
-def plot_rates(path: Path, content: dict[str, Any]) -> None:
-    """Plot steps per second, the limit and the peers as bars."""
-    Figure: Any = importlib.import_module("matplotlib.figure").Figure
-    results = content["results"]
-    labels = [f"{r['num_envs']} x {r['id']}" for r in results]
-    series = {
-        "mjgym": [r["steps_per_second"] for r in results],
-        "engine alone": [r["limit_steps_per_second"] for r in results],
-    }
-    for name in dict.fromkeys(name for r in results for name in r["peers"]):
-        rates = [r["peers"].get(name, {}).get("steps_per_second", float("nan")) for r in results]
-        series[name] = rates
-    figure = Figure(figsize=(9, 1.5 + 0.3 * len(results) * len(series)), layout="constrained")
-    axes = figure.subplots()
-    height = 0.8 / len(series)
-    for i, (name, values) in enumerate(series.items()):
-        places = [row + (i - (len(series) - 1) / 2) * height for row in range(len(results))]
-        bars = axes.barh(places, values, height, label=name)
-        axes.bar_label(bars, [f"{v:,.0f}" for v in values], padding=3, fontsize=7)
-    axes.set_yticks(range(len(results)), labels, fontsize=8)
-    axes.invert_yaxis()
-    axes.set_xlabel("control steps per second")
-    axes.margins(x=0.15)
-    machine = content["machine"]
-    title = f"{machine['processor']}, {machine['allowed_cores']} cores, {content['date'][:10]}"
-    axes.set_title(title, fontsize=9)
-    axes.legend(fontsize=8)
-    figure.savefig(path, dpi=150)

@@ -102,8 +102,7 @@ def guide(
 
 
 def _rendered(text: str) -> Any:
-    from rich.markdown import CodeBlock, Heading, Markdown
-    from rich.padding import Padding
+    from rich.markdown import Heading, Markdown
     from rich.text import Text
 
     class Title(Heading):
@@ -113,23 +112,8 @@ def _rendered(text: str) -> Any:
             yield Text("") if self.tag != "h1" else Text("", end="")
             yield text
 
-    class Code(CodeBlock):
-        def __rich_console__(self, console: "Console", options: "ConsoleOptions") -> "RenderResult":
-            from rich.syntax import Syntax
-
-            code = str(self.text).rstrip()
-            lexer = self.lexer_name if self.lexer_name != "text" else "default"
-            syntax = Syntax(
-                code, lexer, theme="ansi_dark", background_color="default", word_wrap=True
-            )
-            yield Padding(syntax, (0, 0, 0, 4))
-
     class Rendered(Markdown):
-        elements: ClassVar[dict[str, Any]] = {
-            **Markdown.elements,
-            "heading_open": Title,
-            "fence": Code,
-            "code_block": Code,
-        }
+        elements: ClassVar[dict[str, Any]] = {**Markdown.elements, "heading_open": Title}
 
-    return Rendered(_LINK.sub(r"\1", _COMMENT.sub("", text)), hyperlinks=False)
+    text = _LINK.sub(r"\1", _COMMENT.sub("", text))
+    return Rendered(text, code_theme="ansi_dark", hyperlinks=False)

@@ -30,8 +30,7 @@ def known_id(value: str) -> str:
     namespace must be unambiguous.
 
     "module:id" imports a module first, as in `gymnasium.make`; the module may be a file. A file
-    that registers one id stands for it, and the folder of a run for its task. Other ids are
-    searched for in the files of the working folder.
+    that registers one id stands for it, and the folder of a run for its task.
     """
     if run_folder(value):
         return _id_of_run(Path(value))
@@ -40,7 +39,7 @@ def known_id(value: str) -> str:
     module, _, id = value.rpartition(":")
     if module:
         import_named(module)
-    registered = find_id(id) if module else _find_here(id)
+    registered = find_id(id)
     if registered is None:
         near = _nearest_others(id) or nearest_ids(id)
         raise typer.BadParameter(f"there is no id {id!r}.{near}{_own(module, id)}")
@@ -105,26 +104,6 @@ def import_named(module: str) -> None:
     """Import a module that an argument names, see `load`."""
     with refusing(ModuleError):
         load(module)
-
-
-def _find_here(id: str) -> str | None:
-    registered = find_id(id)
-    if registered is None and (file := _file_that_registers(id)):
-        import_named(file)
-        registered = find_id(id)
-    return registered
-
-
-def _file_that_registers(id: str) -> str | None:
-    if not re.fullmatch(r"[\w.-]+/[\w.-]+", id):
-        return None
-    pattern = re.compile(rf"""register\(\s*["']{re.escape(id)}(-v\d+)?["']""")
-    files = []
-    for file in sorted(Path().glob("*.py")):
-        with contextlib.suppress(OSError, UnicodeDecodeError):
-            if pattern.search(file.read_text(encoding="utf-8")):
-                files.append(str(file))
-    return files[0] if len(files) == 1 else None
 
 
 def known_ids(values: list[str]) -> list[str]:

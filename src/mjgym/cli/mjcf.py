@@ -113,14 +113,7 @@ def edit(
         list[str] | None,
         typer.Option(metavar="NAME", help="Remove an attribute; repeatable."),
     ] = None,
-    append: Annotated[
-        str | None,
-        typer.Option(metavar="XML", help="Append child elements to the selected ones."),
-    ] = None,
     remove: Annotated[bool, typer.Option("--remove", help="Remove the selected elements.")] = False,
-    model: Annotated[
-        Path | None, typer.Option(help="The model that includes the file, for the check.")
-    ] = None,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Show the changes without writing them.")
     ] = False,
@@ -133,14 +126,10 @@ def edit(
     from mjgym.mjcf.lint.editing import edit as edit_file
 
     values = _values(set or [], unset or [])
-    if not values and append is None and not remove:
-        raise typer.BadParameter("say what to do: --set, --unset, --append or --remove.")
-    if remove and (values or append is not None):
-        raise typer.BadParameter("what is removed cannot be changed as well.")
+    if bool(values) == remove:
+        raise typer.BadParameter("say what to do: either --set and --unset, or --remove.")
     with refusing(FileNotFoundError), failing(ValueError):
-        change = edit_file(
-            file, xpath, set=values, append=append, remove=remove, model=model, dry_run=dry_run
-        )
+        change = edit_file(file, xpath, set=values, remove=remove, dry_run=dry_run)
     out = console()
     for line in change.splitlines():
         out.print(line, style=_STYLES.get(line[:1]), soft_wrap=True)

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -10,6 +10,7 @@ from mjgym.cli import options
 from mjgym.cli.output import console, facts, fail, print_json, refusing
 
 AMC = ".amc"
+TIMESTEP = 0.03  # s, between the states
 
 if TYPE_CHECKING:
     from mjgym.mocap.trajectory import Trajectory
@@ -38,15 +39,11 @@ def mocap(
             " this folder.",
         ),
     ] = None,
-    body: Annotated[
-        Literal["2019", "2020"],
-        typer.Option(help='The humanoid: "2020" is 1.2 times as large; the suite\'s is "2019".'),
-    ] = "2020",
-    timestep: Annotated[float, typer.Option(help="Seconds between the states.")] = 0.03,
-    rate: Annotated[float, typer.Option(help="Frames per second of the file.")] = 120.0,
     json: options.Json = False,
 ) -> None:
-    """Describe motion-capture files, and export them as states of a CMU humanoid.
+    """Describe motion-capture files, and export them as states of the CMU humanoid of 2020.
+
+    `mjgym.mocap` has functions for the smaller body of 2019, and for other rates.
 
     To watch a clip: mjgym view cmu_humanoid-tracking --set play=true --set clips=CLIP
     """
@@ -66,7 +63,7 @@ def mocap(
             read = _fitted(paths[0], chosen)
         else:
             outs = [None if out is None else _out(path.stem, out, several) for path in paths]
-            read = (_recorded(path, rate, body, timestep) for path in paths)
+            read = map(_recorded, paths)
         clips += [(data, states, to) for (data, states), to in zip(read, outs, strict=True)]
     if out is not None:
         _write(clips)
@@ -77,20 +74,18 @@ def mocap(
         console().print(*([""] if k else []), facts(_shown(data)), sep="\n")
 
 
-def _recorded(
-    path: Path, rate: float, body: str, timestep: float
-) -> tuple[dict[str, Any], "Trajectory"]:
+def _recorded(path: Path) -> tuple[dict[str, Any], "Trajectory"]:
     from mjgym.mocap import SCALE_V2020, read_amc, to_trajectory
 
-    read = read_amc(path, rate)
-    states = to_trajectory(read, timestep, SCALE_V2020 if body == "2020" else 1.0)
+    read = read_amc(path)
+    states = to_trajectory(read, TIMESTEP, SCALE_V2020)
     about = {
         "clip": str(path),
         "frames": len(read.times),
         "rate": read.rate,
         "duration": float(read.times[-1]),
         "bones": list(read.bones),
-        "body": body,
+        "body": "2020",
     }
     return about | _size(states), states
 

@@ -14,7 +14,7 @@ from typing import IO, TYPE_CHECKING, Any, NoReturn, cast
 import typer
 
 from mjgym.util.packaged import install
-from mjgym.util.plain import plain
+from mjgym.util.values import plain
 
 if TYPE_CHECKING:
     from rich.console import Console

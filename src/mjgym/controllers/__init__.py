@@ -3,8 +3,10 @@
 from mjgym.controllers.chain import Chain
 from mjgym.controllers.composite import Composite
 from mjgym.controllers.controller import Controller, State, controllers, make
-from mjgym.controllers.inverse_kinematics_pose import InverseKinematicsPose
-from mjgym.controllers.inverse_kinematics_whole_body import InverseKinematicsWholeBody
+from mjgym.controllers.inverse_kinematics import (
+    InverseKinematicsPose,
+    InverseKinematicsWholeBody,
+)
 from mjgym.controllers.joint import JointPosition, JointTorque, JointVelocity
 from mjgym.controllers.operational_space import OperationalSpacePose, OperationalSpacePosition
 

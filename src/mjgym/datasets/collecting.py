@@ -8,6 +8,7 @@ import numpy as np
 
 from mjgym.datasets.recorder import SUCCESS
 from mjgym.datasets.recording import Episode, Recording
+from mjgym.envs.observations import take
 
 
 @dataclass(frozen=True)
@@ -55,7 +56,7 @@ def attempts(
     seeds = seed + np.arange(count)
     following, due = seed + count, seed
     observation, _ = envs.reset(seed=seeds.tolist())
-    recordings = [Recording(_row(observation, i), int(seeds[i])) for i in range(count)]
+    recordings = [Recording(take(observation, i), int(seeds[i])) for i in range(count)]
     generators = [_generator(each) for each in seeds]
     held = np.zeros(count, dtype=np.int64)  # control steps at the goal
     finished: dict[int, Attempt] = {}
@@ -72,9 +73,9 @@ def attempts(
         successes = np.asarray(infos.get(SUCCESS, np.zeros(count, dtype=bool)))
         for i, recording in enumerate(recordings):
             recording.add(
-                _row(states, i),
+                take(states, i),
                 labels[i],
-                _row(observation, i),
+                take(observation, i),
                 rewards[i],
                 terminations[i],
                 truncations[i],
@@ -86,13 +87,13 @@ def attempts(
             continue
         states = plain.get_state()
         for i in np.flatnonzero(ended).tolist():
-            episode = recordings[i].episode(_row(states, i))
+            episode = recordings[i].episode(take(states, i))
             finished[int(seeds[i])] = Attempt(bool(successes[i]), episode)
             seeds[i] = following
             following += 1
         observation, _ = envs.reset(seed=seeds.tolist(), options={"reset_mask": ended})
         for i in np.flatnonzero(ended).tolist():
-            recordings[i] = Recording(_row(observation, i), int(seeds[i]))
+            recordings[i] = Recording(take(observation, i), int(seeds[i]))
             generators[i] = _generator(seeds[i])
         held[ended] = 0
         if hasattr(policy, "restart"):
@@ -100,12 +101,6 @@ def attempts(
         while due in finished:
             yield finished.pop(due)
             due += 1
-
-
-def _row(values: Any, i: int) -> Any:
-    if isinstance(values, dict):
-        return {name: rows[i] for name, rows in values.items()}
-    return values[i]
 
 
 def _within(space: Any, actions: np.ndarray) -> np.ndarray:

@@ -18,8 +18,8 @@ import numpy as np
 
 from mjgym.task import Task
 from mjgym.task.models import compile_model, numbers
-from mjgym.util.cores import allowed_cores
-from mjgym.util.plain import plain
+from mjgym.util.processes import allowed_cores
+from mjgym.util.values import plain
 from mjgym.version import __version__
 
 FAULTY_ENGINE = "4.0.0"

@@ -23,7 +23,7 @@ from mjgym.sim import Single
 from mjgym.sim.single import ONLY, SingleView
 from mjgym.task import Arrays, Task, registrations
 from mjgym.task.models import compile_model
-from mjgym.util.cores import allowed_cores
+from mjgym.util.processes import allowed_cores
 
 _FLAGS = np.array(False), np.array(True)  # copying is faster than creating arrays
 
@@ -142,16 +142,6 @@ class Env(GoalMethods, RolloutMethods, gymnasium.Env[Any, np.ndarray]):
     def _report(self) -> dict[str, np.ndarray]:
         memory = self._episodes.view.memory
         return {name: np.array(memory[name]) for name in self._reported}
-
-    @property
-    def uncompiled(self) -> str:
-        """The reason why control runs on arrays; empty with a compiled law."""
-        return self._episodes.uncompiled
-
-    @property
-    def entry_shapes(self) -> dict[str, tuple[int, ...]]:
-        """Shapes of the observation's entries as the task returns them; () is [1] in a dict."""
-        return dict(self._observations.layout.shapes)
 
     @property
     def view(self) -> SingleView:

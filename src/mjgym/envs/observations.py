@@ -262,8 +262,8 @@ def rows_of(observation: Any, mask: np.ndarray) -> np.ndarray:
     return rows
 
 
-def take(observation: Any, rows: np.ndarray) -> Any:
-    """Copies of the observations of some sub-environments."""
+def take(observation: Any, rows: Any) -> Any:
+    """The observations of some sub-environments, or of one."""
     if isinstance(observation, dict):
         return {name: value[rows] for name, value in observation.items()}
     return observation[rows]

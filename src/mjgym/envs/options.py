@@ -14,8 +14,8 @@ from mjgym.envs.spaces import DTYPES, MODES
 from mjgym.observables import Image
 from mjgym.observables.sensing import ObservableLike
 from mjgym.task import Task
-from mjgym.util.numbers import whole_number
 from mjgym.util.suggestions import or_else
+from mjgym.util.values import whole_number
 from mjgym.variation.draws import Draws
 from mjgym.variation.varying import Varying
 

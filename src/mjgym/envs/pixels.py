@@ -11,8 +11,8 @@ import numpy as np
 from mjgym.observables import Image
 from mjgym.task import Task
 from mjgym.task.viewpoint import Viewpoint
-from mjgym.util.numbers import whole_number
 from mjgym.util.suggestions import or_else
+from mjgym.util.values import whole_number
 
 MAX_SIZE = 16384  # pixels of an image's width or height that OpenGL is sure to render
 KEY = "pixels"  # of the image in an observation; "pixels_<camera>" if there are several

@@ -10,11 +10,12 @@ bit, to `set_state` and `step`.
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
 from mjgym.arrays import Array, any_true, shape, zero_unless
+from mjgym.envs.observations import Observations
 from mjgym.envs.options import Options
 from mjgym.loop.episode import Episodes, Step
 from mjgym.loop.states import FRAMES, ID, check_state
@@ -51,26 +52,6 @@ class Rollouts:
     states: dict[str, np.ndarray] | None = None
 
 
-class Observer(Protocol):
-    """The observations of candidates, see `mjgym.envs.observations.Observations`."""
-
-    @property
-    def present(self) -> Any:
-        """The current observations."""
-
-    def show(self, mask: Any = None) -> Any:
-        """Observe the current states; returns a mask of those that are not finite, or None."""
-
-    def resume(self, state: Mapping[str, np.ndarray], rows: Any = ...) -> Any:
-        """Observe states that have been written."""
-
-    def take_back(self, mask: Any = ...) -> None:
-        """Restore the observation before, for a mask of simulations."""
-
-    def older_frames(self, rows: Any = ...) -> dict[str, np.ndarray]:
-        """Copies of the frames before the current one."""
-
-
 @dataclass(frozen=True)
 class Candidates:
     """A batch of simulations for rollouts.
@@ -83,7 +64,7 @@ class Candidates:
 
     envs: Any
     episodes: Episodes
-    observer: Observer
+    observer: Observations
     template: Mapping[str, np.ndarray]
     random: bool
 
@@ -204,12 +185,24 @@ class _Tables:
 
 
 class RolloutMethods:
-    """The method `rollout` of single and vector environments."""
+    """The method `rollout` of single and vector environments, and properties that both have."""
 
     task: Task
     model: Any
     _options: Options
+    _episodes: Episodes
+    _observations: Observations
     _candidates: dict[tuple[int, bool], Candidates] | None = None
+
+    @property
+    def uncompiled(self) -> str:
+        """The reason why control runs on arrays; empty with a compiled law."""
+        return self._episodes.uncompiled
+
+    @property
+    def entry_shapes(self) -> dict[str, tuple[int, ...]]:
+        """Shapes of the observation's entries as the task returns them; () is [1] in a dict."""
+        return dict(self._observations.layout.shapes)
 
     @abstractmethod
     def _make_candidates(self, n: int, options: Mapping[str, Any]) -> Candidates:

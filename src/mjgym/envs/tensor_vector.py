@@ -20,7 +20,7 @@ from mjgym.observables import Image
 from mjgym.sim import Single
 from mjgym.sim.warp import Buffers, Device, Pictures, Starts, Worlds, measured
 from mjgym.task import Task
-from mjgym.task.timing import substeps
+from mjgym.task.models import substeps
 from mjgym.util import generators
 from mjgym.variation.varying import Varying
 

@@ -28,8 +28,8 @@ from mjgym.sim import Batched, View
 from mjgym.task import Arrays, Task
 from mjgym.task.models import compile_model
 from mjgym.task.visuals import compile_without_visuals
-from mjgym.util.cores import allowed_cores
-from mjgym.util.numbers import whole_number
+from mjgym.util.processes import allowed_cores
+from mjgym.util.values import whole_number
 from mjgym.variation.varying import Varying
 
 Result = tuple[Any, Array, Array, Array, dict[str, Any]]
@@ -119,16 +119,6 @@ class VectorEnv(SubEnvironments, RolloutMethods):
 
     def _open_cameras(self, bound: BoundTask) -> Cameras:
         return Cameras(bound, self._options, self.threads)
-
-    @property
-    def uncompiled(self) -> str:
-        """The reason why control runs on arrays; empty with a compiled law."""
-        return self._episodes.uncompiled
-
-    @property
-    def entry_shapes(self) -> dict[str, tuple[int, ...]]:
-        """Shapes of the observation's entries as the task returns them; () is [1] in a dict."""
-        return dict(self._observations.layout.shapes)
 
     @property
     def view(self) -> View:
@@ -270,17 +260,13 @@ class VectorEnv(SubEnvironments, RolloutMethods):
         rewards = self._xp.zeros(self._episodes.rewards.shape, dtype=self._infos.precision)
         info: dict[str, Any] = {}
         if bad is not None:
-            self._end_at_once(bad)
+            self._episodes.refuse(bad)
+            self._observations.take_back(bad)
+            self._done = self._done | bad
             info.update(diverged=copied(bad), _diverged=copied(bad))
         info.update(self._infos.of_variation(everyone))
         self._infos.report(info, everyone)
         return self._observation(), rewards, self._empty_mask(), copied(self._done), info
-
-    def _end_at_once(self, bad: Array) -> None:
-        """End episodes with a start that is not finite in the step that begins them."""
-        self._episodes.refuse(bad)
-        self._observations.take_back(bad)
-        self._done = self._done | bad
 
     def _finish(self, step: Step, begun: Array | None) -> Result:
         """The result of a step, in which the episodes of `begun` began instead of stepping."""

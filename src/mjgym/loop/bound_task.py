@@ -6,8 +6,8 @@ from mjgym.loop.hooks import bind_and_validate, defined_hooks, probe
 from mjgym.sim import Simulation
 from mjgym.sim.compiled import CompiledLaw
 from mjgym.task import Arrays, Task
+from mjgym.task.models import substeps
 from mjgym.task.task_fields import check_fields
-from mjgym.task.timing import substeps
 
 MAX_CONTACTS = 60  # in a model's default state, for contact memory to be allocated at once
 

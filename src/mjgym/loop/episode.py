@@ -30,11 +30,11 @@ from mjgym.loop.bound_task import BoundTask
 from mjgym.loop.goals import Goals
 from mjgym.loop.states import MEMORY, READINGS, in_simulation
 from mjgym.observables import Image, Sensing
-from mjgym.sim import Part, Rows, Scratch, View
+from mjgym.sim import Part, Rows, Single, View
 from mjgym.sim.compiled import CompiledLaw
 from mjgym.task import Arrays
 from mjgym.util import generators
-from mjgym.util.numbers import whole_number
+from mjgym.util.values import whole_number
 from mjgym.variation.draws import Draws
 
 REDRAWS = 10  # attempts to replace a start that is not finite
@@ -187,7 +187,7 @@ class Episodes:
         kept = {name: self.view.by_row(self.view.memory[name]) for name in self.task.kept}
         goes_on = self.view.by_row(self.started) & ~self._reseeded
 
-        def start(i: int, scratch: Scratch) -> None:
+        def start(i: int, scratch: Single) -> None:
             self._seed_streams(i)
             scratch.view.kept = {k: x[i].copy() for k, x in kept.items()} if goes_on[i] else {}
             if self._draws is None:

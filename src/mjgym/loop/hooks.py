@@ -14,7 +14,7 @@ import numpy as np
 
 from mjgym.arrays import Array
 from mjgym.sim import Single, View
-from mjgym.sim.repeated import RepeatedView
+from mjgym.sim.derived_views import RepeatedView
 from mjgym.task import Arrays, GoalTask, Task
 from mjgym.task.models import CACHE_SIZE, compile_model
 from mjgym.util.suggestions import or_else

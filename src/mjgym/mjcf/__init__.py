@@ -1,6 +1,5 @@
 """Loading and composing models with `mujoco.MjSpec`, and the path of the package's MJCF files."""
 
-from mjgym.mjcf.assets import asset_path
 from mjgym.mjcf.attaching import attach
 from mjgym.mjcf.binding import Bound, bind
 from mjgym.mjcf.compose import add, assign, load, remove, without_textures, word
@@ -13,6 +12,7 @@ from mjgym.mjcf.lint.comparing import Difference, diff
 from mjgym.mjcf.lint.editing import edit
 from mjgym.mjcf.lint.reading import Problem
 from mjgym.mjcf.renaming import rename
+from mjgym.util.packaged import asset_path
 
 __all__ = [
     "Bound",

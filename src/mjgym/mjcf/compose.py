@@ -5,7 +5,6 @@ from typing import Any
 
 import mujoco
 
-from mjgym.mjcf.assets import asset_path
 from mjgym.mjcf.attributes import (
     apply_shortcut,
     assign_setting,
@@ -13,6 +12,7 @@ from mjgym.mjcf.attributes import (
     setting_kind,
     split_shortcut,
     tried_with,
+    wrap,
 )
 from mjgym.mjcf.debugging import debugging, remember_file, watch
 from mjgym.mjcf.elements import (
@@ -32,7 +32,7 @@ from mjgym.mjcf.elements import (
 from mjgym.mjcf.finding import check_name, free_names
 from mjgym.mjcf.lint.checking import explain
 from mjgym.mjcf.size_limits import require_bounded
-from mjgym.mjcf.tendon_paths import wrap
+from mjgym.util.packaged import asset_path
 from mjgym.util.suggestions import or_else
 
 _ORIENTATIONS = ("quat", "euler", "axisangle", "xyaxes", "zaxis")

@@ -162,7 +162,8 @@ def root(element: Element) -> Element:
 
 
 @functools.cache
-def _words(enumeration: Hashable) -> dict[str, Any]:
+def enumerated(enumeration: Hashable) -> dict[str, Any]:
+    """The members of an enumeration by their MJCF words."""
     known: dict[str, Any] = enumeration.__members__  # type: ignore[attr-defined]
     members = {name: member for name, member in known.items() if "_" in name}
     first = next(iter(members))
@@ -201,7 +202,7 @@ def from_word(kind: str, attribute: str, word: str, enum: Any) -> Any:
     Raises:
         ValueError: there is no such word; the message names the nearest.
     """
-    words = _words(enum)
+    words = enumerated(enum)
     if word in words:
         return words[word]
     for known, member in words.items():
@@ -213,7 +214,7 @@ def from_word(kind: str, attribute: str, word: str, enum: Any) -> Any:
 def to_word(member: Any) -> str:
     """The MJCF word for a member of an enumeration."""
     enum: Any = type(member)
-    return next(word for word, known in _words(enum).items() if known == member)
+    return next(word for word, known in enumerated(enum).items() if known == member)
 
 
 def target_kinds(kind: str, attribute: str, said: Any) -> tuple[str, ...]:

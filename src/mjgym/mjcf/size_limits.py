@@ -42,9 +42,9 @@ def require_bounded(file: Path) -> None:
     Raises:
         ValueError: it exceeds them; the message names file and line.
     """
-    root, _ = read(file, {})
+    root, _ = read(file)
     if root is not None:
-        _raise(excess(root))
+        _count(root, frozenset())
 
 
 def require_bounded_text(text: str) -> None:
@@ -57,27 +57,16 @@ def require_bounded_text(text: str) -> None:
         root = parse(text.encode(), Path("model.xml"))
     except Malformed:
         return
-    _raise(excess(root))
-
-
-def _raise(problem: Problem | None) -> None:
-    if problem is not None:
-        raise ValueError(str(problem))
+    _count(root, frozenset())
 
 
 def excess(root: Node) -> Problem | None:
     """The first element of a model that exceeds the limits, or None."""
     try:
         _count(root, frozenset())
-    except _Excess as error:
-        return error.node.problem(str(error))
+    except Malformed as error:
+        return error.problem
     return None
-
-
-class _Excess(Exception):
-    def __init__(self, node: Node, message: str) -> None:
-        super().__init__(message)
-        self.node = node
 
 
 def _count(root: Node, outer: frozenset[str]) -> float:
@@ -92,19 +81,23 @@ def _count(root: Node, outer: frozenset[str]) -> float:
     while left:
         node, copies, depth = left.pop()
         if depth > MOST_DEPTH:
-            raise _Excess(node, f"too deep: more than {MOST_DEPTH} elements are within each other")
+            raise Malformed(
+                node.problem(f"too deep: more than {MOST_DEPTH} elements are within each other")
+            )
         if node.tag == "replicate":
             copies *= max(1.0, _product(node, ("count",)))
         weight = attached.get(node.attributes.get("model", ""), 1.0) if node.tag == "attach" else 1
         total += copies * weight
         if total > MOST_ELEMENTS:
-            raise _Excess(node, f"the model has more than {MOST_ELEMENTS:,} elements")
+            raise Malformed(node.problem(f"the model has more than {MOST_ELEMENTS:,} elements"))
         size = _product(node, _SIZES.get(node.tag, ()))
         if node.tag == "size":
             counts = [n for n in node.attributes if n in _TOTALS or n.startswith("nuser_")]
             size = max((_product(node, (name,)) for name in counts), default=0.0)
         if copies * size > MOST_VALUES:
-            raise _Excess(node, f"{node.tag} asks for {size:.3g} values, at most {MOST_VALUES:,}")
+            raise Malformed(
+                node.problem(f"{node.tag} asks for {size:.3g} values, at most {MOST_VALUES:,}")
+            )
         left += [(child, copies, depth + 1) for child in node.children]
     return total
 
@@ -114,7 +107,7 @@ def _count_file(node: Node, outer: frozenset[str]) -> float:
     absolute = os.path.abspath(path)
     if absolute in outer or not path.is_file():
         return 1.0
-    root, _ = read(path, {})
+    root, _ = read(path)
     return 1.0 if root is None else _count(root, outer | {absolute})
 
 

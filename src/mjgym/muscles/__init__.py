@@ -4,12 +4,11 @@ They follow OpenSim's formulae. Arrays have any leading shape and belong to any 
 parameters broadcast against them.
 """
 
-from mjgym.muscles.activation import Activation
 from mjgym.muscles.contact import SpheresOnPlane
 from mjgym.muscles.limits import CoordinateLimits
 from mjgym.muscles.paths import Path, PathGeometry, PathPoint, Paths
 from mjgym.muscles.splines import Spline, Splines, cubic_spline
-from mjgym.muscles.thelen import Tendon, Thelen
+from mjgym.muscles.thelen import Activation, Tendon, Thelen
 
 __all__ = [
     "Activation",

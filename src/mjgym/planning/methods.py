@@ -8,8 +8,8 @@ from mjgym.planning.ilqg import ILQG
 from mjgym.planning.problem import Plan, Problem
 from mjgym.planning.sampling import CrossEntropy, PathIntegral, PredictiveSampling, RandomShooting
 from mjgym.planning.tangent import State
-from mjgym.util.numbers import whole_number
 from mjgym.util.suggestions import or_else
+from mjgym.util.values import whole_number
 
 
 class Method(Protocol):

@@ -5,11 +5,12 @@ from typing import Any
 
 import numpy as np
 
+from mjgym.envs.observations import take
 from mjgym.planning.methods import Method, method_of
-from mjgym.planning.priors import Prior, proposed, row
+from mjgym.planning.priors import Prior, proposed
 from mjgym.planning.problem import Plan, Problem, Tail
 from mjgym.planning.tangent import State
-from mjgym.util.numbers import whole_number
+from mjgym.util.values import whole_number
 
 
 class Planner:
@@ -126,7 +127,7 @@ class Planner:
         actions = []
         for i in range(len(self._plans)):
             state = {name: value[i] for name, value in states.items()}
-            actions.append(self._act(i, state, row(observation, i)))
+            actions.append(self._act(i, state, take(observation, i)))
         return np.stack(actions)
 
     def _act(self, i: int, state: State, observation: Any) -> np.ndarray:

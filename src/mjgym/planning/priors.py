@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from mjgym.envs.observations import take
 from mjgym.planning.problem import Problem
 from mjgym.planning.tangent import State
 from mjgym.policies.network import begin
@@ -22,12 +23,5 @@ def proposed(prior: Prior, problem: Problem, state: State, observation: Any) -> 
         actions.append(action)
         step = problem.env.rollout(state, action[None, None], observations=True, snapshots=True)
         state = {name: value[0, 0] for name, value in step.states.items()}
-        observation = row(row(step.observations, 0), 0)
+        observation = take(take(step.observations, 0), 0)
     return problem.knots_of(np.stack(actions))
-
-
-def row(observations: Any, i: int) -> Any:
-    """One of several observations."""
-    if isinstance(observations, dict):
-        return {name: rows[i] for name, rows in observations.items()}
-    return observations[i]

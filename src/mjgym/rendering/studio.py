@@ -13,8 +13,8 @@ from mjgym.rendering import backends
 from mjgym.rendering.backends import RenderingError
 from mjgym.rendering.looks import Look
 from mjgym.rendering.twin import Camera, Twin
-from mjgym.util.numbers import whole_number
 from mjgym.util.suggestions import or_else
+from mjgym.util.values import whole_number
 
 KINDS = ("rgb", "depth", "segmentation")
 GROUPS = range(6)  # of geoms

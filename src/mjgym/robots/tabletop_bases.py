@@ -3,8 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
-from mjgym.controllers.joint import JointPosition
-from mjgym.controllers.mobile_base import MobileBase
+from mjgym.controllers.joint import JointPosition, MobileBase
 from mjgym.mjcf import Spec, load
 from mjgym.robots.parts import Base, Group, bases
 

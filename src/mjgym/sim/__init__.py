@@ -2,7 +2,7 @@
 
 from mjgym.sim.batched import Batched
 from mjgym.sim.group import GroupView
-from mjgym.sim.simulation import Part, Rows, Scratch, Simulation
+from mjgym.sim.simulation import Part, Rows, Simulation
 from mjgym.sim.single import Single, SingleView
 from mjgym.sim.views import View
 
@@ -11,7 +11,6 @@ __all__ = [
     "GroupView",
     "Part",
     "Rows",
-    "Scratch",
     "Simulation",
     "Single",
     "SingleView",

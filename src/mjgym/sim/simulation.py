@@ -9,23 +9,11 @@ import numpy as np
 
 from mjgym.arrays import Array
 from mjgym.sim.compiled import CompiledLaw
-from mjgym.sim.single import SingleView
+from mjgym.sim.single import Single, SingleView
 from mjgym.sim.views import View
 
-
-class Scratch(Protocol):
-    """A separate simulation in which the start of an episode is written."""
-
-    @property
-    def view(self) -> SingleView:
-        """Its writable arrays."""
-
-    def restore_defaults(self, vary: Callable[[mujoco.MjModel], None] | None = None) -> None:
-        """Restore the model's defaults, changed by a function of the model."""
-
-
-Start = Callable[[int, Scratch], None]
-"""Writes the next start of simulation i into a scratch simulation."""
+Start = Callable[[int, Single], None]
+"""Writes the next start of simulation i into a separate simulation."""
 
 
 class Part(Protocol):

@@ -1,7 +1,8 @@
-"""Compiled models of tasks."""
+"""Compiled models of tasks, and their physics steps per control step."""
 
 import copy
 import functools
+import math
 from collections.abc import Collection, Iterator
 from typing import Any
 
@@ -9,7 +10,7 @@ import mujoco
 import numpy as np
 
 from mjgym import mjcf
-from mjgym.task import Task
+from mjgym.task import WHOLE, Task
 from mjgym.variation.varying import FRAMES
 
 # More than there are ids, which take 62 MB in total, so that iterating over all of them repeatedly
@@ -68,3 +69,19 @@ _compiled = functools.lru_cache(CACHE_SIZE)(compile_anew)
 def clear_cache() -> None:
     """Drop all compiled models, for a task with a `model()` that reads a changed file."""
     _compiled.cache_clear()
+
+
+def substeps(task: Task, model: mujoco.MjModel) -> int:
+    """Physics steps per control step.
+
+    Raises:
+        ValueError: the control timestep is not a multiple of the physics timestep.
+    """
+    ratio = task.control_timestep / model.opt.timestep
+    n = round(ratio) if math.isfinite(ratio) else 0
+    if n < 1 or abs(ratio - n) > WHOLE:
+        raise ValueError(
+            f"{type(task).__name__}: control_timestep {task.control_timestep} s must be a whole"
+            f" number of physics timesteps of {model.opt.timestep} s"
+        )
+    return int(n)

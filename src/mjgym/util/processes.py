@@ -1,9 +1,16 @@
-"""Another Python process, for what must not end this one or count towards it."""
+"""Cores of this process, and another one for what must not end it or count towards it."""
 
 import os
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
+
+
+def allowed_cores() -> int:
+    """Number of cores that this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
 
 
 def last_word(

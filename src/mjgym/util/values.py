@@ -1,4 +1,4 @@
-"""Values of the command line and of settings files, converted to annotated types."""
+"""Values of arguments and settings: checked, converted to annotated types, as plain data."""
 
 import ast
 import contextlib
@@ -6,6 +6,40 @@ import types
 import typing
 from collections.abc import Mapping
 from typing import Any
+
+import numpy as np
+
+
+def whole_number(argument: str, value: Any, least: int = 1, most: int | None = None) -> int:
+    """The value, checked to be a whole number within bounds.
+
+    Args:
+        argument: its name, for the message.
+        least: lower bound.
+        most: upper bound; None for no bound.
+
+    Raises:
+        ValueError: not a whole number, or out of bounds; the message begins with the argument.
+    """
+    if isinstance(value, bool) or not isinstance(value, int | np.integer):
+        raise ValueError(f"{argument}: must be a whole number, got {value!r}")
+    if most is not None and not least <= value <= most:
+        raise ValueError(f"{argument}: must be from {least} to {most}, got {value}")
+    if value < least:
+        raise ValueError(f"{argument}: must be at least {least}, got {value}")
+    return int(value)
+
+
+def plain(value: Any) -> Any:
+    """A value as JSON holds it: lists for arrays and tuples, and text for other objects."""
+    if isinstance(value, np.ndarray | np.generic):
+        return value.tolist()
+    if isinstance(value, list | tuple):
+        return [plain(item) for item in value]
+    if isinstance(value, Mapping):
+        return {str(name): plain(item) for name, item in value.items()}
+    return value if isinstance(value, str | bool | int | float | None) else str(value)
+
 
 _TRUE, _FALSE = ("true", "yes", "on", "1"), ("false", "no", "off", "0")
 _WORDS: dict[Any, dict[str, Any]] = {

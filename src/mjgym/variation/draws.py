@@ -9,7 +9,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from mjgym.arrays import shape
-from mjgym.sim import Scratch, Simulation
+from mjgym.sim import Simulation, Single
 from mjgym.util.generators import WORDS, decode, encode
 from mjgym.variation.varying import Varying
 
@@ -46,7 +46,7 @@ class Draws:
         for drawn in self._drawn.values():
             drawn[i] = 0
 
-    def begin(self, i: int, scratch: Scratch, *, by_reset: bool) -> None:
+    def begin(self, i: int, scratch: Single, *, by_reset: bool) -> None:
         """Draw the values of a simulation's next episode, and write them over the defaults.
 
         `by_reset` is whether `reset` starts the episode, rather than an autoreset.
@@ -61,7 +61,7 @@ class Draws:
         present = self._present(i)
         scratch.restore_defaults(lambda model: self.varying.write(model, present))
 
-    def push(self, i: int, scratch: Scratch) -> None:
+    def push(self, i: int, scratch: Single) -> None:
         """Write the forces of a simulation's episode into the scratch simulation of its start."""
         fields = {name: getattr(scratch.view, name) for name in self.varying.forces}
         self.varying.push(fields, self._present(i))

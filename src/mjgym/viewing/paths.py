@@ -37,8 +37,10 @@ def planned(twin: Twin, states: Mapping[str, np.ndarray]) -> list[mujoco.MjvGeom
     path = np.stack(points)  # (T + 1, ends, 3)
     lengths = np.linalg.norm(np.diff(path, axis=0), axis=-1).sum(axis=0)
     width = WIDTH * model.stat.meansize
+    late = np.linspace(0, 1, len(path))[:, None]
+    colours = np.array(NEAR) * (1 - late) + np.array(FAR) * late
     return [
-        _segment(path[t, i], path[t + 1, i], width, t / (len(path) - 1))
+        _connector(_CAPSULE, path[t, i], path[t + 1, i], width, colours[t])
         for i in np.argsort(-lengths)[:DRAWN]
         for t in range(len(path) - 1)
     ]
@@ -51,11 +53,6 @@ def arrows(twin: Twin, drawn: Sequence[np.ndarray]) -> list[mujoco.MjvGeom]:
         _connector(_ARROW, arrow[:3], arrow[3:], width, ARROWS[i % len(ARROWS)])
         for i, arrow in enumerate(drawn)
     ]
-
-
-def _segment(begin: np.ndarray, end: np.ndarray, width: float, late: float) -> mujoco.MjvGeom:
-    colour = np.array(NEAR) * (1 - late) + np.array(FAR) * late
-    return _connector(_CAPSULE, begin, end, width, colour)
 
 
 def _connector(

@@ -5,7 +5,7 @@ import queue
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any
 
 import mujoco
 import numpy as np
@@ -13,6 +13,7 @@ import numpy as np
 from mjgym.envs.infos import TERMS
 from mjgym.envs.overlays import Overlay
 from mjgym.loop.states import in_simulation
+from mjgym.planning import Planner
 from mjgym.policies.network import begin
 from mjgym.rendering.looks import QUALITIES
 from mjgym.rendering.twin import Twin
@@ -56,20 +57,6 @@ class Progress:
     pace: float | None = None  # achieved multiple of real time; None until measured
 
 
-class Adjustable(Protocol):
-    """A planner, whose settings and plan viewers show; see `mjgym.planning.Planner`."""
-
-    @property
-    def knobs(self) -> dict[str, float]:
-        """Settings that can be changed, by name."""
-
-    def turn(self, name: str, value: float) -> None:
-        """Change a setting."""
-
-    def ahead(self, i: int = 0) -> Mapping[str, np.ndarray] | None:
-        """States (T, ...) of the plan; None without one."""
-
-
 class Session:
     """A simulation under a policy, as every viewer shows and steers it.
 
@@ -108,7 +95,7 @@ class Session:
         self._over = np.zeros((), bool)  # whose episode has ended with the last step of a batch
         self.keys = keys
         policy: Any = getattr(act, "wrapped", act)
-        self.planner: Adjustable | None = policy if hasattr(policy, "knobs") else None
+        self.planner: Planner | None = policy if hasattr(policy, "knobs") else None
         self.env: Any = env.unwrapped
         self.count: int | None = getattr(self.env, "num_envs", None)
         self.overlay: Overlay = self.env.cameras.overlay

@@ -1,13 +1,16 @@
 """`mjgym compare`: compare runs."""
 
 import dataclasses
+import importlib
+import importlib.util
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from mjgym.cli import options
 from mjgym.cli.output import console, print_json, refusing, require_folder, say, table
+from mjgym.util.packaged import install
 
 if TYPE_CHECKING:
     from mjgym_train.comparison import Score, Summary
@@ -37,13 +40,12 @@ def compare(
     are the mean of the runs that `mjgym evaluate` has scored, and the return of random actions on
     the registered task. Folders without an evaluation yet are left out.
     """
-    from mjgym.cli.bench import check_plot
     from mjgym.policies.run_errors import RunError
     from mjgym_train import baselines, comparison
 
     require_folder(plot, csv)
     if plot is not None:
-        check_plot(plot)
+        _check_plot(plot)
     with refusing(RunError, hint="'RUN'"):
         unfinished = comparison.unfinished(runs, metric)
         if len(unfinished) < len(runs):  # otherwise reading says what is missing
@@ -117,3 +119,16 @@ def _show(scores: "list[Score]", summaries: "list[Summary]", random: "dict[str, 
     if left_out:
         text = f"not averaged, as their returns are not scaled to 1000: {', '.join(left_out)}"
         out.print(text, soft_wrap=True)
+
+
+def _check_plot(plot: Path) -> None:
+    """Find out before the comparison whether a plot can be made."""
+    if importlib.util.find_spec("matplotlib") is None:
+        raise typer.BadParameter(f"it needs matplotlib: {install('bench')}", param_hint="'--plot'")
+    bases: Any = importlib.import_module("matplotlib.backend_bases")
+    known = bases.FigureCanvasBase.get_supported_filetypes()
+    if plot.suffix.lstrip(".").lower() not in known:
+        raise typer.BadParameter(
+            f"{plot.name}: end its name in one of {', '.join(sorted(known))}.",
+            param_hint="'--plot'",
+        )

@@ -9,7 +9,7 @@ import typer
 from mjgym.cli import options
 from mjgym.cli.output import console, facts, failing, print_json, refusing, reserved
 from mjgym.cli.policies import spaces_complaint
-from mjgym.cli.seeds import seeds_of
+from mjgym_train.cli.seeds import seeds_of
 from mjgym_train.cli.subjects import HINT, SUBJECT, Id, Subject, subject_of
 from mjgym_train.cli.train import Trust
 

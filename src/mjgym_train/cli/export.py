@@ -39,10 +39,9 @@ def export(
     The hub's folder holds the policy, its settings, the returns of `mjgym evaluate` where it has
     been scored, and a card; `hf upload NAME FOLDER` publishes it. Nothing is overwritten.
     """
-    from mjgym.policies import onnx_graph
     from mjgym.policies.network import PolicyError
     from mjgym.util import atomic
-    from mjgym_train import deployment, model_card
+    from mjgym_train import deployment, model_card, onnx_graph
 
     if onnx is None and hub is None and deploy is None:
         raise typer.BadParameter("say where to: --onnx FILE, --hub FOLDER or --deploy DIR")

@@ -14,10 +14,10 @@ import typer
 from mjgym.cli import fields, options
 from mjgym.cli.ids import ANY_ID, MODULE, import_named, load
 from mjgym.cli.output import console, facts, failing, progress, refusing, require, say
-from mjgym.cli.seeds import run_each, seeds_of
 from mjgym.util import code_references
 from mjgym.util.packaged import assets
 from mjgym.util.suggestions import or_else
+from mjgym_train.cli.seeds import run_each, seeds_of
 from mjgym_train.learn.algorithms import ALGORITHMS
 
 if TYPE_CHECKING:

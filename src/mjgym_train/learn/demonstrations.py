@@ -14,7 +14,7 @@ from torch import Tensor
 from mjgym import datasets
 from mjgym.datasets import DemonstrationError, Episode
 from mjgym.policies.run_errors import ConfigError, RunError
-from mjgym.util.plain import plain
+from mjgym.util.values import plain
 from mjgym_train.config import Config, DataSettings, defaults
 from mjgym_train.learn.buffer import ReplayBuffer
 from mjgym_train.learn.collector import Collector

@@ -5,7 +5,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from mjgym.describe.mirror import Mirror
+from mjgym_train.learn.mirror import Mirror
 
 FLOOR = 1e-2  # added to the standard deviation, so that near-constants are not magnified
 

@@ -9,7 +9,6 @@ import torch
 from torch import Tensor
 
 from mjgym import registry
-from mjgym.describe.mirror import Mirror, mirrors
 from mjgym.policies.run_errors import ConfigError
 from mjgym_train import evaluation
 from mjgym_train.config import OnPolicyConfig
@@ -18,6 +17,7 @@ from mjgym_train.learn.algorithms.ensemble import Ensemble
 from mjgym_train.learn.algorithms.on_policy_agent import OnPolicyAgent
 from mjgym_train.learn.algorithms.ppo import PPO
 from mjgym_train.learn.collector import Transition
+from mjgym_train.learn.mirror import Mirror, mirrors
 from mjgym_train.learn.rollout import Rollout
 from mjgym_train.learn.trainer import Trainer
 

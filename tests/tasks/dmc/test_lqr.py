@@ -3,10 +3,10 @@ import dataclasses
 import numpy as np
 import pytest
 
+from helpers.lqr_solver import linear_dynamics, solve
 from helpers.suite import begin
 from mjgym.sim import Single
 from mjgym.task import registrations
-from mjgym.tasks.dmc.common.lqr_solver import linear_dynamics, solve
 from mjgym.tasks.dmc.lqr import LQR
 
 SIZES = [(1, 1), (2, 1), (6, 2), (9, 3), (4, 4)]  # masses and motors

@@ -10,7 +10,7 @@ import pytest
 from helpers.locomotion_facts import facts, scene
 from helpers.model_facts import compare
 from mjgym.mjcf import asset_path, load
-from mjgym.tasks.locomotion.walkers.cmu_humanoid_models import model
+from mjgym.tasks.locomotion.walkers.cmu_humanoid import model
 
 RECORDS = {
     "2019_torque": "walker_CMUHumanoid",

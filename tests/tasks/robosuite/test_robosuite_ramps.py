@@ -15,7 +15,7 @@ import numpy as np
 from helpers.robosuite_records import FOLDER
 from mjgym import rotations
 from mjgym.controllers import OperationalSpacePose, controllers
-from mjgym.controllers.interpolation import ramp_steps
+from mjgym.controllers.scaled import ramp_steps
 from mjgym.envs.env import Env
 from mjgym.tasks.robosuite.lift import Lift
 

@@ -7,7 +7,7 @@ import pytest
 from helpers.compiling import nothing_compiled
 from helpers.robosuite_records import Record, make_task
 from mjgym import Env, VectorEnv
-from mjgym.sim.converted import ConvertedView
+from mjgym.sim.derived_views import ConvertedView
 from mjgym.tasks.robosuite.wipe import Wipe
 
 EXACT = 1e-6

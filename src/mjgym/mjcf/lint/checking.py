@@ -2,7 +2,6 @@
 
 import functools
 import os
-from collections.abc import Mapping
 from pathlib import Path
 
 import mujoco
@@ -41,7 +40,7 @@ def check(path: str | Path) -> list[Problem]:
         files = [str(main.parent / name) for name in near_files(main.name, main.parent)]
         hint = f"; did you mean {', '.join(files)}?" if files else ""
         raise FileNotFoundError(f"there is no file {main}{hint}")
-    return examine(main, {})
+    return examine(main)
 
 
 def explain(path: str | Path, error: Exception) -> ValueError:
@@ -54,14 +53,14 @@ def explain(path: str | Path, error: Exception) -> ValueError:
     return ValueError("\n".join(lines))
 
 
-def examine(main: Path, contents: Mapping[str, bytes], *, compiles: bool = True) -> list[Problem]:
-    """`check` with some files replaced, and without the engine unless the model `compiles`.
+def examine(main: Path, content: bytes | None = None, *, compiles: bool = True) -> list[Problem]:
+    """`check` with the file replaced, and without the engine unless the model `compiles`.
 
     Args:
-        contents: of replaced files, by absolute path.
+        content: of the file, instead of the one on the disk.
         compiles: ask the engine.
     """
-    problems = dict.fromkeys(_examine(main, contents, frozenset(), compiles))
+    problems = dict.fromkeys(_examine(main, content, frozenset(), compiles))
     files = dict.fromkeys([main, *(problem.file for problem in problems)])
     order = {file: place for place, file in enumerate(files)}
     return sorted(problems, key=lambda p: (order[p.file], p.line))
@@ -85,10 +84,10 @@ def examine_part(content: bytes, file: Path) -> list[Problem]:
 
 
 def _examine(
-    main: Path, contents: Mapping[str, bytes], outer: frozenset[str], compiles: bool
+    main: Path, content: bytes | None, outer: frozenset[str], compiles: bool
 ) -> list[Problem]:
     """Problems of a model; `outer` are the absolute paths of the models that attach it."""
-    root, problems = read(main, contents)
+    root, problems = read(main, content)
     if root is None:
         return problems
     if (beyond := excess(root)) is not None:  # before the engine allocates it
@@ -100,15 +99,14 @@ def _examine(
     for node in root.walk():
         if node.tag == "model":
             deeper = outer | {os.path.abspath(main)}
-            problems += _check_model(node, main, models, contents, deeper, compiles)
+            problems += _check_model(node, main, models, deeper, compiles)
     is_mjcf = root.tag == "mujoco"
     misfits = _misfits(root, schema()) if is_mjcf else []
     if problems or not compiles:  # some models without a file make the engine hang
         return problems + misfits
     missing = _missing_files(root, main) if is_mjcf else []
-    # Without replaced files, the engine is asked about those on the disk.
     on_disk = functools.partial(mujoco.MjSpec.from_file, os.path.abspath(main))
-    refusal, _ = ask(root if contents else on_disk, main)
+    refusal, _ = ask(on_disk if content is None else root, main)
     if misfits or not refusal:
         return misfits  # the engine ignores attributes inside frames
     return missing or [located(root, main, models, refusal)]
@@ -118,7 +116,6 @@ def _check_model(
     node: Node,
     main: Path,
     models: dict[str, Node],
-    contents: Mapping[str, bytes],
     outer: frozenset[str],
     compiles: bool,
 ) -> list[Problem]:
@@ -137,10 +134,10 @@ def _check_model(
     node.attributes["file"] = os.path.abspath(path)
     if path.suffix not in (".xml", ".urdf"):
         return []
-    root, _ = read(path, contents)
+    root, _ = read(path)
     if root is not None:
         models[node.attributes.get("name") or root.attributes.get("model", "")] = root
-    return _examine(path, contents, outer, compiles)
+    return _examine(path, None, outer, compiles)
 
 
 def _misfits(top: Node, kind: Kind, *, root: bool = True) -> list[Problem]:

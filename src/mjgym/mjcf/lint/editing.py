@@ -1,9 +1,7 @@
 """XPath edits of an MJCF file that leave every other byte unchanged."""
 
 import difflib
-import os
 import re
-import textwrap
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -12,12 +10,11 @@ from typing import Any
 from lxml import etree
 
 from mjgym.mjcf.lint.checking import examine, examine_part
-from mjgym.mjcf.lint.reading import Node, parse, read, tolerable
+from mjgym.mjcf.lint.reading import Node, parse, tolerable
 from mjgym.mjcf.lint.refusals import near
 from mjgym.util import atomic
 
 _ATTRIBUTE = re.compile(rb"""(\s+)([^\s=/>"']+)(\s*=\s*)("[^"]*"|'[^']*')""")
-_STEP = b"  "  # default indentation
 
 
 def edit(
@@ -25,51 +22,47 @@ def edit(
     xpath: str,
     *,
     set: Mapping[str, str | None] | None = None,
-    append: str | None = None,
     remove: bool = False,
-    model: str | Path | None = None,
     dry_run: bool = False,
 ) -> str:
     """Change the elements of an XML file that an XPath selects, and nothing else.
 
     Comments, includes, the order of attributes, line breaks and indentation stay. Includes are not
-    followed. The result is checked with `check`, and is not written if that reports a problem which
-    the file did not have before; otherwise it replaces the file atomically.
+    followed. The result is checked with `check` (a file that others include, with the schema
+    alone), and is not written if that reports a problem which the file did not have before;
+    otherwise it replaces the file atomically.
 
     Args:
         path: an MJCF or URDF file, or one that such a file includes.
         xpath: XPath 1.0 that selects elements, e.g. `//geom[@name='foot']`.
         set: values of attributes by name; None deletes the attribute.
-        append: XML of one or more elements to put at the end of each selected element.
-        remove: remove the selected elements with their contents.
-        model: the model that includes this file, to check the result with; without it, an included
-            file is compared with the schema alone.
+        remove: remove the selected elements with their contents, instead.
         dry_run: write nothing.
 
     Returns:
         The change as a unified diff; empty if there is none.
 
     Raises:
-        FileNotFoundError: there is no such file or model.
+        FileNotFoundError: there is no such file.
         ValueError: not exactly one change is asked for, the XPath is invalid or selects no elements
-            (the message names the nearest ones), the file or `append` is not XML, or the result has
-            a new problem. Nothing has been written.
+            (the message names the nearest ones), the file is not XML, or the result has a new
+            problem. Nothing has been written.
     """
-    wanted = [bool(set), append is not None, remove]
-    if sum(wanted) == 0 or (remove and sum(wanted) > 1):
-        raise ValueError("give set, append or both, or remove alone")
+    if bool(set) == remove:
+        raise ValueError("give either set or remove")
     file = Path(path)
-    for needed in (file, *([] if model is None else [Path(model)])):
-        if not needed.is_file():
-            raise FileNotFoundError(f"there is no file {needed}")
+    if not file.is_file():
+        raise FileNotFoundError(f"there is no file {file}")
     before = file.read_bytes()
     root = parse(before, file)
     selected = _selected(before, root, xpath)
-    after = _changed(before, selected, set or {}, append, remove)
-    _check_result(file, before, after, None if model is None else Path(model))
+    after = _changed(before, selected, set or {})
+    _check_result(file, before, after)
     if not dry_run and after != before:
         atomic.write_bytes(file, after)
-    return _unified(file, before, after)
+    old, new = (text.decode(errors="replace").splitlines(True) for text in (before, after))
+    lines = difflib.unified_diff(old, new, fromfile=str(file), tofile=str(file))
+    return "".join(line if line.endswith("\n") else f"{line}\n" for line in lines)
 
 
 def _selected(content: bytes, root: Node, xpath: str) -> list[Node]:
@@ -135,31 +128,20 @@ def _hint_by_value(elements: list[Any], tag: str, condition: str) -> str:
     return _did_you_mean(f"@{said[1]}={value!r}" for value in there)
 
 
-def _changed(
-    content: bytes,
-    nodes: list[Node],
-    values: Mapping[str, str | None],
-    append: str | None,
-    remove: bool,
-) -> bytes:
-    """The text with the changes, made from its end so that byte offsets stay valid."""
+def _changed(content: bytes, nodes: list[Node], values: Mapping[str, str | None]) -> bytes:
+    """The text with changed attributes, or without the elements if there are no values."""
     declared = re.match(rb"<\?xml[^>]*encoding\s*=\s*[\"']([\w.-]+)", content)
     encoding = declared[1].decode() if declared else "utf-8"
-    if remove and any(node.parent is None for node in nodes):
+    if not values and any(node.parent is None for node in nodes):
         raise ValueError("the root cannot be removed")
-    pieces: list[tuple[int, int, bytes]] = []  # start, stop, replacement
-    for node in nodes:
-        if remove:
-            if not any(outer in nodes for outer in node.above()):
-                pieces.append((*_whole_lines(content, node), b""))
+    for node in reversed(nodes):  # so that byte offsets stay valid
+        if values:
+            start, stop = node.start, node.inner
+            new = _with_values(content[start:stop], values, encoding)
+        elif any(outer in nodes for outer in node.above()):
             continue
-        tag = content[node.start : node.inner]
-        tag = _with_values(tag, values, encoding)
-        if append is None:
-            pieces.append((node.start, node.inner, tag))
         else:
-            pieces += _appended(content, node, tag, append, encoding)
-    for start, stop, new in sorted(pieces, reverse=True):
+            (start, stop), new = _whole_lines(content, node), b""
         content = content[:start] + new + content[stop:]
     return content
 
@@ -198,51 +180,14 @@ def _whole_lines(content: bytes, node: Node) -> tuple[int, int]:
     return start, stop
 
 
-def _appended(
-    content: bytes, node: Node, tag: bytes, xml: str, encoding: str
-) -> list[tuple[int, int, bytes]]:
-    """Replacements that append XML to an element, indented like its contents."""
-    parse(f"<part>{xml}</part>".encode(), Path("what is to be appended"))
-    pad = _indentation(content, node) or b""
-    last = _indentation(content, node.children[-1]) if node.children else None
-    inner = pad + _STEP if last is None else last
-    newline = b"\r\n" if b"\r\n" in content else b"\n"
-    lines = textwrap.dedent(xml.strip("\n")).rstrip().splitlines()
-    text = newline.join(inner + li.encode(encoding, "xmlcharrefreplace") for li in lines)
-    if node.stop == node.inner:  # <tag/>
-        name = node.tag.encode(encoding)
-        opened = re.sub(rb"\s*/>$", b">", tag)
-        return [(node.start, node.stop, opened + newline + text + newline + pad + b"</%s>" % name)]
-    end = content.rfind(b"</", node.inner, node.stop)
-    before = content[node.inner : end]
-    body = before.rstrip()
-    return [
-        (node.start, node.inner, tag),
-        (node.inner + len(body), end, newline + text + newline + pad),
-    ]
-
-
-def _indentation(content: bytes, node: Node) -> bytes | None:
-    """Whitespace before an element on its line; None if there is anything else."""
-    before = content[content.rfind(b"\n", 0, node.start) + 1 : node.start]
-    return None if before.strip() else before
-
-
-def _check_result(file: Path, before: bytes, after: bytes, model: Path | None) -> None:
+def _check_result(file: Path, before: bytes, after: bytes) -> None:
     """Raise if the result has problems that the file did not have before."""
-    root = parse(after, file)
-    main = model or (file if root.tag in ("mujoco", "robot") else None)
-    if main is None:
-        earlier, later = examine_part(before, file), examine_part(after, file)
-    else:
-        tree, _ = read(main, {})
-        files = {main, *(node.file for node in tree.walk())} if tree else {main}
-        if not any(path.samefile(file) for path in files):
-            raise ValueError(f"{main} does not include {file}")
-        path = os.path.abspath(file)
-        earlier = examine(main, {path: before})
+    if parse(after, file).tag in ("mujoco", "robot"):
+        earlier = examine(file, before)
         # The engine's first error after one that was mended may be as old.
-        later = examine(main, {path: after}, compiles=not earlier)
+        later = examine(file, after, compiles=not earlier)
+    else:
+        earlier, later = examine_part(before, file), examine_part(after, file)
     old = Counter((problem.file, problem.message) for problem in earlier)
     listed = ""
     for problem in later:
@@ -251,9 +196,3 @@ def _check_result(file: Path, before: bytes, after: bytes, model: Path | None) -
         old[problem.file, problem.message] -= 1
     if listed:
         raise ValueError(f"nothing is written, for the result has new problems:{listed}")
-
-
-def _unified(file: Path, before: bytes, after: bytes) -> str:
-    old, new = (text.decode(errors="replace").splitlines(True) for text in (before, after))
-    lines = difflib.unified_diff(old, new, fromfile=str(file), tofile=str(file))
-    return "".join(line if line.endswith("\n") else f"{line}\n" for line in lines)

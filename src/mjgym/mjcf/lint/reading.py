@@ -3,7 +3,7 @@
 import itertools
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from xml.parsers import expat
@@ -54,7 +54,7 @@ class Problem:
 
 
 class Malformed(ValueError):
-    """A file is not XML, or cannot be included; `problem` says where."""
+    """A file is not XML, cannot be included, or is too large; `problem` says where."""
 
     def __init__(self, problem: Problem) -> None:
         super().__init__(str(problem))
@@ -227,7 +227,7 @@ def _malformed(content: bytes, file: Path, error: expat.ExpatError) -> Problem:
     return Problem(file, error.lineno, f"no XML: {expat.ErrorString(error.code)}")
 
 
-def read(main: Path, contents: Mapping[str, bytes]) -> tuple[Node | None, list[Problem]]:
+def read(main: Path, content: bytes | None = None) -> tuple[Node | None, list[Problem]]:
     """The tree of a model with its includes expanded, as in the engine.
 
     An included file is looked up from the folder of the model and then from the folder of the
@@ -235,13 +235,13 @@ def read(main: Path, contents: Mapping[str, bytes]) -> tuple[Node | None, list[P
     not be included twice.
 
     Args:
-        contents: replacements of files on the disk, by absolute path.
+        content: of the file, instead of the one on the disk.
 
     Returns:
         The root, or None if the model cannot be read; and the problems of files and includes.
     """
     try:
-        root = parse(_content(main, contents), main)
+        root = parse(main.read_bytes() if content is None else content, main)
     except Malformed as error:
         return None, [error.problem]
     except OSError as error:
@@ -255,7 +255,7 @@ def read(main: Path, contents: Mapping[str, bytes]) -> tuple[Node | None, list[P
         if node.tag == "include" and node.parent is not None:
             outer = node.parent
             try:
-                inner = _included(node, main, contents, places)
+                inner = _included(node, main, places)
             except Malformed as error:
                 problems.append(error.problem)
                 inner = []
@@ -267,14 +267,7 @@ def read(main: Path, contents: Mapping[str, bytes]) -> tuple[Node | None, list[P
     return root, problems
 
 
-def _content(path: Path, contents: Mapping[str, bytes]) -> bytes:
-    replaced = contents.get(os.path.abspath(path))
-    return path.read_bytes() if replaced is None else replaced
-
-
-def _included(
-    include: Node, main: Path, contents: Mapping[str, bytes], places: dict[str, str]
-) -> list[Node]:
+def _included(include: Node, main: Path, places: dict[str, str]) -> list[Node]:
     """The elements of an included file; `places` says where each file is included."""
 
     def wrong(message: str, nearest: Iterable[str] = ()) -> Malformed:
@@ -294,7 +287,7 @@ def _included(
         raise wrong(f"include: {name!r} comes twice or in a circle, {places[absolute]}")
     places[absolute] = f"first at {include.where}"
     try:
-        elements = parse(_content(path, contents), path).children
+        elements = parse(path.read_bytes(), path).children
     except OSError as error:
         raise wrong(f"include: {str(path)!r} cannot be read: {error.strerror}") from None
     if not elements:

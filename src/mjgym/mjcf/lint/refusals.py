@@ -10,14 +10,14 @@ from pathlib import Path
 import mujoco
 
 from mjgym.mjcf.lint.reading import Node, Problem, near_files
-from mjgym.mjcf.lint.schema import Vocabulary, candidates
+from mjgym.mjcf.lint.schema import words_of
 from mjgym.sim.engine import quiet
 from mjgym.util import suggestions
 
 _FEW = 12  # words that are all listed if none is similar
 _ALIKE = 0.65  # minimum difflib ratio of similar words
 _NEAREST = 3  # maximum number of suggestions
-_LONG = 32  # maximum number of values tried for an attribute
+_FREE = ("name", "class", "childclass")  # attributes that take any word
 _URDF_JOINTS = ("revolute", "continuous", "prismatic", "fixed", "floating", "planar")
 _NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?")
 
@@ -136,35 +136,20 @@ def _needed(reason: str, node: Node) -> Problem | None:
 
 def _unknown_word(reason: str, node: Node) -> Problem | None:
     keyword = re.match(r"invalid keyword: '([^']*)'", reason)
-    if keyword:
-        for attribute, value in node.attributes.items():
-            if keyword[1] not in (value, "(null)"):
-                continue
-            vocabulary = Vocabulary(node, attribute)
-            words = [value] if keyword[1] == value else value.split()
-            wrong = [word for word in words if not vocabulary.takes(word)]
-            if vocabulary.closed() and wrong:
-                message = f"{node.described}: {attribute} has no word {wrong[0]!r}"
-                return node.problem(message, _near_words(wrong[0], vocabulary))
+    for attribute, value in node.attributes.items() if keyword else ():
+        if keyword is None or keyword[1] not in (value, "(null)") or attribute in _FREE:
+            continue
+        words = words_of(node, attribute)
+        tried = [value] if keyword[1] == value else value.split()
+        if wrong := [word for word in tried if word not in words]:
+            return _no_word(node, attribute, wrong[0], words)
     if "URDF joint" in reason and "joint type" in reason:
-        wrong = [node.attributes["type"]]
-        message = f"{node.described}: type has no word {wrong[0]!r}"
-        return node.problem(message, near(wrong[0], _URDF_JOINTS))
+        return _no_word(node, "type", node.attributes["type"], _URDF_JOINTS)
     return None
 
 
-def _near_words(wrong: str, vocabulary: Vocabulary) -> tuple[str, ...]:
-    """The valid words of an attribute that resemble a wrong one; all of them if none does.
-
-    Each question is a model for the engine's parser, so likely words come first.
-    """
-    words = candidates()
-    likely = alike(wrong, words, len(words))
-    taken = tuple(itertools.islice(filter(vocabulary.takes, likely), _NEAREST))
-    if taken:
-        return taken
-    known = tuple(filter(vocabulary.takes, words))
-    return known if len(known) <= _FEW else ()
+def _no_word(node: Node, attribute: str, word: str, words: tuple[str, ...]) -> Problem:
+    return node.problem(f"{node.described}: {attribute} has no word {word!r}", near(word, words))
 
 
 def _repeated(reason: str, node: Node, root: Node) -> Problem | None:
@@ -190,16 +175,8 @@ def _numbers(reason: str, node: Node) -> Problem | None:
     said = f"{node.described}: {attribute}"
     if told["bad"]:
         return node.problem(*_no_number(said, numbers))
-    vocabulary = Vocabulary(node, attribute)
-    sizes = range(min(len(numbers) - 1, _LONG), 0, -1)
-    if told["few"]:
-        sizes = range(len(numbers) + 1, _LONG)
-    padded = [*numbers, *itertools.repeat("0", _LONG)]
-    size = next((n for n in sizes if vocabulary.fits(" ".join(padded[:n]))), None)
-    if size is None:
-        return None
-    noun = "number" if size == 1 else "numbers"
-    return node.problem(f"{said} takes {size} {noun}, not {len(numbers)}")
+    noun = "number" if len(numbers) == 1 else "numbers"
+    return node.problem(f"{said} has {len(numbers)} {noun}, too {'few' if told['few'] else 'many'}")
 
 
 def _no_number(said: str, words: list[str]) -> tuple[str, tuple[str, ...]]:

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 
 import mujoco
 
+from mjgym.mjcf.elements import enumerated, enumeration
 from mjgym.mjcf.lint.reading import Node
-from mjgym.sim.engine import quiet
 
 _ROW = re.compile(
     r'<td[^>]*class="el">(?P<indent>(?:&nbsp;)*)(?P<tag>.*?)</td>\s*'
@@ -20,8 +20,9 @@ _ROW = re.compile(
 # ignored. Frames take the attributes of a body that set a pose or a class.
 _UNPRINTED = {"frame": (), "replicate": ("count", "offset", "sep")}
 
-# Words missing from the engine's enumerations. They are candidates only: the engine is asked
-# whether it takes them.
+_INTERNAL = 100  # value from which on members are the engine's own, such as shapes for drawing
+
+# Words missing from the engine's enumerations.
 _MORE_WORDS = (
     *("true", "false", "auto", "enable", "disable", "degree", "radian", "local", "global"),
     *("sRGB", "zoh", "cubic", "mindist", "netforce", "full", "radial", "trilinear", "distance"),
@@ -92,50 +93,13 @@ def parents(tag: str) -> list[str]:
     return sorted({kind.tag for kind in schema().walk() if tag in kind.children and kind.strict})
 
 
-class Vocabulary:
-    """The values that an attribute can have; the engine's parser is asked for each."""
-
-    def __init__(self, node: Node, attribute: str) -> None:
-        # Nested bodies, frames and classes accept the same words as the outermost.
-        path = [above.tag for above in node.above() if above.tag not in _UNPRINTED]
-        self._path = tuple(dict.fromkeys(reversed(path)))
-        self._tag, self._attribute = node.tag, attribute
-        self._others: dict[str, str] = {}
-        if not self.closed():  # it may need other attributes; but the model's classes are unknown
-            names = [n for n in node.attributes if n not in ("class", "childclass", attribute)]
-            self._others = {name: node.attributes[name] for name in names}
-
-    def closed(self) -> bool:
-        """Whether the attribute takes only certain words."""
-        return not self.takes(_NO_WORD)
-
-    def takes(self, word: str) -> bool:
-        """Whether the attribute takes a word."""
-        pattern = rf"invalid keyword: '({re.escape(word)}|\(null\))'"
-        return re.search(pattern, self._error(word)) is None
-
-    def fits(self, numbers: str) -> bool:
-        """Whether the attribute takes so many numbers."""
-        pattern = rf"'{self._attribute}' (does not have enough|has too much) data"
-        return re.search(pattern, self._error(numbers)) is None
-
-    def _error(self, value: str) -> str:
-        """The parser's error about the element alone with a value; empty if it is valid."""
-        from xml.sax.saxutils import quoteattr  # which brings HTTP and TLS
-
-        attributes = {**self._others, self._attribute: value}
-        text = " ".join(f"{name}={quoteattr(value)}" for name, value in attributes.items())
-        before = "".join(f"<{tag}>" for tag in self._path)
-        after = "".join(f"</{tag}>" for tag in reversed(self._path))
-        try:
-            with quiet():
-                mujoco.MjSpec.from_string(f"{before}<{self._tag} {text}/>{after}")
-        except (ValueError, RuntimeError) as error:
-            return str(error)
-        return ""
-
-
-_NO_WORD = "no-such-word"
+def words_of(node: Node, attribute: str) -> tuple[str, ...]:
+    """The words that an attribute takes, if it is an enumeration; else all that may be meant."""
+    part = getattr(mujoco.MjSpec(), node.tag, None)
+    enum = enumeration(node.kind, attribute, part)
+    if enum is None:
+        return candidates()
+    return tuple(word for word, member in enumerated(enum).items() if int(member) < _INTERNAL)
 
 
 @functools.cache

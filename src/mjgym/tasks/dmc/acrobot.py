@@ -8,8 +8,7 @@ import numpy as np
 from mjgym import mjcf
 from mjgym.rewards import tolerance
 from mjgym.rotations import XZ, ZZ, norm
-from mjgym.sim import View
-from mjgym.sim.single import SingleView
+from mjgym.sim import SingleView, View
 from mjgym.task import Array, Arrays, Task, register
 
 MARGIN = 1.0  # m, from the target's edge to where the smooth reward is 0.1

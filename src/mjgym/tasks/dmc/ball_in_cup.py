@@ -6,8 +6,7 @@ from typing import Any
 from mjgym import mjcf
 from mjgym.arrays import largest
 from mjgym.resets import until_free
-from mjgym.sim import View
-from mjgym.sim.single import SingleView
+from mjgym.sim import SingleView, View
 from mjgym.task import Array, Arrays, Task, register
 
 CUP_HALF_SIZE = 0.05  # m, of the box inside the cup, in x and z

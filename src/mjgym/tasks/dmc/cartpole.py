@@ -8,8 +8,7 @@ from mjgym import mjcf
 from mjgym.arrays import columns, largest, smallest, total
 from mjgym.rewards import small_control, tolerance
 from mjgym.rotations import XZ, ZZ
-from mjgym.sim import View
-from mjgym.sim.single import SingleView
+from mjgym.sim import SingleView, View
 from mjgym.task import Arrays, Task, register
 
 UPRIGHT_COSINE = 0.995  # cosine of the angle to the vertical within which a pole is upright

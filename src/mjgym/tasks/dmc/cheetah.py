@@ -5,8 +5,7 @@ from typing import Any
 
 from mjgym import mjcf
 from mjgym.rewards import ramp
-from mjgym.sim import View
-from mjgym.sim.single import SingleView
+from mjgym.sim import SingleView, View
 from mjgym.task import Arrays, Task, register
 
 RUN_SPEED = 10.0  # m/s

@@ -10,8 +10,7 @@ from mjgym import mjcf
 from mjgym.arrays import total
 from mjgym.rewards import ramp, tolerance
 from mjgym.rotations import Z_ROW, ZZ, about_z, norm, to_local
-from mjgym.sim import View
-from mjgym.sim.single import SingleView
+from mjgym.sim import SingleView, View
 from mjgym.task import Array, Arrays, Signal, Task, Viewpoint, register
 
 WALK_SPEED = 1.0  # m/s

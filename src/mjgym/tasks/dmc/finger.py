@@ -10,8 +10,7 @@ from mjgym import mjcf
 from mjgym.resets import random_joints, until_free
 from mjgym.rewards import tolerance
 from mjgym.rotations import norm
-from mjgym.sim import View
-from mjgym.sim.single import SingleView
+from mjgym.sim import SingleView, View
 from mjgym.task import Array, Arrays, Task, register
 
 SPIN_VELOCITY = 15.0  # rad/s, in the hinge's negative direction

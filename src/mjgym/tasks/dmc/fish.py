@@ -7,8 +7,7 @@ from mjgym import mjcf
 from mjgym.resets import unit_vector
 from mjgym.rewards import tolerance
 from mjgym.rotations import ZZ, norm, to_local
-from mjgym.sim import View
-from mjgym.sim.single import SingleView
+from mjgym.sim import SingleView, View
 from mjgym.task import Array, Arrays, Task, register
 
 START_ANGLE = 0.2  # rad, largest of each joint at the start

@@ -6,8 +6,7 @@ from typing import Any
 from mjgym import mjcf
 from mjgym.resets import random_joints
 from mjgym.rewards import ramp, small_control, tolerance
-from mjgym.sim import View
-from mjgym.sim.single import SingleView
+from mjgym.sim import SingleView, View
 from mjgym.task import Arrays, Task, register
 
 STAND_HEIGHT = (0.6, 2.0)  # m, torso's centre of mass above the foot's

@@ -1,18 +1,12 @@
 """Get a simplified person with 21 motors to stand up, walk and run."""
 
 from dataclasses import dataclass
-from typing import Any
 
 from mjgym import mjcf
-from mjgym.resets import random_joints, until_free
-from mjgym.rotations import Z_ROW, ZZ
+from mjgym.rotations import ZZ
 from mjgym.sim import View
-from mjgym.sim.single import SingleView
-from mjgym.task import Array, Arrays, Task, register
-from mjgym.tasks.dmc.common import upright
-
-JOINTS = slice(7, None)  # of qpos: all but the root pose
-EXTREMITIES = ("left_hand", "left_foot", "right_hand", "right_foot")
+from mjgym.task import Arrays, register
+from mjgym.tasks.dmc.common.upright import RUN_SPEED, WALK_SPEED, Upright
 
 
 @register(
@@ -22,23 +16,23 @@ EXTREMITIES = ("left_hand", "left_foot", "right_hand", "right_foot")
     "dmc/humanoid-walk-v0",
     summary="Walk upright at 1 m/s or more, in any direction.",
     tags=("benchmarking", "reward_viz"),
-    speed=upright.WALK_SPEED,
+    speed=WALK_SPEED,
 )
 @register(
     "dmc/humanoid-run-v0",
     summary="Run upright at 10 m/s or more, in any direction.",
     tags=("benchmarking", "reward_viz"),
-    speed=upright.RUN_SPEED,
+    speed=RUN_SPEED,
 )
 @register(
     "dmc/humanoid-run_pure_state-v0",
     summary="Run upright at 10 m/s or more, observing only joint positions and velocities.",
     tags=("extra", "reward_viz"),
-    speed=upright.RUN_SPEED,
+    speed=RUN_SPEED,
     pure_state=True,
 )
 @dataclass(frozen=True)
-class Humanoid(Task):
+class Humanoid(Upright):
     """Stand upright and, with a `speed`, move at least that fast in any horizontal direction.
 
     Reward: small_control standing upright still, or, with a speed, (1 + 5 moving) / 6 for still.
@@ -59,43 +53,19 @@ class Humanoid(Task):
     `velocity`.
     """
 
-    speed: float = 0.0  # m/s in any horizontal direction; 0 rewards standing still
     pure_state: bool = False  # observe all positions and velocities, and nothing else
 
     time_limit = 25.0  # s
     control_timestep = 0.025  # s
-    viewpoint = "side"
 
-    def __post_init__(self) -> None:
-        if self.speed < 0:
-            raise ValueError(f"speed: must not be negative, got {self.speed}")
+    torso = "torso"
+    up = ZZ
+    extremities = ("left_hand", "left_foot", "right_hand", "right_foot")
 
     def model(self) -> mjcf.Spec:
         return mjcf.load("dmc/humanoid.xml")
 
-    def initialize(self, v: SingleView, rng: Any) -> None:
-        until_free(v, lambda: random_joints(v, rng))
-
     def observation(self, v: View) -> Arrays:
         if self.pure_state:
             return {"position": v.qpos, "velocity": v.qvel}
-        return {
-            "joint_angles": v.qpos[..., JOINTS],
-            "head_height": v.body("head").xpos[..., 2],
-            "extremities": upright.extremities(v, "torso", EXTREMITIES),
-            "torso_vertical": v.body("torso").xmat[..., Z_ROW],
-            "com_velocity": v.sensor("torso_subtreelinvel").data,
-            "velocity": v.qvel,
-        }
-
-    def terms(self, v: View) -> Arrays:
-        return upright.terms(
-            v,
-            head_height=v.body("head").xpos[..., 2],
-            cosine=v.body("torso").xmat[..., ZZ],
-            velocity=v.sensor("torso_subtreelinvel").data,
-            speed=self.speed,
-        )
-
-    def reward(self, terms: Arrays) -> Array:
-        return upright.reward(terms)
+        return super().observation(v)

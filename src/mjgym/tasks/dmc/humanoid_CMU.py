@@ -1,18 +1,11 @@
 """Get a person with 56 motors, on a motion-capture skeleton, to stand, walk and run."""
 
 from dataclasses import dataclass
-from typing import Any
 
 from mjgym import mjcf
-from mjgym.resets import random_joints, until_free
-from mjgym.rotations import Z_ROW, ZY
-from mjgym.sim import View
-from mjgym.sim.single import SingleView
-from mjgym.task import Array, Arrays, Task, register
-from mjgym.tasks.dmc.common import upright
-
-JOINTS = slice(7, None)  # of qpos: all but the root pose
-EXTREMITIES = ("lhand", "lfoot", "rhand", "rfoot")
+from mjgym.rotations import ZY
+from mjgym.task import register
+from mjgym.tasks.dmc.common.upright import RUN_SPEED, WALK_SPEED, Upright
 
 
 @register(
@@ -24,16 +17,16 @@ EXTREMITIES = ("lhand", "lfoot", "rhand", "rfoot")
     "dmc/humanoid_CMU-walk-v0",
     summary="Walk upright at 1 m/s or more, with the 56 joints of the motion-capture body.",
     tags=("extra", "reward_viz"),
-    speed=upright.WALK_SPEED,
+    speed=WALK_SPEED,
 )
 @register(
     "dmc/humanoid_CMU-run-v0",
     summary="Run upright at 10 m/s or more, with the 56 joints of the motion-capture body.",
     tags=("extra", "reward_viz"),
-    speed=upright.RUN_SPEED,
+    speed=RUN_SPEED,
 )
 @dataclass(frozen=True)
-class HumanoidCMU(Task):
+class HumanoidCMU(Upright):
     """Stand upright and, with a `speed`, move at least that fast in any horizontal direction.
 
     Reward: small_control standing upright still, or, with a speed, (1 + 5 moving) / 6 for still.
@@ -52,40 +45,12 @@ class HumanoidCMU(Task):
     `velocity` of the root (m/s in world axes, then rad/s in its own) and the joints (rad/s).
     """
 
-    speed: float = 0.0  # m/s in any horizontal direction; 0 rewards standing still
-
     time_limit = 20.0  # s
     control_timestep = 0.02  # s
-    viewpoint = "side"
 
-    def __post_init__(self) -> None:
-        if self.speed < 0:
-            raise ValueError(f"speed: must not be negative, got {self.speed}")
+    torso = "thorax"
+    up = ZY
+    extremities = ("lhand", "lfoot", "rhand", "rfoot")
 
     def model(self) -> mjcf.Spec:
         return mjcf.load("dmc/humanoid_CMU.xml")
-
-    def initialize(self, v: SingleView, rng: Any) -> None:
-        until_free(v, lambda: random_joints(v, rng))
-
-    def observation(self, v: View) -> Arrays:
-        return {
-            "joint_angles": v.qpos[..., JOINTS],
-            "head_height": v.body("head").xpos[..., 2],
-            "extremities": upright.extremities(v, "thorax", EXTREMITIES),
-            "torso_vertical": v.body("thorax").xmat[..., Z_ROW],
-            "com_velocity": v.sensor("thorax_subtreelinvel").data,
-            "velocity": v.qvel,
-        }
-
-    def terms(self, v: View) -> Arrays:
-        return upright.terms(
-            v,
-            head_height=v.body("head").xpos[..., 2],
-            cosine=v.body("thorax").xmat[..., ZY],
-            velocity=v.sensor("thorax_subtreelinvel").data,
-            speed=self.speed,
-        )
-
-    def reward(self, terms: Arrays) -> Array:
-        return upright.reward(terms)

@@ -8,8 +8,7 @@ import numpy as np
 from mjgym import mjcf
 from mjgym.resets import unit_vector
 from mjgym.rotations import squared_norm
-from mjgym.sim import View
-from mjgym.sim.single import SingleView
+from mjgym.sim import SingleView, View
 from mjgym.task import Array, Arrays, Task, register
 
 STIFFNESS = 15.0, 25.0  # N/m, range of spring stiffnesses
@@ -40,7 +39,6 @@ class LQR(Task):
     """Bring a chain of sliding balls to rest with few motors.
 
     Each ball slides, on a spring, relative to the one before; the motors act on the first joints.
-    `mjgym.tasks.dmc.common.lqr_solver` computes the best policy and its cost.
 
     Reward: 1 - (|q|^2 / 2 + control_cost |u|^2 / 2), with positions q (m) after the step and the
     applied forces u (N); it has no lower bound.

@@ -10,8 +10,7 @@ from mjgym.arrays import namespace
 from mjgym.resets import until_free
 from mjgym.rewards import tolerance
 from mjgym.rotations import XX, ZX, norm
-from mjgym.sim import View
-from mjgym.sim.single import SingleView
+from mjgym.sim import SingleView, View
 from mjgym.task import Array, Arrays, Task, register
 from mjgym.tasks.dmc.common.planar_arm import (
     OBJECTS,

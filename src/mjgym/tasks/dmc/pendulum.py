@@ -10,8 +10,7 @@ from mjgym import mjcf
 from mjgym.arrays import columns
 from mjgym.rewards import tolerance
 from mjgym.rotations import XZ, ZZ
-from mjgym.sim import View
-from mjgym.sim.single import SingleView
+from mjgym.sim import SingleView, View
 from mjgym.task import Array, Arrays, Task, register
 
 UPRIGHT_COSINE = cos(radians(8))  # cosine of the angle to the vertical within the goal

@@ -7,8 +7,7 @@ from mjgym import mjcf
 from mjgym.resets import random_joints, unit_vector
 from mjgym.rewards import small_control, tolerance
 from mjgym.rotations import norm
-from mjgym.sim import View
-from mjgym.sim.single import SingleView
+from mjgym.sim import SingleView, View
 from mjgym.task import Array, Arrays, GoalTask, register
 
 TARGET_RADIUS = 0.015  # m

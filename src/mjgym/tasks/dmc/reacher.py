@@ -9,8 +9,7 @@ from mjgym import mjcf
 from mjgym.resets import random_joints
 from mjgym.rewards import tolerance
 from mjgym.rotations import norm
-from mjgym.sim import View
-from mjgym.sim.single import SingleView
+from mjgym.sim import SingleView, View
 from mjgym.task import Array, Arrays, GoalTask, register
 
 FINGER_RADIUS = 0.01  # m

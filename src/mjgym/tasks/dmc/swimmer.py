@@ -6,8 +6,7 @@ from typing import Any
 from mjgym import mjcf
 from mjgym.resets import random_joints
 from mjgym.rewards import tolerance
-from mjgym.sim import View
-from mjgym.sim.single import SingleView
+from mjgym.sim import SingleView, View
 from mjgym.task import Array, Arrays, Task, register
 
 TARGET_RADIUS = 0.1  # m

@@ -8,8 +8,7 @@ from mjgym import mjcf
 from mjgym.resets import random_joints
 from mjgym.rewards import ramp, tolerance
 from mjgym.rotations import XX, XZ, ZZ
-from mjgym.sim import View
-from mjgym.sim.single import SingleView
+from mjgym.sim import SingleView, View
 from mjgym.task import Array, Arrays, Task, register
 
 STAND_HEIGHT = 1.2  # m, height of the torso's centre above which the walker counts as standing

@@ -27,8 +27,7 @@ from mjgym.arrays import Array, alongside, columns, namespace, reshaped
 from mjgym.mjcf import Spec
 from mjgym.muscles import Thelen
 from mjgym.muscles.thelen import TOE_FORCE, TOE_SHAPE
-from mjgym.sim.single import SingleView
-from mjgym.sim.views import View
+from mjgym.sim import SingleView, View
 from mjgym.task import Arrays
 from mjgym.tasks.l2m import skeleton
 from mjgym.tasks.l2m.musculoskeletal import START_ACTIVATION, MuscleState

@@ -31,8 +31,7 @@ from mjgym.muscles import (
     Thelen,
 )
 from mjgym.muscles.paths import cross_rows
-from mjgym.sim.single import SingleView
-from mjgym.sim.views import View
+from mjgym.sim import SingleView, View
 from mjgym.task import WHOLE, Arrays
 from mjgym.tasks.l2m import skeleton
 from mjgym.tasks.l2m.coordinates import Coordinates, Knees

@@ -11,23 +11,20 @@ import functools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, Protocol
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from mjgym.actions import Action, Model
 from mjgym.arrays import Array, alongside, columns, reshaped, total
 from mjgym.mjcf import Spec
-from mjgym.sim.single import SingleView
-from mjgym.sim.views import View
-from mjgym.task import Arrays, Signal, Task, register
+from mjgym.sim import SingleView, View
+from mjgym.task import Action, Arrays, Model, Signal, Task, register
 from mjgym.tasks.l2m import shaping
 from mjgym.tasks.l2m.fast import FastMusculoskeletal
 from mjgym.tasks.l2m.musculoskeletal import (
     ACTION_TO_MODEL,
     COORDINATES,
     MUSCLES,
-    MuscleState,
     Musculoskeletal,
 )
 from mjgym.tasks.l2m.reflex import Reflexes, parameters
@@ -93,37 +90,8 @@ OUTWARD = np.array([-1.0, 1.0])  # of each leg, leftward
 LEG_MUSCLES = np.array([[MUSCLES.index(f"{name}_{s}") for name, _ in LEG.values()] for s in SIDES])
 
 
-class Body(Protocol):
-    """The walker's mechanics: skeleton and actuation."""
-
-    @property
-    def strength(self) -> np.ndarray:
-        """Largest isometric muscle forces, (22,) N."""
-
-    @property
-    def optimal_length(self) -> np.ndarray:
-        """Fibre lengths at that force, (22,) m."""
-
-    def model(self) -> Spec:
-        """Build the walker on its floor."""
-
-    def place(self, v: SingleView, q: np.ndarray, u: np.ndarray) -> None:
-        """Write the initial coordinates and rates, (17,) each."""
-
-    def memory(self, v: View) -> Arrays:
-        """Initial memory of the muscles."""
-
-    def positions(self, v: View) -> Array:
-        """Coordinates, (..., 17) m or rad."""
-
-    def speeds(self, v: View) -> Array:
-        """Rates of the coordinates, (..., 17) m/s or rad/s."""
-
-    def muscles(self, v: View) -> MuscleState:
-        """Current lengths, velocities and forces of the muscles."""
-
-    def reactions(self, v: View) -> Array:
-        """Ground reaction force on the right foot and on the left, (..., 2, 3) N in the world."""
+Body = Musculoskeletal | FastMusculoskeletal
+"""The walker's mechanics: skeleton and actuation."""
 
 
 @dataclass(frozen=True)

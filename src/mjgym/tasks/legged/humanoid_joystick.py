@@ -14,8 +14,7 @@ from mjgym.arrays import Array, columns, total
 from mjgym.mjcf import Spec, add
 from mjgym.robots.legged_robots import LeggedRobot
 from mjgym.rotations import norm, squared_norm
-from mjgym.sim.single import SingleView
-from mjgym.sim.views import View
+from mjgym.sim import SingleView, View
 from mjgym.task import Arrays, Signal, register
 from mjgym.tasks.legged.joystick import Joystick
 from mjgym.tasks.legged.scene import FLOOR, FOREVER, ROOT, drawn_row, leave_contacts

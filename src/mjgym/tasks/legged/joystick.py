@@ -10,14 +10,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from mjgym.actions import Action, Model
 from mjgym.arrays import Array, total
 from mjgym.mjcf import Spec, add, assign
 from mjgym.rotations import norm, squared_norm
-from mjgym.sim.single import SingleView
-from mjgym.sim.views import View
-from mjgym.task import Arrays, Signal
-from mjgym.task.signals import vector_names
+from mjgym.sim import SingleView, View
+from mjgym.task import Action, Arrays, Model, Signal, vector_names
 from mjgym.tasks.legged.scene import FLOOR, ROOT, CommandedTask, servo_actions
 from mjgym.variation import Uniform, factor
 

@@ -35,10 +35,8 @@ from mjgym.rotations import (
     transposed,
     yaw,
 )
-from mjgym.sim.single import SingleView
-from mjgym.sim.views import View
-from mjgym.task import Arrays, Signal, register
-from mjgym.task.signals import vector_names
+from mjgym.sim import SingleView, View
+from mjgym.task import Arrays, Signal, register, vector_names
 from mjgym.tasks.legged.motions import Motion, load_motion
 from mjgym.tasks.legged.scene import ROOT
 from mjgym.tasks.legged.servos import ITSELF, ServoTask, hard_steps, servos_of

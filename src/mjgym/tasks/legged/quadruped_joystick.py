@@ -12,8 +12,7 @@ import numpy as np
 from mjgym.arrays import Array, namespace, total
 from mjgym.mjcf import Spec, assign
 from mjgym.rotations import squared_norm
-from mjgym.sim.single import SingleView
-from mjgym.sim.views import View
+from mjgym.sim import SingleView, View
 from mjgym.task import Arrays, register
 from mjgym.tasks.legged.joystick import Joystick
 from mjgym.tasks.legged.scene import FLOOR, FOREVER, ROOT, drawn_row, leave_contacts

@@ -15,8 +15,7 @@ import numpy as np
 from mjgym.arrays import Array, alongside, columns, namespace, reshaped, smallest
 from mjgym.mjcf import Spec, add
 from mjgym.rotations import XX, YX, norm, squared_norm
-from mjgym.sim.single import SingleView
-from mjgym.sim.views import View
+from mjgym.sim import SingleView, View
 from mjgym.task import Arrays, Signal, register
 from mjgym.tasks.legged import patches
 from mjgym.tasks.legged.scene import FLOOR, FORCE, add_floor

@@ -6,16 +6,13 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from mjgym.actions import Action
 from mjgym.arrays import Array, reshaped
 from mjgym.mjcf import Spec, add, remove
 from mjgym.observables import Observable
 from mjgym.robots.legged_robots import LeggedRobot, legged_robots
 from mjgym.rotations import XX, YX, about_z
-from mjgym.sim.single import SingleView
-from mjgym.sim.views import View
-from mjgym.task import Arrays, Signal, Task
-from mjgym.task.viewpoint import Viewpoint
+from mjgym.sim import SingleView, View
+from mjgym.task import Action, Arrays, Signal, Task, Viewpoint
 from mjgym.variation import Uniform, noises
 
 SPREAD = 0.5  # m, largest offset of the start each way

@@ -12,14 +12,12 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from mjgym.actions import Action, Model
 from mjgym.arrays import Array, alongside, total
 from mjgym.mjcf import Spec, add, assign
 from mjgym.robots.legged_robots import LeggedRobot
 from mjgym.rotations import norm, to_local
-from mjgym.sim.single import SingleView
-from mjgym.sim.views import View
-from mjgym.task import Arrays
+from mjgym.sim import SingleView, View
+from mjgym.task import Action, Arrays, Model
 from mjgym.tasks.legged.scene import ROOT, LeggedTask, drawn_row, servo_actions
 from mjgym.variation import Distribution, Uniform, offset, shared
 

@@ -15,10 +15,8 @@ import numpy as np
 from mjgym.arrays import Array, total
 from mjgym.mjcf import Spec, add
 from mjgym.rotations import Z_ROW, norm, squared_norm
-from mjgym.sim.single import SingleView
-from mjgym.sim.views import View
-from mjgym.task import Arrays, Signal, register
-from mjgym.task.signals import vector_names
+from mjgym.sim import SingleView, View
+from mjgym.task import Arrays, Signal, register, vector_names
 from mjgym.tasks.legged.scene import (
     COUNT,
     FLOOR,

@@ -8,8 +8,7 @@ from typing import Any
 from mjgym.arrays import Array, total
 from mjgym.resets import unit_vector
 from mjgym.rewards import ramp
-from mjgym.sim.single import SingleView
-from mjgym.sim.views import View
+from mjgym.sim import SingleView, View
 from mjgym.task import Arrays, register
 from mjgym.tasks.locomotion.scene import Scene
 

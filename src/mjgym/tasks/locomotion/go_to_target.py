@@ -5,8 +5,7 @@ from typing import Any
 
 from mjgym.arrays import Array, total
 from mjgym.mjcf import Spec, add
-from mjgym.sim.single import SingleView
-from mjgym.sim.views import View
+from mjgym.sim import SingleView, View
 from mjgym.task import Arrays, register
 from mjgym.tasks.locomotion.scene import Scene
 

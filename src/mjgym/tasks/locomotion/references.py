@@ -23,8 +23,7 @@ from mjgym.mocap import (
     to_trajectory,
 )
 from mjgym.rotations import conjugate, product
-from mjgym.sim import Single
-from mjgym.sim.single import SingleView
+from mjgym.sim import Single, SingleView
 from mjgym.tasks.locomotion.scene import Scene
 from mjgym.tasks.locomotion.walkers import Walker, find_walker
 from mjgym.tasks.locomotion.walkers.cmu_humanoid import CMUHumanoid

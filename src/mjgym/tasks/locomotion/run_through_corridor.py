@@ -3,10 +3,8 @@
 from dataclasses import dataclass
 from typing import Any
 
-from mjgym.arrays import Array
-from mjgym.sim.single import SingleView
-from mjgym.sim.views import View
-from mjgym.task import Arrays, register
+from mjgym.sim import SingleView, View
+from mjgym.task import Array, Arrays, register
 from mjgym.tasks.locomotion.scene import Scene
 
 HUMAN: dict[str, Any] = {"target_speed": 3.0, "start": 0.5, "lowest": -0.5, "ends_on_fall": True}

@@ -6,12 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from mjgym.arrays import Array
 from mjgym.mjcf import Spec
 from mjgym.observables import Observable, observe
-from mjgym.sim.single import SingleView
-from mjgym.sim.views import View
-from mjgym.task import Arrays, Signal, Task
+from mjgym.sim import SingleView, View
+from mjgym.task import Array, Arrays, Signal, Task
 from mjgym.tasks.locomotion.arenas import Arena, find_arena
 from mjgym.tasks.locomotion.walkers import Walker, find_walker, walker_names
 from mjgym.tasks.locomotion.walkers.any_walker import LEAST_INERTIA, LEAST_MASS

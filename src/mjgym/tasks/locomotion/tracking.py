@@ -11,8 +11,7 @@ from mjgym.arrays import Array, total
 from mjgym.mjcf import Spec
 from mjgym.mjcf.ghosts import add_ghost
 from mjgym.rotations import angle_between, to_local, turn_between
-from mjgym.sim.single import SingleView
-from mjgym.sim.views import View
+from mjgym.sim import SingleView, View
 from mjgym.task import Arrays, Signal, register, vector_names
 from mjgym.tasks.locomotion.references import References, appendages, references
 from mjgym.tasks.locomotion.scene import Scene

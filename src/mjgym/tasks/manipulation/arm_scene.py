@@ -5,15 +5,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from mjgym.arrays import Array
 from mjgym.mjcf import Spec, add
 from mjgym.observables import Observable, observe
 from mjgym.resets import Box
 from mjgym.robots import Arm, Hand, arms, assembled, hands, place_tool, robot_contacts
 from mjgym.rotations import norm
-from mjgym.sim.single import SingleView
-from mjgym.sim.views import View
-from mjgym.task import Arrays, Signal, Task, TaskType, Viewpoint, register
+from mjgym.sim import SingleView, View
+from mjgym.task import Array, Arrays, Signal, Task, TaskType, Viewpoint, register
 from mjgym.tasks.manipulation.arena import (
     CONTROL_TIMESTEP,
     TIME_LIMIT,

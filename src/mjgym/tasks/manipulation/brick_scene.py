@@ -5,12 +5,10 @@ import functools
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from mjgym.arrays import Array
 from mjgym.mjcf import Spec
 from mjgym.resets import Box
-from mjgym.sim.single import SingleView
-from mjgym.sim.views import View
-from mjgym.task import Arrays, Signal
+from mjgym.sim import SingleView, View
+from mjgym.task import Array, Arrays, Signal
 from mjgym.tasks.manipulation.arm_scene import Areas, Scene
 from mjgym.tasks.manipulation.bricks import CLICK, Bricks, pair_terms, pairs_reward, random_turns
 from mjgym.tasks.manipulation.props import SEEN

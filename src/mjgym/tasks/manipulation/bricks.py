@@ -25,9 +25,8 @@ from mjgym.mjcf import Spec, load
 from mjgym.resets import Box, place_bodies, put
 from mjgym.rewards import tolerance
 from mjgym.rotations import norm, product
+from mjgym.sim import SingleView, View
 from mjgym.sim.dynamics import taken
-from mjgym.sim.single import SingleView
-from mjgym.sim.views import View
 from mjgym.task import Arrays
 from mjgym.tasks.manipulation.arena import add_part
 from mjgym.tasks.manipulation.props import SEEN, mark_corners

@@ -3,15 +3,13 @@
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from mjgym.arrays import Array
 from mjgym.mjcf import Spec, add
 from mjgym.resets import place_bodies, settle
 from mjgym.rewards import tolerance
 from mjgym.robots.staged_policy import StagedPolicy
 from mjgym.rotations import norm
-from mjgym.sim.single import SingleView
-from mjgym.sim.views import View
-from mjgym.task import Arrays
+from mjgym.sim import SingleView, View
+from mjgym.task import Array, Arrays
 from mjgym.tasks.manipulation.arena import add_part
 from mjgym.tasks.manipulation.arm_scene import Areas, Scene, features_and_vision
 from mjgym.tasks.manipulation.bricks import brick, brick_name

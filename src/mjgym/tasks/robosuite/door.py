@@ -9,8 +9,7 @@ from mjgym.mjcf import Spec
 from mjgym.placements import Extent, Placement, Uniform
 from mjgym.robots import Arm
 from mjgym.robots.staged_policy import StagedPolicy
-from mjgym.sim.single import SingleView
-from mjgym.sim.views import View
+from mjgym.sim import SingleView, View
 from mjgym.task import Arrays, Viewpoint, register
 from mjgym.tasks.robosuite.furniture import add_table
 from mjgym.tasks.robosuite.scripted_policies import opening

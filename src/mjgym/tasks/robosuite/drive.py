@@ -5,12 +5,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from mjgym.actions import Action, Model
-from mjgym.arrays import Array
 from mjgym.controllers import Chain, Composite, State
 from mjgym.controllers.gripper import GripperLaw
 from mjgym.sim.views import View
-from mjgym.task import Arrays
+from mjgym.task import Action, Array, Arrays, Model
 from mjgym.tasks.robosuite.team import Driven, Manipulator, Robot
 
 

@@ -7,8 +7,7 @@ from mjgym.arrays import Array, namespace
 from mjgym.mjcf import Spec
 from mjgym.placements import Extent, Placement, Uniform
 from mjgym.robots.staged_policy import StagedPolicy
-from mjgym.sim.single import SingleView
-from mjgym.sim.views import View
+from mjgym.sim import SingleView, View
 from mjgym.task import Arrays, GoalTask, register
 from mjgym.tasks.robosuite.boxes import VARIES, add_box, resize_box
 from mjgym.tasks.robosuite.proprioception import xyzw

@@ -4,13 +4,11 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from mjgym import mjcf
-from mjgym.arrays import Array
 from mjgym.mjcf import Spec
 from mjgym.placements import Extent, Placement, Several, Uniform
 from mjgym.robots.staged_policy import StagedPolicy
-from mjgym.sim.single import SingleView
-from mjgym.sim.views import View
-from mjgym.task import register
+from mjgym.sim import SingleView, View
+from mjgym.task import Array, register
 from mjgym.tasks.robosuite.scripted_policies import sorting_objects
 from mjgym.tasks.robosuite.sorting import ALL, RANDOM, Sorting
 from mjgym.tasks.robosuite.tabletop import OneTable

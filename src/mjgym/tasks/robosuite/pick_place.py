@@ -7,14 +7,12 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from mjgym import mjcf
-from mjgym.arrays import Array
 from mjgym.mjcf import Spec
 from mjgym.placements import Extent, Placement, Uniform
 from mjgym.robots import Arm
 from mjgym.robots.staged_policy import StagedPolicy
-from mjgym.sim.single import SingleView
-from mjgym.sim.views import View
-from mjgym.task import GoalTask, Viewpoint, register
+from mjgym.sim import SingleView, View
+from mjgym.task import Array, GoalTask, Viewpoint, register
 from mjgym.tasks.robosuite.scripted_policies import sorting_objects
 from mjgym.tasks.robosuite.sorting import ALL, OVER, RANDOM, Sorting
 

@@ -2,10 +2,9 @@
 
 from collections.abc import Sequence
 
-from mjgym.arrays import Array
 from mjgym.rotations import compose, conjugate, norm, product, to_local, to_quaternion, transposed
 from mjgym.sim.views import View
-from mjgym.task import Arrays, Signal
+from mjgym.task import Array, Arrays, Signal
 from mjgym.tasks.robosuite.team import Manipulator, Robot
 
 

@@ -10,8 +10,7 @@ from mjgym.arrays import Array, namespace
 from mjgym.resets import put
 from mjgym.robots import touching
 from mjgym.rotations import norm
-from mjgym.sim.single import SingleView
-from mjgym.sim.views import View
+from mjgym.sim import SingleView, View
 from mjgym.task import Arrays, Signal, vector_names
 from mjgym.tasks.robosuite.proprioception import pose_in_hand, xyzw
 from mjgym.tasks.robosuite.tabletop import Tabletop, closeness, reward_if

@@ -7,8 +7,7 @@ from mjgym.mjcf import Spec
 from mjgym.placements import Extent, Placement, Uniform
 from mjgym.robots.staged_policy import StagedPolicy
 from mjgym.rotations import norm
-from mjgym.sim.single import SingleView
-from mjgym.sim.views import View
+from mjgym.sim import SingleView, View
 from mjgym.task import Arrays, GoalTask, register
 from mjgym.tasks.robosuite.boxes import add_box
 from mjgym.tasks.robosuite.contacts import in_contact, watch_contact

@@ -26,15 +26,13 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from mjgym.actions import Action, Model
 from mjgym.arrays import Array, namespace
 from mjgym.mjcf import Spec
 from mjgym.placements import Extent, Placement, find_placement, is_placement
 from mjgym.resets import put
 from mjgym.robots import Arm, grasped, watch_grasp
-from mjgym.sim.single import SingleView
-from mjgym.sim.views import View
-from mjgym.task import WHOLE, Arrays, Signal, Task, Viewpoint, steps_in
+from mjgym.sim import SingleView, View
+from mjgym.task import WHOLE, Action, Arrays, Model, Signal, Task, Viewpoint, steps_in
 from mjgym.tasks.robosuite import drive
 from mjgym.tasks.robosuite.furniture import FRICTION, Pose, add_table, move_camera, room
 from mjgym.tasks.robosuite.proprioception import labels, nearest, proprioception

@@ -9,8 +9,7 @@ from mjgym.mjcf import Spec
 from mjgym.placements import Extent, Placement, Several, Uniform
 from mjgym.robots.staged_policy import StagedPolicy
 from mjgym.rotations import norm, to_local
-from mjgym.sim.single import SingleView
-from mjgym.sim.views import View
+from mjgym.sim import SingleView, View
 from mjgym.task import Arrays, Viewpoint, register
 from mjgym.tasks.robosuite.contacts import in_contact, watch_contact
 from mjgym.tasks.robosuite.furniture import move_camera

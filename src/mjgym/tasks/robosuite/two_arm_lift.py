@@ -9,8 +9,7 @@ from mjgym.mjcf import Spec
 from mjgym.placements import Extent, Placement, Uniform
 from mjgym.robots.staged_policy import StagedPolicy
 from mjgym.rotations import norm
-from mjgym.sim.single import SingleView
-from mjgym.sim.views import View
+from mjgym.sim import SingleView, View
 from mjgym.task import Arrays, register
 from mjgym.tasks.robosuite.proprioception import xyzw
 from mjgym.tasks.robosuite.scripted_policies import pot

@@ -9,8 +9,7 @@ from mjgym.arrays import Array, namespace, total
 from mjgym.mjcf import Spec
 from mjgym.robots.staged_policy import StagedPolicy
 from mjgym.rotations import cross, norm
-from mjgym.sim.single import SingleView
-from mjgym.sim.views import View
+from mjgym.sim import SingleView, View
 from mjgym.task import Arrays, Viewpoint, register
 from mjgym.tasks.robosuite.boxes import VARIES
 from mjgym.tasks.robosuite.proprioception import xyzw

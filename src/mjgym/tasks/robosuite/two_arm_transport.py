@@ -5,14 +5,12 @@ from math import pi
 from typing import Any, ClassVar
 
 from mjgym import mjcf
-from mjgym.arrays import Array
 from mjgym.mjcf import Spec, add
 from mjgym.placements import Extent, Placement, Several, Uniform, Within
 from mjgym.robots import Arm
 from mjgym.robots.staged_policy import SideBySide
-from mjgym.sim.single import SingleView
-from mjgym.sim.views import View
-from mjgym.task import Arrays, Viewpoint, register
+from mjgym.sim import SingleView, View
+from mjgym.task import Array, Arrays, Viewpoint, register
 from mjgym.tasks.robosuite.boxes import add_box
 from mjgym.tasks.robosuite.contacts import in_contact, watch_contact
 from mjgym.tasks.robosuite.furniture import FRICTION as TABLE_FRICTION

@@ -3,11 +3,10 @@
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from mjgym.arrays import Array
 from mjgym.mjcf import Spec
 from mjgym.robots import grasped, watch_grasp
 from mjgym.sim.views import View
-from mjgym.task import Viewpoint
+from mjgym.task import Array, Viewpoint
 from mjgym.tasks.robosuite.furniture import Pose
 from mjgym.tasks.robosuite.proprioception import tool_position
 from mjgym.tasks.robosuite.tabletop import Tabletop

@@ -11,8 +11,7 @@ from mjgym.arrays import Array, namespace, total
 from mjgym.mjcf import Spec, add
 from mjgym.robots.staged_policy import StagedPolicy
 from mjgym.rotations import norm, to_local
-from mjgym.sim.single import SingleView
-from mjgym.sim.views import View
+from mjgym.sim import SingleView, View
 from mjgym.task import Arrays, register
 from mjgym.tasks.robosuite.contacts import touches, watch_touches
 from mjgym.tasks.robosuite.furniture import add_table

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from mjgym.controllers.interpolation import ramp_steps
+from mjgym.controllers.scaled import ramp_steps
 from mjgym_compat.robosuite.utils import transform_utils as turns
 
 

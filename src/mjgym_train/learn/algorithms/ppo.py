@@ -15,11 +15,11 @@ from typing import Annotated, Any, ClassVar
 import torch
 from torch import Tensor
 
-from mjgym.describe.mirror import Mirror
 from mjgym.policies.run_errors import ConfigError
 from mjgym_train.config import Bounds, Count, OnPolicyConfig, Positive, fixed
 from mjgym_train.learn.algorithms.agent import Metrics
 from mjgym_train.learn.algorithms.on_policy_agent import OnPolicyAgent
+from mjgym_train.learn.mirror import Mirror
 from mjgym_train.learn.rollout import Rollout, advantages
 
 # Of a learning rate that follows the divergence (Schulman et al., 2017, section 4, by Rudin et al.,

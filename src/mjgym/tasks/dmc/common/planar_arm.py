@@ -5,8 +5,7 @@ from typing import Any
 import numpy as np
 
 from mjgym.arrays import columns
-from mjgym.sim import View
-from mjgym.sim.single import SingleView
+from mjgym.sim import SingleView, View
 from mjgym.task import Array, Arrays, Viewpoint
 
 # Arm joints in the order of observations: root, shoulder, elbow, wrist, then finger, fingertip,

@@ -1,11 +1,14 @@
-"""The reward of both humanoids: standing tall and, where a speed is set, moving that fast."""
+"""Base class of both humanoids: standing tall and, where a speed is set, moving that fast."""
 
+from dataclasses import dataclass
 from math import inf
+from typing import Any, ClassVar
 
+from mjgym.resets import random_joints, until_free
 from mjgym.rewards import ramp, small_control, tolerance
-from mjgym.rotations import norm, to_local
-from mjgym.sim import View
-from mjgym.task import Array, Arrays
+from mjgym.rotations import Z_ROW, norm, to_local
+from mjgym.sim import SingleView, View
+from mjgym.task import Array, Arrays, Task
 
 HEAD_HEIGHT = 1.4  # m, above which the body counts as standing
 HEAD_MARGIN = HEAD_HEIGHT / 4  # m below that, where `standing` is 0.1
@@ -14,43 +17,59 @@ STILL_MARGIN = 2.0  # m/s, along x and along y, where `still` is 0.1
 WALK_SPEED = 1.0  # m/s
 RUN_SPEED = 10.0  # m/s
 
+JOINTS = slice(7, None)  # of qpos: all but the root pose
 
-def terms(v: View, head_height: Array, cosine: Array, velocity: Array, speed: float) -> Arrays:
-    """Reward terms, each between 0 and 1.
 
-    Args:
-        v: view, for its controls.
-        head_height: above the floor (m), of shape `v.lead`.
-        cosine: of the torso's tilt from upright, of shape `v.lead`.
-        velocity: of the centre of mass, in world axes (m/s), (..., 3).
-        speed: target horizontal speed in any direction (m/s); 0 asks for standing still.
+@dataclass(frozen=True)
+class Upright(Task):
+    """A person that stands upright and, with a `speed`, moves at least that fast."""
 
-    Returns:
-        `small_control`, `standing`, `upright` and, with a speed, `moving`, otherwise `still`.
-    """
-    result = {
-        "small_control": small_control(v.ctrl),
-        "standing": tolerance(head_height, (HEAD_HEIGHT, inf), margin=HEAD_MARGIN),
-        "upright": ramp(cosine, -1.0, UPRIGHT_COSINE),
-    }
-    if speed:
-        result["moving"] = ramp(norm(velocity[..., :2]), 0.0, speed)
-    else:
+    speed: float = 0.0  # m/s in any horizontal direction; 0 rewards standing still
+
+    viewpoint = "side"
+
+    torso: ClassVar[str]  # its body
+    up: ClassVar[int]  # entry of its rotation: vertical part of the axis to the head
+    extremities: ClassVar[tuple[str, ...]]  # left hand, left foot, right hand, right foot
+
+    def __post_init__(self) -> None:
+        if self.speed < 0:
+            raise ValueError(f"speed: must not be negative, got {self.speed}")
+
+    def initialize(self, v: SingleView, rng: Any) -> None:
+        until_free(v, lambda: random_joints(v, rng))
+
+    def velocity(self, v: View) -> Array:
+        """Of the centre of mass, in world axes (m/s), (..., 3)."""
+        return v.sensor(f"{self.torso}_subtreelinvel").data
+
+    def observation(self, v: View) -> Arrays:
+        torso = v.body(self.torso)
+        places = v.xp.stack([v.body(part).xpos for part in self.extremities], axis=-2)
+        local = to_local(torso.xmat[..., None, :], places - torso.xpos[..., None, :])
+        return {
+            "joint_angles": v.qpos[..., JOINTS],
+            "head_height": v.body("head").xpos[..., 2],
+            "extremities": v.xp.reshape(local, (*v.lead, -1)),
+            "torso_vertical": torso.xmat[..., Z_ROW],
+            "com_velocity": self.velocity(v),
+            "velocity": v.qvel,
+        }
+
+    def terms(self, v: View) -> Arrays:
+        height, cosine = v.body("head").xpos[..., 2], v.body(self.torso).xmat[..., self.up]
+        velocity = self.velocity(v)
+        terms = {
+            "small_control": small_control(v.ctrl),
+            "standing": tolerance(height, (HEAD_HEIGHT, inf), margin=HEAD_MARGIN),
+            "upright": ramp(cosine, -1.0, UPRIGHT_COSINE),
+        }
+        if self.speed:
+            return {**terms, "moving": ramp(norm(velocity[..., :2]), 0.0, self.speed)}
         along_x = tolerance(velocity[..., 0], margin=STILL_MARGIN)
         along_y = tolerance(velocity[..., 1], margin=STILL_MARGIN)
-        result["still"] = (along_x + along_y) / 2
-    return result
+        return {**terms, "still": (along_x + along_y) / 2}
 
-
-def reward(terms: Arrays) -> Array:
-    """small_control standing upright still, or with a speed (1 + 5 moving) / 6 for still."""
-    motion = terms["still"] if "still" in terms else (1 + 5 * terms["moving"]) / 6
-    return terms["small_control"] * (terms["standing"] * terms["upright"]) * motion
-
-
-def extremities(v: View, torso: str, parts: tuple[str, ...]) -> Array:
-    """Positions of the bodies `parts` in the axes of the body `torso` (m): (..., 3 * parts)."""
-    frame = v.body(torso)
-    places = v.xp.stack([v.body(part).xpos for part in parts], axis=-2)
-    local = to_local(frame.xmat[..., None, :], places - frame.xpos[..., None, :])
-    return v.xp.reshape(local, (*v.lead, -1))
+    def reward(self, terms: Arrays) -> Array:
+        motion = terms["still"] if "still" in terms else (1 + 5 * terms["moving"]) / 6
+        return terms["small_control"] * (terms["standing"] * terms["upright"]) * motion

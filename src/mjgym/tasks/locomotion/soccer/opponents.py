@@ -3,8 +3,7 @@
 from collections.abc import Callable
 from typing import Any, cast
 
-from mjgym.arrays import Array
-from mjgym.task import Arrays
+from mjgym.task import Array, Arrays
 from mjgym.util.catalogue import Catalogue
 
 STILL, RANDOM, SCRIPTED = "still", "random", "scripted"

@@ -9,8 +9,7 @@ import numpy as np
 
 from mjgym.arrays import Array, columns, reshaped, total
 from mjgym.rotations import cross, norm, rows_to_local, transposed
-from mjgym.sim import GroupView
-from mjgym.sim.views import View
+from mjgym.sim import GroupView, View
 from mjgym.task import Arrays, Signal, vector_names
 from mjgym.tasks.locomotion.walkers import Walker
 

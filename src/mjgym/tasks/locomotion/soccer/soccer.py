@@ -13,8 +13,7 @@ from mjgym.actions import Action, Model, bounds, controls
 from mjgym.arrays import Array, known_empty, reshaped, smallest, total
 from mjgym.mjcf import Spec, add
 from mjgym.rotations import about_z
-from mjgym.sim.single import SingleView
-from mjgym.sim.views import View
+from mjgym.sim import SingleView, View
 from mjgym.task import Arrays, Signal, Task, register
 from mjgym.tasks.locomotion.soccer import opponents, scripted, seeing
 from mjgym.tasks.locomotion.soccer.pitch import BOX_ONLY, COLOURS, TEAMS, Half, Pitch

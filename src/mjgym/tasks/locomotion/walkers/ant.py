@@ -2,11 +2,10 @@
 
 from dataclasses import dataclass
 
-from mjgym.arrays import Array
 from mjgym.mjcf import Spec, load
 from mjgym.rotations import ZZ
 from mjgym.sim.views import View
-from mjgym.task import Arrays
+from mjgym.task import Array, Arrays
 from mjgym.tasks.locomotion.walkers.any_walker import Walker, register_walker
 
 LEGS = ("front_left", "front_right", "back_right", "back_left")

@@ -11,8 +11,7 @@ import numpy as np
 from mjgym.arrays import Array, total
 from mjgym.mjcf import Spec, add
 from mjgym.rotations import Z_ROW, ZZ, product, to_local
-from mjgym.sim.single import SingleView
-from mjgym.sim.views import View
+from mjgym.sim import SingleView, View
 from mjgym.task import Arrays, Signal
 from mjgym.util.catalogue import Catalogue
 from mjgym.variation.written import Written

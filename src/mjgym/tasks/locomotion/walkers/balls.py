@@ -1,4 +1,4 @@
-"""A ball that rolls, and one that jumps too, with a head that stays on top."""
+"""Balls that roll under a head that stays on top; some jump, and one plays football."""
 
 import math
 from dataclasses import dataclass
@@ -7,7 +7,7 @@ from typing import Any
 from mjgym.arrays import Array
 from mjgym.mjcf import Spec, add, load
 from mjgym.sim.single import SingleView
-from mjgym.tasks.locomotion.walkers.any_walker import Walker, register_walker
+from mjgym.tasks.locomotion.walkers.any_walker import Colour, Walker, register_walker
 
 
 @register_walker("rolling_ball")
@@ -44,3 +44,24 @@ class Ball(Walker):
         w, _, _, z = quaternion
         # The steering axis points down.
         v.joint(f"{self.prefix}steer").qpos = -2 * math.atan2(z, w)
+
+
+@register_walker("boxhead")
+@dataclass(frozen=True)
+class BoxHead(Ball):
+    """A ball with arms under a head: it rolls, steers and jumps, and cannot tip over."""
+
+    file: str = "boxhead.xml"
+    joints: tuple[str, ...] | None = ("kick",)
+    feet: tuple[str, ...] = ("ball",)
+    jersey: tuple[str, ...] = ("head",)
+
+    def dress(self, model: Spec, colour: Colour) -> None:
+        super().dress(model, colour)
+        model.texture("shell").rgb1 = colour
+
+    def put(self, v: SingleView, position: Array, quaternion: Array) -> None:
+        super().put(v, position, quaternion)
+        # At an angle of 0 it faces -y: a quarter turn to the right of +x.
+        steer = v.joint(f"{self.prefix}steer").qpos
+        steer[0] = math.remainder(steer[0] - math.pi / 2, 2 * math.pi)

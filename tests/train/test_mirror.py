@@ -4,7 +4,7 @@ import gymnasium
 import numpy as np
 import pytest
 
-from mjgym.describe.mirror import joint_images, mirrors
+from mjgym_train.learn.mirror import joint_images, mirrors
 
 
 def mirrored(model, state):

@@ -1,25 +1,17 @@
-"""Other implementations of the published tasks: names, loading and speed.
-
-python -m mjgym.cli.peers dm_control dmc/walker-walk-v0 1 2.0
+"""Other implementations of the published tasks: names and loading.
 
 Imports are deferred, apart from the standard library, so that a peer's loading time can be
 measured.
 """
 
 import importlib
-import importlib.util
 import os
 import re
-import sys
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from mjgym.checks.benchmark import Subject
+from typing import Any
 
 NAMESPACE = "dmc"
 _ID = re.compile(rf"{NAMESPACE}/(?P<domain>\w+)-(?P<task>\w+)-v\d+")
-_START = 120.0  # s, for a peer to load and make its environments
 
 
 def domain_and_task(id: str) -> tuple[str, str]:
@@ -107,71 +99,3 @@ def make_envpool(id: str, num_envs: int, threads: int, *, seed: int = 0) -> Any:
     if name not in peer.list_all_envs():
         raise LookupError(f"EnvPool has no {name}")
     return peer.make_gymnasium(name, num_envs=num_envs, num_threads=threads, seed=seed)
-
-
-def installed(id: str, num_envs: int) -> list[str]:
-    """The installed peers to compare an id with, single or in a batch."""
-    if not _ID.fullmatch(id):
-        return []
-    names = ("dm_control",) if num_envs == 1 else ("envpool",)
-    return [name for name in names if importlib.util.find_spec(name) is not None]
-
-
-def rate(peer: str, id: str, num_envs: int, seconds: float) -> float:
-    """Control steps per second of a peer, in a separate process.
-
-    Raises:
-        RuntimeError: it has no such task, or fails; the message is its last line.
-    """
-    from mjgym.util.processes import last_word
-
-    arguments = ["-m", __name__, peer, id, str(num_envs), str(seconds)]
-    return float(last_word(arguments, _START + 10 * seconds))
-
-
-def _dm_control(id: str, num_envs: int) -> "Subject":
-    from mjgym.checks import benchmark
-
-    env = make_dm_control(id)
-    env.reset()
-    spec = env.action_spec()
-    actions = benchmark.random_actions(spec.minimum, spec.maximum, (), spec.dtype, 1000, 0)
-    return benchmark.Subject(
-        lambda: bool(env.step(next(actions)).last()), 1, restart=env.reset, reset=env.reset
-    )
-
-
-def _envpool(id: str, num_envs: int) -> "Subject":
-    from mjgym.checks import benchmark
-    from mjgym.util.cores import allowed_cores
-
-    envs = make_envpool(id, num_envs, min(allowed_cores(), num_envs))
-    envs.reset()
-    space = envs.action_space
-    actions = benchmark.random_actions(space.low, space.high, (num_envs,), space.dtype, 16, 0)
-
-    def call() -> bool:
-        result = envs.step(next(actions))
-        return bool((result[2] | result[3]).all())
-
-    return benchmark.Subject(call, num_envs, num_envs, restart=call, reset=envs.reset)
-
-
-_SUBJECTS: dict[str, Callable[[str, int], "Subject"]] = {
-    "dm_control": _dm_control,
-    "envpool": _envpool,
-}
-
-
-def _main(peer: str, id: str, num_envs: str, seconds: str) -> None:
-    import gymnasium
-
-    from mjgym.checks import benchmark
-
-    subject = _SUBJECTS[peer](id, int(num_envs))
-    limit = gymnasium.spec(id).max_episode_steps or float("inf")
-    print(benchmark.median_rate(subject, float(seconds), limit))
-
-
-if __name__ == "__main__":
-    _main(*sys.argv[1:])
