@@ -110,6 +110,7 @@ def test_observations_and_rewards_are_those_of_the_registered_task(name):
     assert np.ptp(rewards) > 0
 
 
+@pytest.mark.slow
 def test_the_order_is_drawn_observed_and_shown():
     env = _stack(num_bricks=3, randomize_order=True)
     orders = set()
@@ -124,6 +125,7 @@ def test_the_order_is_drawn_observed_and_shown():
     assert len(orders) > 2
 
 
+@pytest.mark.slow
 def test_a_stack_begins_complete_if_the_drawn_orders_agree():
     env = _reassemble(True)
     rewards = []

@@ -243,6 +243,7 @@ def test_an_opponent_makes_one_agent_of_each_match():
     envs.close()
 
 
+@pytest.mark.gl
 def test_pictures_are_those_of_the_match():
     camera = {"camera": "ball_cam", "width": 32, "height": 24}
     envs = make(matches=2, observation="flat+pixels", pixels=camera, render_mode="rgb_array")

@@ -3,10 +3,8 @@
 from collections.abc import Collection
 from typing import Any
 
-import pytest
-
+from helpers.lanes import mostly_slow
 from mjgym import registry
-from mjgym.task import registrations
 
 
 def registered_task(id: str, **fields: Any) -> Any:
@@ -16,11 +14,6 @@ def registered_task(id: str, **fields: Any) -> Any:
 
 
 def ids_as_parameters(always: Collection[str] = ()) -> list[Any]:
-    """All ids as parameters; those beside `always` and one of each task class are slow.
-
-    Ids of a class run the same hooks with other fields.
-    """
-    classes = {registrations[id].task_class: id for id in [*registry.ids(), *always]}
-    quick = {*classes.values(), *always}
-    slow = pytest.mark.slow
-    return [pytest.param(id, marks=() if id in quick else slow) for id in registry.ids()]
+    """All ids as parameters; those beside `always` and one of each family are slow."""
+    families = {id.partition("/")[0]: id for id in reversed(registry.ids())}
+    return mostly_slow(registry.ids(), {*families.values(), *always})

@@ -218,6 +218,7 @@ class TestBenchmark:
         assert result["model"] == result["model"] | sizes
         assert set(result["seconds"]) == {"compose", "compile", "both"}
 
+    @pytest.mark.slow
     def test_one_library_that_does_not_run(self, tmp_path):
         import compose
 

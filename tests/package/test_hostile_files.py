@@ -13,6 +13,7 @@ from typer.testing import CliRunner
 
 from helpers import hostile
 from helpers.hostile import ID, LEARNERS, OWN, ROBOSUITE, RUNS, SPECS
+from helpers.lanes import mostly_slow
 from mjgym import datasets
 from mjgym.cli.app import app
 from mjgym.datasets import DemonstrationError
@@ -315,7 +316,9 @@ ASSETS = {
 }
 
 
-@pytest.mark.parametrize("case", [*MODELS, *ASSETS])
+@pytest.mark.parametrize(
+    "case", mostly_slow([*MODELS, *ASSETS], [c for c in (*MODELS, *ASSETS) if c != "deep"])
+)
 def test_a_model_asks_for_too_much(case):
     from mjgym import mjcf
 

@@ -124,6 +124,7 @@ class TestSpecs:
 
 
 class TestMake:
+    @pytest.mark.slow
     def test_needs_no_import_of_ours(self, tmp_path):
         program = """
             import sys, gymnasium
@@ -304,6 +305,7 @@ class TestOwnTasks:
         assert set(registry.ids(namespace="dmc")) == set(suite.IDS)
         assert gymnasium.spec("mine/stick-upright-v0").max_episode_steps == 25
 
+    @pytest.mark.slow
     def test_in_a_fresh_interpreter_by_the_name_of_their_module(self, tmp_path):
         (tmp_path / "my_sticks.py").write_text(MODULE)
         program = """
@@ -314,6 +316,7 @@ class TestOwnTasks:
         """
         assert fresh(program, folder=tmp_path) == "(2,) (2, 2)\n"
 
+    @pytest.mark.slow
     def test_of_a_script_itself(self, tmp_path):
         program = MODULE + '\nimport gymnasium\nprint(gymnasium.make("mine/stick-wide-v3").spec.id)'
         (tmp_path / "script.py").write_text(program)

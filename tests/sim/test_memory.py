@@ -9,7 +9,7 @@ from mjgym.task.models import compile_model
 
 BEYOND = 0.1  # rad, of hinges past their limits
 SUNK = 0.1  # m, of roots below the ground
-FOLDS = 20
+FOLDS = 10
 FULL = mujoco.mjtWarning.mjWARN_CNSTRFULL, mujoco.mjtWarning.mjWARN_CONTACTFULL
 
 

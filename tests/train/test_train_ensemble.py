@@ -405,6 +405,7 @@ class TestOfSeveralAlgorithms:
             assert torch.equal(both.over(n).rewards[0], other.over(n).rewards[1])
             assert torch.equal(both.over(n).following[1], one.over(n).following[0])
 
+    @pytest.mark.slow
     def test_a_run_learns_and_goes_on_bit_for_bit(self, tmp_path):
         settings = (*SMALL_REPLAY, MIXED, "normalize_observations=true")
         whole, _ = interrupted(tmp_path, *settings, algorithm="td3", at=120)
@@ -546,6 +547,7 @@ class TestJoined:
             trainer(folders[-1], *settings, algorithm=name).train()
         return folders
 
+    @pytest.mark.slow
     def test_by_critics_and_by_the_mean(self, runs, tmp_path):
         """Brute force: the proposal of highest mean value over all critics, and the mean."""
         members = [policy.load(run / "policy.npz") for run in runs]

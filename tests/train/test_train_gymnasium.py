@@ -139,6 +139,7 @@ class TestRuns:
 
 
 class TestCommands:
+    @pytest.mark.slow
     def test_train_and_evaluate(self, tmp_path, monkeypatch):
         monkeypatch.chdir(tmp_path)
         settings = [s for s in (*SMALL, *REPLAY) if not s.startswith("env.")]

@@ -122,6 +122,7 @@ def test_scores_without_pytorch_in_a_fresh_interpreter():
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.slow
 def test_commands_of_training_can_be_imported_first():
     """As another process does that unpickles one of their functions."""
     program = (

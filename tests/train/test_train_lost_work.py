@@ -73,6 +73,7 @@ def test_two_that_resume(tmp_path):
     assert Run(tmp_path / "run").metrics_file.read_bytes() == before
 
 
+@pytest.mark.slow
 def test_a_killed_process_holds_nobody_up(tmp_path, holder):
     holder.send_signal(signal.SIGKILL)
     holder.wait()

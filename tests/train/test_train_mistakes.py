@@ -369,6 +369,7 @@ class TestPolicyFiles:
 
 
 class TestEvaluate:
+    @pytest.mark.slow
     def test_a_policy_file_a_bundled_policy_and_a_run_agree(self, run):
         by_seeds = ("--seeds", "10000-10001", "--json")
         of_run = json.loads(mjgym_("evaluate", run, "--episodes", 2, "--json").stdout)

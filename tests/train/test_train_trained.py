@@ -21,6 +21,7 @@ sys.path.insert(0, str(Path(__file__).parents[2] / "scripts"))
 import bundle_policy
 from bundle_policy import Beside, RefusedError, TorchPolicy
 
+from helpers.lanes import mostly_slow
 from mjgym.policies import trained
 from mjgym.policies.network import Policy
 from mjgym_train import evaluation
@@ -70,9 +71,7 @@ class TestOfThePackage:
         found.about.check(env)
         assert env.action_space.contains(found.policy(env.reset(seed=0)[0]).astype(np.float32))
 
-    @pytest.mark.parametrize(
-        "id", [pytest.param(id, marks=() if id in PLAYED else pytest.mark.slow) for id in IDS]
-    )
+    @pytest.mark.parametrize("id", mostly_slow(IDS, PLAYED))
     def test_earns_what_it_says(self, id):
         assert_scores(id, SEEDS)
 

@@ -14,6 +14,7 @@ from mujoco.batch import MODEL_FIELDS
 
 import mjgym
 from helpers.compiling import nothing_compiled
+from helpers.lanes import mostly_slow
 from helpers.rollouts import actions_for, equal
 from helpers.suite import within
 from mjgym import mjcf
@@ -448,13 +449,7 @@ class TestEqualsACompiledModel:
             assert np.array_equal(ours, theirs)
         assert np.array_equal(ours, rollout(plain)) != moves
 
-    @pytest.mark.parametrize(
-        "key",
-        [
-            pytest.param(key, marks=() if k % 3 == 0 else pytest.mark.slow)
-            for k, key in enumerate(EQUAL)
-        ],
-    )
+    @pytest.mark.parametrize("key", mostly_slow(EQUAL, 6))
     def test_a_batch_moves_with_its_own_numbers(self, key):
         """Each simulation takes the varied field and all that follows from it, flags included."""
         value, _ = EQUAL[key]

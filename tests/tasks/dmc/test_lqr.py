@@ -88,6 +88,7 @@ def test_measured_cost_to_go_is_the_solvers(masses, actuators):
         assert measured == pytest.approx(expected, rel=1e-10)
 
 
+@pytest.mark.slow
 def test_any_other_policy_costs_more():
     model = compiled(2, 1)
     A, B = linear_dynamics(model)

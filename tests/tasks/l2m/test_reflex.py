@@ -48,6 +48,7 @@ class TestRecordedActions:
         assert found.shape == (2, 22)
 
 
+@pytest.mark.slow
 def test_it_sees_the_same_in_a_dict():
     env = gymnasium.make("l2m/walk_planar-v0", observation="dict", dtype="float64")
     flat = gymnasium.make("l2m/walk_planar-v0", dtype="float64")
