@@ -357,6 +357,9 @@ class TestStability:
         assert not np.count_nonzero([w.number for w in bench.data.warning])
 
 
+QUICK = [name for name in GRASPING if "Three" not in name]  # many fingers are many contacts
+
+
 class TestGrasps:
     @pytest.mark.parametrize(
         "name", mostly_slow(GRASPING, [n for n in GRASPING if "Three" not in n])

@@ -56,6 +56,7 @@ def test_runs_that_are_named() -> None:
     assert plan.jobs(["ray"], ids=[STAND]) == []
 
 
+@pytest.mark.slow
 def test_methods_are_settings_of_td3() -> None:
     config = pytest.importorskip("mjgym_train.config", exc_type=ImportError)
     algorithms = pytest.importorskip("mjgym_train.learn.algorithms", exc_type=ImportError)

@@ -15,6 +15,8 @@ sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
 
 from training import random_and_zero
 
+from helpers.lanes import mostly_slow
+
 pytestmark = pytest.mark.torch
 
 
@@ -33,7 +35,7 @@ def test_numbers_fit_together():
         assert row.steps > 0
 
 
-@pytest.mark.parametrize("policy", baselines.POLICIES)
+@pytest.mark.parametrize("policy", mostly_slow(baselines.POLICIES, ["random"]))
 def test_the_file_is_what_is_measured(policy):
     """On a task without contacts, whose numbers do not swing with the processor."""
     kept = baselines.of(ID)[policy]

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import torch
 
+from helpers.lanes import mostly_slow
 from helpers.stories import Story
 from helpers.training_runs import (
     ID,
@@ -162,14 +163,10 @@ class TestActing:
 
     @pytest.mark.parametrize(
         ("critic", "discounting"),
-        [
-            ("mean", "exponential"),
-            ("categorical", "hyperbolic"),
-            ("quantile", "exponential"),
-            pytest.param("mean", "hyperbolic", marks=pytest.mark.slow),
-            pytest.param("categorical", "exponential", marks=pytest.mark.slow),
-            pytest.param("quantile", "hyperbolic", marks=pytest.mark.slow),
-        ],
+        mostly_slow(
+            itertools.product(("mean", "categorical", "quantile"), ("exponential", "hyperbolic")),
+            [("quantile", "exponential")],
+        ),
     )
     def test_together_they_take_what_is_best_on_average(self, critic, discounting, tmp_path):
         """Brute force over the agents' proposals, with PyTorch's networks."""
@@ -502,6 +499,7 @@ class TestMixtures:
         assert drawn_ == {0, 1, 2}
         assert torch.equal(agent.acting[3:], before[3:])
 
+    @pytest.mark.slow
     @pytest.mark.parametrize(
         "acting",
         [
@@ -579,6 +577,7 @@ class TestJoined:
         score = mjgym_("evaluate", tmp_path / "mean.npz", "--id", ID, "--episodes", 1)
         assert "return" in score.output
 
+    @pytest.mark.slow
     def test_mistakes_are_named(self, runs, tmp_path):
         out = tmp_path / "all.npz"
         assert "two runs or more" in mjgym_("ensemble", runs[0], "--out", out, code=2).output

@@ -98,6 +98,7 @@ def test_no_import_of_pytorch_or_of_learning(path):
             left += imports(file, deferred=False)
 
 
+@pytest.mark.slow
 def test_scores_without_pytorch_in_a_fresh_interpreter():
     program = "\n".join(
         [

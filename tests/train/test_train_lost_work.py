@@ -54,7 +54,9 @@ def train(folder, *words, code=0):
     return mjgym_("train", "td3", ID, *SMALL_REPLAY, *budget, *words, code=code)
 
 
-@pytest.mark.parametrize("words", [(), ("--overwrite",)], ids=str)
+@pytest.mark.parametrize(
+    "words", [pytest.param((), marks=pytest.mark.slow), ("--overwrite",)], ids=str
+)
 def test_a_folder_in_use_is_refused_with_its_holder(tmp_path, holder, words):
     said = " ".join(train(tmp_path / "run", *words, code=1).stderr.split())
     assert f"is in use by process {holder.pid} on" in said

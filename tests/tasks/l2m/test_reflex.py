@@ -141,6 +141,7 @@ def test_steering_changes_nothing_by_default():
     assert np.abs(steered_rows - plain_rows).max() > 0.01
 
 
+@pytest.mark.slow
 def test_the_twist_turns_the_walker():
     """Two walkers, with the target 23 degrees to the left of one and to the right of the other."""
     envs = gymnasium.make_vec(

@@ -553,6 +553,7 @@ def test_no_maze_has_more_walls_than_the_bound(monkeypatch, max_walls):
         assert len(walls(random_maze(np.random.default_rng(seed), max_walls=max_walls))) <= 11
 
 
+@pytest.mark.slow
 def test_a_limit_of_walls_that_no_maze_keeps_is_an_error():
     # Two rooms are the fewest in 11 x 11 cells, and four rectangles enclose one.
     with pytest.raises(RuntimeError, match=r"at most 4 rectangles.*the fewest were \d"):

@@ -205,6 +205,7 @@ def test_three_bricks_are_reassembled_from_one_order_into_another():
         assert env.task.reward(env.task.terms(env.view)) == 0
 
 
+@pytest.mark.slow
 def test_five_bricks_are_reassembled_from_any_order_into_any_with_the_same_base():
     bases, right, n = set(), 0, 300
     for env in starts("reassemble_5_bricks_random_order", n):
