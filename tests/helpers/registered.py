@@ -5,12 +5,19 @@ from typing import Any
 
 from helpers.lanes import mostly_slow
 from mjgym import registry
+from mjgym.task import registrations
 
 
 def registered_task(id: str, **fields: Any) -> Any:
     """The task of an id, with other fields."""
     found = registry.registration(id)
     return found.task_class(**{**found.fields, **fields})
+
+
+def of_each_class() -> list[str]:
+    """An id of each task class, whose ids run the same hooks with other fields."""
+    first = {registrations[id].task_class: id for id in reversed(registry.ids())}
+    return sorted(first.values())
 
 
 def ids_as_parameters(always: Collection[str] = ()) -> list[Any]:
