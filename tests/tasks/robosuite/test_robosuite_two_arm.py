@@ -86,6 +86,7 @@ def test_observations_rewards_and_successes_are_the_recorded_ones(record):
     assert np.count_nonzero(states.arrays["success"]) == SUCCESSES.get(name, 0)
 
 
+@pytest.mark.slow
 def test_recorded_states_are_the_same_all_at_once(record):
     _, states = record
     states.assert_same_all_at_once()
