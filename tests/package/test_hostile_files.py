@@ -59,7 +59,10 @@ ONLY_MADE = {"task class, bare", "entry point"}  # no reference to code: make re
 
 @pytest.mark.parametrize(
     ("command", "case"),
-    [(c, case) for c in COMMANDS for case in RUNS if c == "evaluate" or case not in ONLY_MADE],
+    mostly_slow(
+        [(c, case) for c in COMMANDS for case in RUNS if c == "evaluate" or case not in ONLY_MADE],
+        3,
+    ),
 )
 def test_a_run_names_code(case, command):
     hostile.run_folder(Path("run"), RUNS[case])
@@ -196,7 +199,7 @@ def test_demonstrations_of_robosuite_name_code(case):
 
 
 @needs_h5py
-@pytest.mark.parametrize("case", hostile.EPISODES)
+@pytest.mark.parametrize("case", mostly_slow(hostile.EPISODES, 2))
 def test_an_episode_is_damaged(case):
     hostile.hdf5(Path("s.hdf5"), hostile.recorded(), hostile.EPISODES[case])
     found = datasets.load("s.hdf5")
@@ -273,7 +276,7 @@ BAD = {
 }
 
 
-@pytest.mark.parametrize("case", BAD)
+@pytest.mark.parametrize("case", mostly_slow(BAD, 2))
 def test_a_policy_is_damaged(case):
     arrays = dict(trained.bundled(ID).policy.arrays())
     for name, value in BAD[case].items():

@@ -22,7 +22,7 @@ SAMPLING = sorted(set(planning.METHODS) - {"ilqg"})
 # iLQG.
 
 
-@pytest.mark.parametrize("id", IDS)
+@pytest.mark.parametrize("id", mostly_slow(IDS, ["dmc/lqr-lqr_2_1-v0"]))
 def test_ilqg_reaches_the_riccati_solution(id):
     steps = 25
     env = made(id, seed=1)

@@ -1,6 +1,7 @@
 """Simulations, one and many: the view of their arrays, and the verbs that move them."""
 
 import gc
+import itertools
 import threading
 import weakref
 
@@ -666,8 +667,9 @@ class TestSnapshot:
             passed.append([np.array([getattr(s.view, n) for s in singles]) for n in names])
         return passed
 
-    @pytest.mark.parametrize("integrator", INTEGRATORS)
-    @pytest.mark.parametrize("varies", mostly_slow(VARIES, [VARIES[-1]]))
+    @pytest.mark.parametrize(
+        ("varies", "integrator"), mostly_slow(itertools.product(VARIES, INTEGRATORS), 4)
+    )
     def test_going_on_from_one_repeats_every_bit(self, varies, integrator):
         batch, singles = of_everything(varies, integrator)
         self.run(batch, singles)

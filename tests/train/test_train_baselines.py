@@ -35,6 +35,7 @@ def test_numbers_fit_together():
         assert row.steps > 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("policy", mostly_slow(baselines.POLICIES, ["random"]))
 def test_the_file_is_what_is_measured(policy):
     """On a task without contacts, whose numbers do not swing with the processor."""

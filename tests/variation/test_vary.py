@@ -804,7 +804,9 @@ class TestStates:
 
     @pytest.mark.parametrize("duplicate", [copy.deepcopy, lambda e: pickle.loads(pickle.dumps(e))])
     @pytest.mark.parametrize("every", ["episode", "reset", "never"])
-    @pytest.mark.parametrize("id", ["dmc/humanoid-run-v0", "locomotion/ant-run_gaps-v0"])
+    @pytest.mark.parametrize(
+        "id", mostly_slow(["dmc/humanoid-run-v0", "locomotion/ant-run_gaps-v0"], 2)
+    )
     def test_copies_go_on_bit_for_bit(self, id, every, duplicate):
         make = {"vary": IDS[id], "vary_every": every, "max_episode_steps": LIMIT}
         env, envs = gymnasium.make(id, **make).unwrapped, gymnasium.make_vec(id, num_envs=2, **make)

@@ -130,7 +130,7 @@ def ended(z, t, i):
     return z["terminated"][t, i] or z["truncated"][t, i]
 
 
-@pytest.fixture(scope="module", params=CASES)
+@pytest.fixture(scope="module", params=mostly_slow(CASES, [*ROBOTS, "go1_rough"]))
 def replayed(request):
     return Replayed(request.param)
 
@@ -192,7 +192,7 @@ def test_terms_and_rewards_are_the_recorded_ones(replayed):
     assert len(counted) >= 10
 
 
-@pytest.mark.parametrize("robot", CASES)
+@pytest.mark.parametrize("robot", mostly_slow(CASES, 4))
 def test_terms_without_weight_are_the_recorded_ones(robot):
     unweighted = Replayed(robot, body_ang_vel=1.0, angular_momentum=1.0, air_time=1.0)
     z, errors = unweighted.record, Errors()

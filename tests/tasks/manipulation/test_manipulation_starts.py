@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from gymnasium.error import ResetNeeded
 
+from helpers.lanes import mostly_slow
 from helpers.manipulation_records import NAMES, ROBOT_JOINTS, STACKS, Record, id_of, make, tasks
 from helpers.stratified import Stratified
 from mjgym.tasks.manipulation.bricks import brick_name
@@ -179,7 +180,9 @@ def test_none_of_many_starts_has_a_forbidden_contact(name):
     assert_contacts_are_allowed(name, 1000 if name.startswith("place") else MANY)
 
 
-@pytest.mark.parametrize("name", [name for name in STACKS if name.startswith("stack")])
+@pytest.mark.parametrize(
+    "name", mostly_slow([name for name in STACKS if name.startswith("stack")], 2)
+)
 def test_orders_are_drawn_where_they_are_random(name):
     orders = {tuple(env.data.userdata.astype(int)) for env in starts(name, FEW)}
     if "random" in name:

@@ -9,6 +9,7 @@ import pytest
 
 from helpers.compiling import nothing_compiled
 from helpers.equivalence import assert_every_slot_equals_a_single_env
+from helpers.lanes import mostly_slow
 from helpers.suite import gymnasium_checker
 from mjgym import Env
 from mjgym.controllers import controllers
@@ -45,7 +46,7 @@ COMBINATIONS = [
     pytest.param(*each, marks=[] if each in FEW[::3] else pytest.mark.slow, id="-".join(each))
     for each in PAIRS
 ]
-few = pytest.mark.parametrize(("robot", "gripper", "controller"), FEW)
+few = pytest.mark.parametrize(("robot", "gripper", "controller"), mostly_slow(FEW, 3))
 
 
 def test_all_are_there():

@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 from helpers.compiling import nothing_compiled
+from helpers.lanes import mostly_slow
 from helpers.robosuite_records import Record, make_task
 from mjgym import Env
 from mjgym.tasks.robosuite.hammers import Hammer, resize_hammer
@@ -58,7 +59,7 @@ RESIZE = {
 }
 
 
-@pytest.fixture(scope="module", params=TASKS)
+@pytest.fixture(scope="module", params=mostly_slow(TASKS, ["TwoArmLift", "TwoArmPegInHole"]))
 def record(request):
     name = request.param
     return name, Record(name, RESIZE.get(name), PAID.get(name, ("dense", "sparse")))
