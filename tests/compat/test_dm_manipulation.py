@@ -6,6 +6,7 @@ import pytest
 
 pytest.importorskip("dm_env")
 
+from helpers.lanes import mostly_slow
 from mjgym_compat.dm_control import composer
 from mjgym_compat.dm_control.entities import props
 from mjgym_compat.dm_control.manipulation import bricks, lift, place, reach
@@ -71,7 +72,7 @@ TASKS = {
 }
 
 
-@pytest.mark.parametrize("name", TASKS)
+@pytest.mark.parametrize("name", mostly_slow(TASKS, 4))
 def test_observations_and_rewards_are_those_of_the_registered_task(name):
     env = TASKS[name]()
     env.reset()

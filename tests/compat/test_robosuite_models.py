@@ -235,7 +235,7 @@ ROBOTS = sorted(
 )
 
 
-@pytest.mark.parametrize("name", ROBOTS)
+@pytest.mark.parametrize("name", mostly_slow(ROBOTS, 4))
 def test_every_robot_compiles_with_its_gripper(name):
     robot = create_robot(name, idn=1)
     for side in robot.arms:

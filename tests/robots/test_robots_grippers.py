@@ -347,7 +347,7 @@ class TestWidths:
 
 
 class TestStability:
-    @pytest.mark.parametrize("name", [n for n in hands.names() if n in FACTS])
+    @pytest.mark.parametrize("name", mostly_slow([n for n in hands.names() if n in FACTS], 3))
     def test_dithering_diverges_nowhere(self, name):
         bench = Bench(name)
         draws = np.random.default_rng(1)

@@ -422,7 +422,7 @@ ROUNDED = {"jnt_pos[hinge]": 1e-15}
 
 
 class TestEqualsACompiledModel:
-    @pytest.mark.parametrize("key", mostly_slow(EQUAL, 3))
+    @pytest.mark.parametrize("key", mostly_slow(EQUAL, 5))
     def test_in_every_number_and_in_motion(self, key):
         value, moves = EQUAL[key]
         field = key.partition("[")[0]
@@ -449,7 +449,7 @@ class TestEqualsACompiledModel:
             assert np.array_equal(ours, theirs)
         assert np.array_equal(ours, rollout(plain)) != moves
 
-    @pytest.mark.parametrize("key", mostly_slow(EQUAL, 6))
+    @pytest.mark.parametrize("key", mostly_slow(EQUAL, 8))
     def test_a_batch_moves_with_its_own_numbers(self, key):
         """Each simulation takes the varied field and all that follows from it, flags included."""
         value, _ = EQUAL[key]

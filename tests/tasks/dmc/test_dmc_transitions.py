@@ -38,7 +38,7 @@ def _bounds(name, kind, rows):
     return bounds
 
 
-@pytest.mark.parametrize("kind", ["random", "goal"])
+@pytest.mark.parametrize("kind", mostly_slow(["random", "goal"], 2))
 @pytest.mark.parametrize("id", IDS)
 def test_single_env_reproduces_transitions(id, kind):
     name = id.removeprefix("dmc/").removesuffix("-v0")

@@ -473,7 +473,7 @@ def above(place, tops, written=MappingProxyType({})):
     return start
 
 
-@pytest.mark.parametrize("arena", ["walls", *GAPS, *MAZE_ARENAS])
+@pytest.mark.parametrize("arena", mostly_slow(["walls", *GAPS, *MAZE_ARENAS], 3))
 def test_a_ball_lies_on_what_has_been_moved(arena):
     place, model = find_arena(arena), with_ball(arena)
     simulation = Single(model, place.varies)

@@ -239,7 +239,7 @@ def test_five_bricks_are_reassembled_from_any_order_into_any_with_the_same_base(
         ("tcp", ((0, 0, -0.1), (0, 0, -0.1)), "of 10 drawn, 10 had .* touching"),
     ],
 )
-@pytest.mark.parametrize("num_envs", [None, 2])
+@pytest.mark.parametrize("num_envs", mostly_slow([2, None], 2))
 def test_an_episode_that_cannot_be_begun_is_refused_and_none_begins(
     area, box, words, num_envs, monkeypatch
 ):

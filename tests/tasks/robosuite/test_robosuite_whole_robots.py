@@ -54,7 +54,7 @@ def make(id="robosuite/Lift-v0", **options):
     return gymnasium.make(id, disable_env_checker=True, **options).unwrapped
 
 
-@pytest.fixture(scope="module", params=RECORDS)
+@pytest.fixture(scope="module", params=mostly_slow(RECORDS, 3))
 def pair(request):
     robot, options = RECORDS[request.param]
     env = make(robot=robot, **options)
