@@ -92,7 +92,8 @@ def test_decisions_are_counted_where_transitions_are_and_steps_elsewhere(tmp_pat
     assert made.run_folder.policy().repeat == 3
 
 
-@pytest.mark.parametrize("algorithm", mostly_slow(["td3", "ppo"], 2))
+@pytest.mark.slow
+@pytest.mark.parametrize("algorithm", ["td3", "ppo"])
 def test_an_interrupted_run_ends_as_one_that_was_not(algorithm, tmp_path):
     settings = ["action_repeat=4", "history=2", "evaluations=3"]
     settings += SMALL_REPLAY if algorithm == "td3" else ["rollout_steps=8", "minibatch_size=16"]

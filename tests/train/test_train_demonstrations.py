@@ -447,6 +447,7 @@ class TestBesideTheBuffer:
         assert [len(batch.action) for batch in made.batches(2)] == [32, 32]
         made.close()
 
+    @pytest.mark.slow
     def test_resumed_is_as_if_never_stopped(self, known, tmp_path):
         own = {"algorithm": "sac", "steps": 240}
         interrupted(tmp_path, *self.SETTINGS, **own, at=120, make=trainer)

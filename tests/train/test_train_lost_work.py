@@ -165,6 +165,7 @@ def test_a_run_whose_episodes_all_diverge_ends(algorithm, tmp_path, monkeypatch)
     assert max(m.env_step for m in shares) < 1000
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("own_ids")
 def test_some_episodes_that_diverge_are_a_share_and_one_warning(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
@@ -179,6 +180,7 @@ def test_some_episodes_that_diverge_are_a_share_and_one_warning(tmp_path, monkey
     assert max(shares) > 0
 
 
+@pytest.mark.slow
 def test_fragments_of_samplers_say_which_episodes_diverged(tmp_path, monkeypatch):
     settings = config.read(
         algorithms.find("td3").Config,

@@ -405,6 +405,7 @@ class TestGuard:
                 viewer.shutdown()
                 serving.join(30)
 
+    @pytest.mark.slow
     def test_its_end_leaves_no_task_behind(self):
         """Whatever stands open: nothing asked, half a request, a websocket without a word."""
         told = subprocess.run(

@@ -247,6 +247,7 @@ def test_a_walk_that_is_replayed_without_looking(name):
 
 
 class TestSteps:
+    @pytest.mark.slow
     def test_the_tibias_stay_in_their_places(self):
         """The slides follow the knees' angles all the time."""
         name = EPISODES[-1]

@@ -43,6 +43,7 @@ def test_ids_are_the_published_ones_and_a_twin_of_ours():
 # The suite's own tests, on some ids.
 
 
+@pytest.mark.slow
 def test_the_number_of_threads_does_not_matter():
     assert_threads_do_not_matter(SOME[-1])
 

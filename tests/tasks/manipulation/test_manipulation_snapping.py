@@ -199,6 +199,7 @@ def test_bricks_that_only_lie_on_each_other_are_not_lifted_together():
     assert pair.data.body(f"{LOWER}/").xpos[2] < 1e-5
 
 
+@pytest.mark.slow
 def test_a_pair_comes_apart_when_it_is_pulled_hard():
     for force, stays in ((8.0, True), (10.0, False)):
         pair = Pair(free=False, lifted=ON_STUDS)

@@ -189,6 +189,7 @@ def test_a_moved_humanoid_takes_its_arms_along():
     assert np.abs(seen[ahead] - first[ahead]).max() < 0.03
 
 
+@pytest.mark.slow
 def test_a_torso_helps_both_hands_to_their_poses():
     """The poses are out of the arms' reach alone; the torso leans as fast as it may."""
     gone = {}
