@@ -6,11 +6,11 @@ import shutil
 import subprocess
 import sys
 
-import mujoco
 import numpy as np
 import pytest
 
 import mjgym_compat.robosuite as suite
+from helpers.compiling import nothing_compiled
 from helpers.lanes import mostly_slow
 from helpers.robosuite_records import FOLDER, Record
 from mjgym_compat.robosuite import (
@@ -300,9 +300,8 @@ def test_published_defaults_are_the_tasks_own(name):
     ],
     ids=str,
 )
-def test_what_does_not_fit_is_refused(name, asked, error, message, monkeypatch):
-    monkeypatch.setattr(mujoco.MjSpec, "compile", None)  # nothing is compiled
-    with pytest.raises(error, match=message):
+def test_what_does_not_fit_is_refused(name, asked, error, message):
+    with nothing_compiled(), pytest.raises(error, match=message):
         suite.make(name, **{"robots": "Panda", **BLIND, **asked})
 
 
