@@ -138,6 +138,7 @@ def test_a_stack_begins_complete_if_the_drawn_orders_agree():
     assert min(rewards) < 0.1
 
 
+@pytest.mark.slow
 def test_what_is_observed_follows_the_settings():
     env = _made(reach.Reach, observations.VISION, prop=None)
     spec = env.observation_spec()

@@ -246,7 +246,7 @@ def test_arguments_become_the_tasks():
     assert "handle_qpos" not in still.reset()
 
 
-@pytest.mark.parametrize("name", FACTS["arguments"])
+@pytest.mark.parametrize("name", mostly_slow(FACTS["arguments"], 3))
 def test_published_defaults_are_the_tasks_own(name):
     """All published keyword arguments with their published values, as one task."""
     asked = dict(FACTS["arguments"][name])

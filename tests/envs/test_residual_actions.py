@@ -30,7 +30,8 @@ def scripted(id, **arguments):
     return rewards
 
 
-@pytest.mark.parametrize(("id", "arguments"), mostly_slow(IDS, 2))
+@pytest.mark.slow
+@pytest.mark.parametrize(("id", "arguments"), IDS)
 def test_zero_is_the_scripted_policy(id, arguments):
     env = gymnasium.make(id, residual=0.1, **arguments)
     assert isinstance(env.env.env, ResidualAction)

@@ -90,7 +90,7 @@ def test_an_id_of_a_run_is_not_looked_for_in_the_working_folder(words):
 
 @pytest.mark.torch
 @pytest.mark.parametrize("how", ["resume", "config"])
-@pytest.mark.parametrize("case", LEARNERS)
+@pytest.mark.parametrize("case", mostly_slow(LEARNERS, 2))
 def test_settings_of_a_learner_name_code(case, how):
     pytest.importorskip("torch")
     hostile.run_folder(Path("run"), LEARNERS[case])
@@ -144,7 +144,7 @@ def test_nothing_else_is_imported(text):
 
 
 @needs_h5py
-@pytest.mark.parametrize("case", SPECS)
+@pytest.mark.parametrize("case", mostly_slow(SPECS, 2))
 def test_a_dataset_names_code(case):
     changed = SPECS[case]
     hostile.hdf5(Path("s.hdf5"), hostile.recorded(**changed))

@@ -154,6 +154,7 @@ def test_a_batch_keeps_its_levels_through_autoresets_as_single_environments_do()
     envs.close()
 
 
+@pytest.mark.slow
 def test_first_rows_and_columns_are_drawn_as_published():
     envs = VectorEnv(RoughVelocity(robot="go1"), num_envs=600)
     envs.reset(seed=0)

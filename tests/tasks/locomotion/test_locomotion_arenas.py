@@ -181,7 +181,8 @@ def platforms(place, simulation):
     return pos[used, :1] + size[used, :1] * (-1, 1)
 
 
-@pytest.mark.parametrize(("arena", "name"), mostly_slow(GAPS.items(), 2))
+@pytest.mark.slow
+@pytest.mark.parametrize(("arena", "name"), GAPS.items())
 def test_platforms_and_gaps_are_uniform(arena, name):
     place, simulation, draw = drawn_by(arena)
     parameters = scene(name)["parameters"]
@@ -306,6 +307,7 @@ def test_recorded_terrains_are_made_of_bumps_as_ours_are():
     np.testing.assert_allclose(found, inner, atol=1e-9)
 
 
+@pytest.mark.slow
 def test_terrains_have_a_ridge_half_way_and_bumps_of_the_right_spread():
     _, simulation, draw = drawn_by("bowl")
     shape = (bowl.POINTS, bowl.POINTS)

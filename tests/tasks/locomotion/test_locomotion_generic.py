@@ -72,7 +72,17 @@ CASES = [(id, {}) for id in IDS] + [
 ]
 
 
-@pytest.fixture(scope="module", params=CASES, ids=lambda case: f"{case[0]} {case[1] or ''}".strip())
+PARAMETERS = [
+    pytest.param(
+        (id, fields),
+        marks=() if i % 3 == 0 or fields else pytest.mark.slow,
+        id=f"{id} {fields or ''}".strip(),
+    )
+    for i, (id, fields) in enumerate(CASES)
+]
+
+
+@pytest.fixture(scope="module", params=PARAMETERS)
 def described(request):
     id, fields = request.param
     env = gymnasium.make(id, dtype="float64", **fields)
@@ -275,7 +285,7 @@ def test_any_arena_holds_a_walker(arena):
     env.close()
 
 
-@pytest.mark.parametrize("walker", mostly_slow(["ant", "jumping_ball", "cmu_humanoid"], 3))
+@pytest.mark.parametrize("walker", mostly_slow(["jumping_ball", "ant", "cmu_humanoid"], 3))
 def test_a_fall_is_a_contact_of_the_ground_with_anything_but_a_foot(walker):
     """What ends an episode is looked up among the engine's contacts."""
     env = gymnasium.make(

@@ -413,6 +413,7 @@ def test_any_walker_plays(walker):
     env.close()
 
 
+@pytest.mark.slow
 def test_eleven_play_eleven():
     envs = gymnasium.make_vec("soccer/boxhead-1v1-v0", num_envs=1, team_size=11)
     observations, info = envs.reset(seed=0)
