@@ -6,7 +6,6 @@ import sys
 
 import pytest
 
-from helpers.lanes import mostly_slow
 from helpers.places import TESTS
 
 FILES = {
@@ -40,7 +39,8 @@ def reported(folder, required):
     return {name: next(line for line in summary if f"test_{name}.py" in line) for name in FILES}
 
 
-@pytest.mark.parametrize("required", mostly_slow(["", "1"], 2), ids=["here", "in CI"])
+@pytest.mark.slow
+@pytest.mark.parametrize("required", ["", "1"], ids=["here", "in CI"])
 def test_a_missing_package(required, tmp_path):
     said = reported(tmp_path, required)
     for name in ("at_the_top", "in_a_test"):

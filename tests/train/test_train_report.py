@@ -3,7 +3,6 @@
 import pytest
 import torch
 
-from helpers.lanes import mostly_slow
 from helpers.training_runs import ID, SMALL
 from mjgym.mjcf import asset_path
 from mjgym_train import config
@@ -37,7 +36,8 @@ def widths(body):
     return [tuple(layer.weight.shape) for layer in body if isinstance(layer, torch.nn.Linear)]
 
 
-@pytest.mark.parametrize("file", mostly_slow(["d4pg", "ddpg"], 2))
+@pytest.mark.slow
+@pytest.mark.parametrize("file", ["d4pg", "ddpg"])
 def test_networks_are_the_reports(file, tmp_path):
     made = trained(tmp_path, read(file, file, more=["updates_per_step=0.05"]))
     agent, size, atoms = made.agent, 5, 1 if file == "ddpg" else 101

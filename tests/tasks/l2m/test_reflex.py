@@ -81,6 +81,7 @@ def walked(steps, id="l2m/walk_planar-v0", start=START):
     return float(env.unwrapped.data.joint("pelvis_tx").qpos[0]), taken, fell
 
 
+@pytest.mark.slow
 def test_it_walks():
     """As far as the recorded walk has come, within 2 %."""
     steps = 200

@@ -472,6 +472,7 @@ def test_published_variations_are_drawn(replayed):
     envs.close()
 
 
+@pytest.mark.slow
 def test_noise_is_the_published_one(replayed):
     made = TASKS[replayed.task.robot]
     scales = replayed.record.meta["config"]["noise_config"]["scales"]

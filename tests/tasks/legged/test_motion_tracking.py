@@ -358,6 +358,7 @@ def test_the_ghost_is_where_the_motion_is():
     plain.close()
 
 
+@pytest.mark.slow
 def test_noise_is_of_the_published_size():
     assert_noise(published(robot="go1", noise=True), published(robot="go1"), motion_tracking.NOISE)
 

@@ -173,6 +173,7 @@ def check_structure(maze, per_room=(1, 3)):
                 assert (beyond[0] + 2 * bi, beyond[1] + 2 * bj) in in_rooms
 
 
+@pytest.mark.slow
 def test_every_maze_is_whole(mazes):
     for maze in mazes:
         assert (maze.height, maze.width) == (11, 11)
