@@ -5,6 +5,7 @@ import gc
 import os
 import re
 import sys
+import time
 from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 from typing import Any, TypeVar
@@ -115,6 +116,27 @@ def unraisable(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
 def engine_version(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
     """Lets the engine report another version."""
     return lambda version: monkeypatch.setattr(mujoco, "mj_versionString", lambda: version)
+
+
+@pytest.fixture
+def later(monkeypatch: pytest.MonkeyPatch) -> Callable[[float], None]:
+    """Lets some seconds pass at once, and none afterwards."""
+
+    def passed(seconds: float) -> None:
+        now = time.monotonic() + seconds
+        monkeypatch.setattr(time, "monotonic", lambda: now)
+
+    return passed
+
+
+@pytest.fixture
+def launched(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Any, Any]]:
+    """Environments and policies of viewers, of which none opens."""
+    from mjgym import viewing
+
+    shown: list[tuple[Any, Any]] = []
+    monkeypatch.setattr(viewing, "launch", lambda env, policy: shown.append((env, policy)))
+    return shown
 
 
 @pytest.fixture

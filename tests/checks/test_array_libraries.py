@@ -8,6 +8,7 @@ import mujoco
 import numpy as np
 import pytest
 
+from helpers.lanes import mostly_slow
 from helpers.registered import ids_as_parameters, registered_task
 from mjgym import registry, rotations
 from mjgym.checks.array_libraries import CLOSE, failures
@@ -100,16 +101,10 @@ def test_hooks_with_other_fields_give_the_same_in_every_library(id, fields):
 
 
 # A batch, whose hooks are above, equals single environments: one id of each family is quick.
-FAMILIES = {id.partition("/")[0]: id for id, _ in ALONE}
+FAMILIES = {case[0].partition("/")[0]: case for case in reversed(list(ALONE))}
 
 
-@pytest.mark.parametrize(
-    ("id", "fields"),
-    [
-        pytest.param(*case, marks=() if case[0] in FAMILIES.values() else pytest.mark.slow)
-        for case in ALONE
-    ],
-)
+@pytest.mark.parametrize(("id", "fields"), mostly_slow(ALONE, FAMILIES.values()))
 def test_hooks_of_one_alone_give_the_same_in_every_library(id, fields):
     assert_same_in_every_library(id, fields, None)
 

@@ -279,6 +279,7 @@ def _end_by_signal(connection) -> None:
     os.kill(os.getpid(), signal.SIGKILL)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="no such signal on this system")
 def test_a_subject_that_ends_says_how() -> None:
     with (

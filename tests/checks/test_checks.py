@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import mjgym
+from helpers.lanes import mostly_slow
 from helpers.small_process import run_small
 from mjgym import Task, checks
 from mjgym.checks.of_names import check_names
@@ -611,7 +612,7 @@ def test_arguments_reach_the_task(examine):
     assert "same observation" in examine(Good, reach=0.0)["determinism"][0].reason
 
 
-@pytest.mark.parametrize("cls", FAILING, ids=lambda c: c.__name__)
+@pytest.mark.parametrize("cls", mostly_slow(FAILING, 3), ids=lambda c: c.__name__)
 def test_what_is_broken_fails(examine, cls):
     check, _, words = cls.__doc__.partition(": ")
     found = examine(cls)
@@ -620,7 +621,7 @@ def test_what_is_broken_fails(examine, cls):
     assert all(0 < len(f.reason) < 900 for findings in found.values() for f in findings)
 
 
-@pytest.mark.parametrize("cls", WARNED, ids=lambda c: c.__name__)
+@pytest.mark.parametrize("cls", mostly_slow(WARNED, 3), ids=lambda c: c.__name__)
 def test_what_people_stumble_over_is_a_warning(examine, cls):
     check, _, words = cls.__doc__.partition("\n")[0].partition(": ")
     found = examine(cls)

@@ -85,6 +85,7 @@ class TestCommand:
         rows = json.loads(command("--against", other, ARM, "--json").stdout)["trajectories"]
         assert [row["first"] for row in rows] == [None, 7]
 
+    @pytest.mark.slow
     def test_another_model_differs_from_the_start(self, file, tmp_path):
         def change(arrays):
             arrays[f"{POINT}/random"] = arrays[f"{POINT}/random"][:, 1:]
@@ -135,9 +136,12 @@ class TestHostileFiles:
             {"about.npy": npy(np.array("[]"))},
             {"about.npy": npy(np.array("[" * 100_000))},
             {"about.npy": npy(ABOUT, (5, 10**12))},
-            {"about.npy": npy(np.zeros(1 << 24))},
+            pytest.param({"about.npy": npy(np.zeros(1 << 24))}, marks=pytest.mark.slow),
             {"about.npy": npy(ABOUT), f"{POINT}/random.npy": npy(np.zeros(3), (10**12,))},
-            {"about.npy": npy(ABOUT), f"{POINT}/random.npy": npy(np.zeros(1 << 24))},
+            pytest.param(
+                {"about.npy": npy(ABOUT), f"{POINT}/random.npy": npy(np.zeros(1 << 24))},
+                marks=pytest.mark.slow,
+            ),
             {"about.npy": npy(ABOUT), f"{POINT}/random.npy": b"\x93NUMPY\x01\x00"},
             {"about.npy": npy(ABOUT), "os:system/random.npy": b""},
             {"about.npy": npy(ABOUT), "own/task-v0/random.npy": b""},

@@ -75,6 +75,7 @@ def test_a_file_of_ones_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     assert "in 10 steps" in said
 
 
+@pytest.mark.slow
 def test_demonstrations_of_a_planner(tmp_path: Path):
     pytest.importorskip("h5py")
     file = tmp_path / "planned.hdf5"
@@ -85,6 +86,7 @@ def test_demonstrations_of_a_planner(tmp_path: Path):
     assert len(found.episode(0).actions) == 3
 
 
+@pytest.mark.slow
 def test_a_viewer_shows_a_planner():
     env = gymnasium.make("dmc/cartpole-swingup-v0")
     policy = load_policy("random_shooting", env)

@@ -139,17 +139,6 @@ def refused(*arguments, code=2):
 
 
 @pytest.fixture
-def later(monkeypatch):
-    """Lets some seconds pass at once."""
-
-    def passed(seconds):
-        now = time.monotonic()
-        monkeypatch.setattr(time, "monotonic", lambda: now + seconds)
-
-    return passed
-
-
-@pytest.fixture
 def session():
     env = gymnasium.make(TASK)
     yield Session(env, lambda observation: np.zeros(6), seed=3)

@@ -10,6 +10,7 @@ import pytest
 from matplotlib.figure import Figure
 from typer.testing import CliRunner
 
+from helpers.lanes import mostly_slow
 from helpers.training_runs import SMALL_REPLAY
 from mjgym.cli.app import app
 from mjgym.cli.bench import measure
@@ -161,11 +162,7 @@ def test_a_plot_shows_all_time_of_each_run():
 class TestScripted:
     @pytest.mark.parametrize(
         "policy",
-        [
-            "scripted,random",
-            pytest.param("scripted,scripted", marks=pytest.mark.slow),
-            "random,scripted",
-        ],
+        mostly_slow(["scripted,random", "scripted,scripted", "random,scripted"], 3),
     )
     def test_either_team(self, policy, tmp_path):
         out = tmp_path / "match.png"
@@ -188,6 +185,7 @@ class TestScripted:
         done = run("record", "soccer/ant-1v1-v0", "--policy", "scripted", "--out", "x.png")
         assert "There is no scripted policy for soccer/ant-1v1-v0" in done.output
 
+    @pytest.mark.slow
     def test_ids_that_have_one_are_named(self):
         said = " ".join(run("demos", "walker-walk", "--out", "x.hdf5").output.split())
         assert "There is no scripted policy for dmc/walker-walk-v0, only for" in said

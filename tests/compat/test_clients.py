@@ -40,6 +40,7 @@ def test_extras_are_there_from_the_tested_versions_on():
         assert any(version.startswith(low) for low in lowest), client
 
 
+@pytest.mark.slow
 def test_a_plain_id_is_not_found_in_another_process(tmp_path):
     """What the guide warns of; if this fails, the warning can go."""
     plain = run('import gymnasium; gymnasium.make("dmc/walker-walk-v0")', tmp_path)

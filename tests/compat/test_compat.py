@@ -3,7 +3,10 @@
 import subprocess
 import sys
 
+import pytest
 
+
+@pytest.mark.slow
 def test_an_import_of_an_adapter_registers_the_ids():
     program = "import gymnasium, mjgym_compat; gymnasium.spec('dmc/walker-walk-v0')"
     done = subprocess.run(

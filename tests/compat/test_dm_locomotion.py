@@ -6,6 +6,7 @@ import pytest
 
 pytest.importorskip("dm_env")
 
+from helpers.lanes import mostly_slow
 from mjgym.tasks.locomotion.walkers import find_walker
 from mjgym_compat.dm_control import composer, manipulation, mjcf
 from mjgym_compat.dm_control.composer.variation import deterministic, distributions
@@ -60,12 +61,15 @@ def _blind(build):
 
 @pytest.mark.parametrize(
     ("build", "id"),
-    [
-        (basic_cmu_2019.cmu_humanoid_run_walls, "locomotion/cmu_humanoid-run_walls-v0"),
-        (basic_cmu_2019.cmu_humanoid_go_to_target, "locomotion/cmu_humanoid-go_to_target-v0"),
-        (basic_rodent_2020.rodent_run_gaps, "locomotion/rodent-run_gaps-v0"),
-        (basic_rodent_2020.rodent_two_touch, "locomotion/rodent-two_touch-v0"),
-    ],
+    mostly_slow(
+        [
+            (basic_cmu_2019.cmu_humanoid_go_to_target, "locomotion/cmu_humanoid-go_to_target-v0"),
+            (basic_cmu_2019.cmu_humanoid_run_walls, "locomotion/cmu_humanoid-run_walls-v0"),
+            (basic_rodent_2020.rodent_run_gaps, "locomotion/rodent-run_gaps-v0"),
+            (basic_rodent_2020.rodent_two_touch, "locomotion/rodent-two_touch-v0"),
+        ],
+        4,
+    ),
 )
 def test_an_example_steps_as_the_registered_task(build, id):
     registered = gymnasium.make(id, observation="dict", dtype="float64")
@@ -276,6 +280,7 @@ def test_contacts_are_sorted_by_end_effectors_and_body():
     assert all(ground in pair and force > 0 for pair, force in contacts.items())
 
 
+@pytest.mark.slow
 def test_a_rat_begins_to_escape_where_nothing_touches_the_flat_ground():
     environment = _blind(basic_rodent_2020.rodent_escape_bowl)
     rat = environment.task._walker
@@ -375,6 +380,7 @@ def test_kinds_of_targets_have_their_shares_and_rewards():
     assert environment.step(np.zeros(8)).reward == 0.25
 
 
+@pytest.mark.slow
 def test_two_touches_need_the_right_time_in_between():
     rat = walkers.Rat(observable_options=BLIND)
     orb = TargetSphereTwoTouch(radius=0.025)

@@ -6,6 +6,7 @@ import pytest
 
 pytest.importorskip("dm_env")
 
+from helpers.lanes import mostly_slow
 from mjgym_compat.dm_control import composer
 from mjgym_compat.dm_control.entities import props
 from mjgym_compat.dm_control.manipulation import bricks, lift, place, reach
@@ -71,7 +72,7 @@ TASKS = {
 }
 
 
-@pytest.mark.parametrize("name", TASKS)
+@pytest.mark.parametrize("name", mostly_slow(TASKS, 4))
 def test_observations_and_rewards_are_those_of_the_registered_task(name):
     env = TASKS[name]()
     env.reset()
@@ -110,6 +111,7 @@ def test_observations_and_rewards_are_those_of_the_registered_task(name):
     assert np.ptp(rewards) > 0
 
 
+@pytest.mark.slow
 def test_the_order_is_drawn_observed_and_shown():
     env = _stack(num_bricks=3, randomize_order=True)
     orders = set()
@@ -124,6 +126,7 @@ def test_the_order_is_drawn_observed_and_shown():
     assert len(orders) > 2
 
 
+@pytest.mark.slow
 def test_a_stack_begins_complete_if_the_drawn_orders_agree():
     env = _reassemble(True)
     rewards = []
@@ -135,6 +138,7 @@ def test_a_stack_begins_complete_if_the_drawn_orders_agree():
     assert min(rewards) < 0.1
 
 
+@pytest.mark.slow
 def test_what_is_observed_follows_the_settings():
     env = _made(reach.Reach, observations.VISION, prop=None)
     spec = env.observation_spec()

@@ -12,7 +12,6 @@ pytest.importorskip("dm_env", reason='needs pip install -e ".[dm_env]"')
 from mjgym_compat.dm_control.mujoco.wrapper.mjbindings import enums, mjlib
 
 from helpers.mjcf_models import swinging
-from mjgym import viewing
 from mjgym_compat.dm_control import composer, manipulation, mjcf, mujoco, suite, viewer
 from mjgym_compat.dm_control.composer import variation
 from mjgym_compat.dm_control.composer.observation import observable
@@ -96,9 +95,7 @@ class TestSection2Physics:
         option.flags[enums.mjtVisFlag.mjVIS_JOINT] = True
         assert (physics.render(**size, scene_option=option) != picture).any()
 
-    def test_the_viewer_takes_a_policy(self, monkeypatch):
-        shown = []
-        monkeypatch.setattr(viewing, "launch", lambda env, policy: shown.append(policy))
+    def test_the_viewer_takes_a_policy(self, launched):
         env = suite.load("humanoid", "stand", task_kwargs={"random": 1})
         spec = env.action_spec()
 
@@ -108,8 +105,8 @@ class TestSection2Physics:
 
         viewer.launch(env)
         viewer.launch(env, policy=random_policy)
-        assert shown[0] is None
-        spec.validate(shown[1](env.reset().observation))
+        assert launched[0][1] is None
+        spec.validate(launched[1][1](env.reset().observation))
 
 
 class Arm:

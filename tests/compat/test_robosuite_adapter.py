@@ -6,11 +6,12 @@ import shutil
 import subprocess
 import sys
 
-import mujoco
 import numpy as np
 import pytest
 
 import mjgym_compat.robosuite as suite
+from helpers.compiling import nothing_compiled
+from helpers.lanes import mostly_slow
 from helpers.robosuite_records import FOLDER, Record
 from mjgym_compat.robosuite import (
     load_composite_controller_config,
@@ -134,7 +135,7 @@ env.close()
 # What an observation has.
 
 
-@pytest.mark.parametrize("published", FACTS["published"])
+@pytest.mark.parametrize("published", mostly_slow(FACTS["published"], 3))
 def test_entries_are_the_published_ones_in_their_order(published):
     name, _, robots = published.partition("/")
     facts = FACTS["published"][published]
@@ -245,7 +246,7 @@ def test_arguments_become_the_tasks():
     assert "handle_qpos" not in still.reset()
 
 
-@pytest.mark.parametrize("name", FACTS["arguments"])
+@pytest.mark.parametrize("name", mostly_slow(FACTS["arguments"], 3))
 def test_published_defaults_are_the_tasks_own(name):
     """All published keyword arguments with their published values, as one task."""
     asked = dict(FACTS["arguments"][name])
@@ -299,9 +300,8 @@ def test_published_defaults_are_the_tasks_own(name):
     ],
     ids=str,
 )
-def test_what_does_not_fit_is_refused(name, asked, error, message, monkeypatch):
-    monkeypatch.setattr(mujoco.MjSpec, "compile", None)  # nothing is compiled
-    with pytest.raises(error, match=message):
+def test_what_does_not_fit_is_refused(name, asked, error, message):
+    with nothing_compiled(), pytest.raises(error, match=message):
         suite.make(name, **{"robots": "Panda", **BLIND, **asked})
 
 

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import mjgym_compat.robosuite as suite
+from helpers.lanes import mostly_slow
 from mjgym.viewing.devices import DeviceError
 from mjgym_compat.robosuite.devices import Keyboard, SpaceMouse
 from mjgym_compat.robosuite.environments.base import REGISTERED_ENVS, MujocoEnv
@@ -138,6 +139,7 @@ def test_an_environment_of_ones_own_runs_and_is_known_by_its_name():
         make().step(np.zeros(6))
 
 
+@pytest.mark.slow
 def test_seeds_and_hard_resets_redraw_sizes():
     a, b = make(seed=3), make(seed=3)
     for _ in range(2):
@@ -233,7 +235,7 @@ ROBOTS = sorted(
 )
 
 
-@pytest.mark.parametrize("name", ROBOTS)
+@pytest.mark.parametrize("name", mostly_slow(ROBOTS, 4))
 def test_every_robot_compiles_with_its_gripper(name):
     robot = create_robot(name, idn=1)
     for side in robot.arms:
@@ -464,15 +466,18 @@ def test_a_robot_on_a_base_that_drives():
 
 @pytest.mark.parametrize(
     ("name", "kind", "dimensions", "parts"),
-    [
-        ("GR1", "WHOLE_BODY_IK", 24, []),
-        ("GR1ArmsOnly", "WHOLE_BODY_IK", 24, []),
-        ("GR1FixedLowerBody", "WHOLE_BODY_IK", 24, []),
-        ("GR1FloatingBody", "HYBRID_MOBILE_BASE", 34, ["torso", "head", "base"]),
-        ("SpotWithArm", "BASIC", 19, ["legs"]),
-        ("SpotWithArmFloating", "BASIC", 10, ["base"]),
-        ("Tiago", "BASIC", 20, ["torso", "head", "base"]),
-    ],
+    mostly_slow(
+        [
+            ("SpotWithArmFloating", "BASIC", 10, ["base"]),
+            ("SpotWithArm", "BASIC", 19, ["legs"]),
+            ("GR1", "WHOLE_BODY_IK", 24, []),
+            ("GR1ArmsOnly", "WHOLE_BODY_IK", 24, []),
+            ("GR1FixedLowerBody", "WHOLE_BODY_IK", 24, []),
+            ("GR1FloatingBody", "HYBRID_MOBILE_BASE", 34, ["torso", "head", "base"]),
+            ("Tiago", "BASIC", 20, ["torso", "head", "base"]),
+        ],
+        7,
+    ),
 )
 def test_robots_with_torsos_heads_and_legs(name, kind, dimensions, parts):
     config = suite.load_composite_controller_config(robot=name)
@@ -499,6 +504,7 @@ def test_robots_with_torsos_heads_and_legs(name, kind, dimensions, parts):
         np.testing.assert_allclose(ours[entry], theirs[entry], atol=bound)
 
 
+@pytest.mark.slow
 def test_parts_of_humanoids_take_the_laws_of_a_configuration():
     config = suite.load_composite_controller_config(controller="BASIC", robot="GR1FloatingBody")
     config["body_parts"]["head"]["kp"] = 300

@@ -12,6 +12,7 @@ from gymnasium.utils.env_checker import check_env
 from lxml import etree
 
 import mjgym_compat.robosuite as robosuite
+from helpers.lanes import mostly_slow
 from helpers.robosuite_records import FOLDER
 from mjgym_compat.robosuite import macros
 from mjgym_compat.robosuite.controllers import load_composite_controller_config
@@ -175,7 +176,14 @@ def check_argument(script, argument):
             assert verdict.startswith("differs" if title in DIFFERENT else "same"), (title, verdict)
 
 
-@pytest.mark.parametrize("argument", by_argument(pictures=False))
+SLOW = ("gripper_types", "robots", "controller_configs", "table_full_size", "initialization_noise",
+        "placement_initializer", "base_types", "z_rotation", "env_configuration")  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "argument",
+    mostly_slow(names := by_argument(pictures=False), [n for n in names if n not in SLOW]),
+)
 def test_argument_does_as_published(script, argument):
     check_argument(script, argument)
 
@@ -340,7 +348,7 @@ def test_state_as_a_vector():
         env.sim.set_state_from_flattened(flat[1:])
 
 
-@pytest.mark.parametrize("task", ["Lift", "Door", "TwoArmHandover"])
+@pytest.mark.parametrize("task", mostly_slow(["Lift", "Door", "TwoArmHandover"], 3))
 def test_xml_holds_what_an_episode_has_drawn(task):
     robots = ["Panda", "Panda"] if task.startswith("TwoArm") else "Panda"
     env, other = make(task, robots, seed=0), make(task, robots, seed=1)
@@ -354,6 +362,7 @@ def test_xml_holds_what_an_episode_has_drawn(task):
         other.reset_from_xml_string("<mujoco/>")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("told", [True, False], ids=["whole", "without memory"])
 def test_actions_lead_from_a_recorded_state_to_the_recorded_ones(told):
     env, other = make(seed=0), make(seed=1)
@@ -571,7 +580,8 @@ def test_domain_randomization_draws_for_each_episode():
 
 
 @pytest.mark.parametrize(
-    ("every", "changes"), [(0, [False] * 4), (1, [True] * 4), (3, [True, False, False, True])]
+    ("every", "changes"),
+    mostly_slow([(3, [True, False, False, True]), (0, [False] * 4), (1, [True] * 4)], 3),
 )
 def test_domain_randomization_draws_again_within_an_episode(every, changes):
     """As in robosuite, the first of these draws comes before the first step."""
@@ -640,6 +650,7 @@ def test_visualization_settings():
 # Controllers and names.
 
 
+@pytest.mark.slow
 def test_whole_body_ik_moves_joints_as_published():
     """Recorded with contacts of an arm with its own base switched off, as shapes differ there."""
     record = np.load(FOLDER / "whole_body_ik.npz")

@@ -271,6 +271,7 @@ def test_its_checker_takes_environments_with_goals_for_such(id, capsys):
     assert "GoalEnv" not in capsys.readouterr().out
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n", [pytest.param(1, marks=pytest.mark.slow), 3])
 def test_hindsight_replay_relabels_on_a_batch(n):
     envs = sb3.make_vec(

@@ -259,18 +259,16 @@ def test_pictures_of_cameras_flags_texts_and_callbacks():
         physics.render(width=10**5)
 
 
-def test_the_viewer_shows_an_environment_or_what_makes_one(monkeypatch):
+def test_the_viewer_shows_an_environment_or_what_makes_one(launched, monkeypatch):
     from mjgym import viewing
     from mjgym_compat.dm_control import viewer
 
-    shown = []
-    monkeypatch.setattr(viewing, "launch", lambda env, policy: shown.append((env, policy)))
     env = cartpole.balance(random=0)
     viewer.launch(env)
     viewer.launch(lambda: env, policy=lambda timestep: timestep.observation["position"][:1])
-    assert shown[0] == (env.env, None)
-    assert shown[1][0] is env.env
-    assert shown[1][1](env.reset().observation) == pytest.approx(env.physics.cart_position())
+    assert launched[0] == (env.env, None)
+    assert launched[1][0] is env.env
+    assert launched[1][1](env.reset().observation) == pytest.approx(env.physics.cart_position())
     monkeypatch.setattr(viewer.native, "hindrance", lambda: "no display here")
     with pytest.raises(viewing.ViewerError, match="no display"):
         viewer.launch(action_noise.Wrapper(env))

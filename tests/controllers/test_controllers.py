@@ -3,6 +3,7 @@
 import dataclasses
 import functools
 import importlib
+import itertools
 import json
 import pickle
 import re
@@ -12,6 +13,7 @@ import numpy as np
 import pytest
 
 import mjgym
+from helpers.lanes import mostly_slow
 from helpers.tabletop_arms import (
     ARMS,
     FIELDS,
@@ -268,16 +270,10 @@ def test_inverse_kinematics_asks_for_no_more_than_its_limits():
 
 @pytest.mark.parametrize(
     ("name", "frame", "interpolation"),
-    [
-        ("Panda", "base", None),
-        ("Panda", "world", "linear"),
-        ("Baxter", "base", "linear"),
-        ("Baxter", "world", None),
-        pytest.param("Panda", "base", "linear", marks=pytest.mark.slow),
-        pytest.param("Panda", "world", None, marks=pytest.mark.slow),
-        pytest.param("Baxter", "base", None, marks=pytest.mark.slow),
-        pytest.param("Baxter", "world", "linear", marks=pytest.mark.slow),
-    ],
+    mostly_slow(
+        itertools.product(("Panda", "Baxter"), ("base", "world"), (None, "linear")),
+        [("Panda", "base", None), ("Panda", "world", "linear")],
+    ),
 )
 def test_absolute_poses_are_reached(name, frame, interpolation):
     law = make(
@@ -528,7 +524,9 @@ def test_batch_of_simulations_is_each_alone_to_the_bit(name):
             np.testing.assert_array_equal(value, together[key][i], err_msg=key)
 
 
-@pytest.mark.parametrize("lead", [(), (5,), (2, 3)])
+@pytest.mark.parametrize(
+    "lead", [*(pytest.param(lead, marks=pytest.mark.slow) for lead in ((), (5,))), (2, 3)]
+)
 @pytest.mark.parametrize(
     "library", ["array_api_strict", pytest.param("torch", marks=pytest.mark.torch)]
 )

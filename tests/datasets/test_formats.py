@@ -205,6 +205,7 @@ def test_a_dataset_goes_round_all_formats(name):
 
 @needs_h5py
 class TestBadFiles:
+    @pytest.mark.slow
     def test_what_is_whole_of_a_file_that_is_cut_off(self, tmp_path):
         random_demos("whole.hdf5", episodes=12)
         content = Path("whole.hdf5").read_bytes()
@@ -381,6 +382,7 @@ class TestRobosuite:
         assert not episode.successes[0]
         assert episode.check(env).differs is None
 
+    @pytest.mark.slow
     def test_they_become_ours(self):
         assert run("convert", RECORDED, "ours.hdf5")[0] == 0
         code, said = run("replay", "ours.hdf5", "--check")

@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 from helpers.described import OFFSET, PROMISES, entries, names
-from helpers.suite import IDS, TASKS
+from helpers.lanes import mostly_slow
+from helpers.suite import IDS, OF_DOMAINS, TASKS
 from mjgym.envs.env import Env
 from mjgym.task import Signal, Task
 
@@ -27,7 +28,15 @@ CASES = [(id, {}) for id in IDS] + [
 ]
 
 
-@pytest.fixture(scope="module", params=CASES, ids=lambda case: f"{case[0]} {case[1] or ''}".strip())
+PARAMETERS = [
+    pytest.param(case, marks=() if case[0] in OF_DOMAINS or case[1] else pytest.mark.slow)
+    for case in CASES
+]
+
+
+@pytest.fixture(
+    scope="module", params=PARAMETERS, ids=lambda case: f"{case[0]} {case[1] or ''}".strip()
+)
 def env(request):
     id, fields = request.param
     env = gymnasium.make(id, dtype="float64", **fields)
@@ -148,7 +157,7 @@ def test_description_is_json(env):
     assert described["id"] in IDS
 
 
-@pytest.mark.parametrize("id", IDS)
+@pytest.mark.parametrize("id", mostly_slow(IDS, OF_DOMAINS))
 def test_described_entries_have_the_published_shapes(id):
     published = TASKS[id.removeprefix("dmc/").removesuffix("-v0")]["observation"]
     described = entries(gymnasium.make(id).unwrapped)

@@ -28,6 +28,7 @@ class TestFaultyEngine:
         assert about["warnings"] == []
         assert "warning" not in fingerprint_facts(about)
 
+    @pytest.mark.slow
     def test_importing_is_silent(self):
         program = "import mjgym, gymnasium; gymnasium.make('dmc/cartpole-swingup-v0')"
         command = [sys.executable, "-W", "error", "-c", program]

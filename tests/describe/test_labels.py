@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import mjgym
+from helpers.lanes import mostly_slow
 from helpers.places import DATA
 from mjgym.describe.labels import Label, LabelView, signals
 from mjgym.rotations import norm, to_local
@@ -94,7 +95,7 @@ def in_other_words(domain, row):
     return row
 
 
-@pytest.mark.parametrize("id", IDS)
+@pytest.mark.parametrize("id", mostly_slow(IDS, 4))
 def test_labels_say_what_was_stated_by_hand(id):
     domain = id.partition("/")[2].partition("-")[0]
     derived = gymnasium.make(id).unwrapped.describe()["observation"]

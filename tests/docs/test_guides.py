@@ -25,6 +25,7 @@ from helpers.guide_code import (
     run,
     write_modules,
 )
+from helpers.lanes import mostly_slow
 from helpers.places import ROOT, SCRIPTS
 from mjgym.cli.app import app
 from mjgym.cli.guide import guides, programs
@@ -184,13 +185,7 @@ class TestCommand:
         assert listed[0] == "using"
         assert set(listed) == {page.stem for page in GUIDES} - {"index"}
 
-    @pytest.mark.parametrize(
-        "name",
-        [
-            pytest.param(name, marks=() if k % 4 == 0 else pytest.mark.slow)
-            for k, name in enumerate(guides())
-        ],
-    )
+    @pytest.mark.parametrize("name", mostly_slow(guides(), 12))
     def test_shows_each(self, name):
         shown = self.run(name)
         assert shown.exit_code == 0
@@ -228,6 +223,7 @@ class TestCommand:
         assert shown.exit_code == 2
         assert "composing" in re.sub(r"\W+", " ", shown.output)
 
+    @pytest.mark.slow
     def test_needs_no_engine(self):
         program = (
             "import sys; sys.modules['mujoco'] = None; sys.argv = ['mjgym', 'guide', 'varying'];"

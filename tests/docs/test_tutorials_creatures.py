@@ -11,6 +11,7 @@ import mujoco
 import numpy as np
 import pytest
 
+from helpers.compiling import nothing_compiled
 from helpers.places import SCRIPTS
 from mjgym import mjcf
 from mjgym.sim import Single
@@ -248,8 +249,7 @@ def test_what_cannot_be_written_is_said_at_once(
     script, monkeypatch, capsys, arguments, missing, said
 ):
     monkeypatch.setitem(sys.modules, missing, None)
-    monkeypatch.setattr(script, "arena", None)  # nothing is built
-    with pytest.raises(SystemExit) as refused:
+    with nothing_compiled(), pytest.raises(SystemExit) as refused:
         script.main(arguments)
     assert refused.value.code == 2
     assert said in capsys.readouterr().err

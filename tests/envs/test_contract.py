@@ -17,10 +17,9 @@ from helpers.equivalence import (
     assert_every_slot_equals_a_single_env,
     make_vec,
 )
-from helpers.registered import ids_as_parameters
+from helpers.registered import ids_as_parameters, of_each_class
 from helpers.rollouts import COPIES, actions_for, equal, rollout, row
 from helpers.suite import gymnasium_checker
-from mjgym import registry
 
 N = 3  # sub-environments
 MODES = list(AutoresetMode)
@@ -39,10 +38,10 @@ NOTHING_DRAWN = [f"l2m/walk_{name}-v0" for name in ("forward", "forward-fast", "
 every_id = pytest.mark.parametrize("id", ids_as_parameters(SOME))
 # The loop does these by itself, whatever the task: a few ids of each kind will do.
 some_ids = pytest.mark.parametrize("id", SOME)
-# Nor does a task know of the mode: each id is played in one, and each mode by many ids.
+# Nor does a task know of the mode: each class is played in one, and each mode by many classes.
 AUTORESET = list(zip(SOME, itertools.product(KINDS, MODES), strict=True)) + [
     pytest.param(id, ("flat", MODES[i % len(MODES)]), marks=pytest.mark.slow)
-    for i, id in enumerate(registry.ids())
+    for i, id in enumerate(of_each_class())
     if id not in SOME
 ]
 
@@ -135,7 +134,7 @@ def test_a_state_restores_bit_for_bit(id):
     other.close()
 
 
-@every_id
+@pytest.mark.parametrize("id", of_each_class())
 @pytest.mark.slow
 def test_states_of_a_batch_restore_bit_for_bit(id):
     flat = {"observation": "flat", "dtype": "float64"}

@@ -10,6 +10,7 @@ from gymnasium.vector import AutoresetMode, SyncVectorEnv
 
 import mjgym
 from helpers import toys
+from helpers.lanes import mostly_slow
 from helpers.suite import gymnasium_checker
 
 IDS = [
@@ -149,7 +150,7 @@ def test_a_batch_equals_single_environments(mode):
     grouped.close()
 
 
-@pytest.mark.parametrize("id", IDS[:4])
+@pytest.mark.parametrize("id", mostly_slow(IDS[:4], 4))
 def test_success_is_the_published_one_where_that_is_of_places(id):
     modes = ("flat", "goal")
     flat, goal = (gymnasium.make_vec(id, 512, observation=o, threads=1) for o in modes)

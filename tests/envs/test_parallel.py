@@ -9,6 +9,7 @@ from pettingzoo.test import api_test, parallel_api_test, parallel_seed_test
 from pettingzoo.utils.conversions import aec_to_parallel, parallel_to_aec
 
 import mjgym
+from helpers.lanes import mostly_slow
 from helpers.rollouts import equal
 from helpers.small_process import run_small
 from mjgym import registry
@@ -27,7 +28,7 @@ def actions_of(env):
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning")
-@pytest.mark.parametrize("id", IDS)
+@pytest.mark.parametrize("id", mostly_slow(IDS, 4))
 def test_the_parallel_api(id):
     env = make(id, max_episode_steps=20)
     parallel_api_test(env, num_cycles=30)
@@ -95,6 +96,7 @@ def test_the_state_is_the_simulators():
     env.close()
 
 
+@pytest.mark.gl
 def test_pictures():
     env = make(render_mode="rgb_array", width=40, height=30)
     env.reset(seed=0)

@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 from gymnasium.vector import AutoresetMode
 
+from helpers.lanes import mostly_slow
 from helpers.registered import registered_task
 from helpers.rollouts import COPIES, actions_for, equal, rollout
 from mjgym import VectorEnv, registry
@@ -35,7 +36,7 @@ def folded(value):
 
 
 @pytest.mark.parametrize("observation", KINDS)
-@pytest.mark.parametrize("id", IDS)
+@pytest.mark.parametrize("id", mostly_slow(IDS, 3))
 def test_spaces_hold_what_players_see_and_do(id, observation):
     envs = make(id, observation=observation)
     count = len(envs.unwrapped.task.players)
@@ -95,7 +96,7 @@ def score(envs, match):
     envs.set_state({"qpos": state["qpos"], "qvel": state["qvel"]}, ids=[match])
 
 
-@pytest.mark.parametrize("observation", KINDS)
+@pytest.mark.parametrize("observation", mostly_slow(KINDS, 2))
 @pytest.mark.parametrize("mode", MODES)
 def test_every_autoreset_mode_is_that_of_whole_matches(mode, observation):
     """Row by row what the batch of matches gives, over matches that end at different times."""
@@ -243,6 +244,7 @@ def test_an_opponent_makes_one_agent_of_each_match():
     envs.close()
 
 
+@pytest.mark.gl
 def test_pictures_are_those_of_the_match():
     camera = {"camera": "ball_cam", "width": 32, "height": 24}
     envs = make(matches=2, observation="flat+pixels", pixels=camera, render_mode="rgb_array")

@@ -4,6 +4,7 @@ import gymnasium
 import numpy as np
 import pytest
 
+from helpers.lanes import mostly_slow
 from mjgym.envs.residual import ResidualAction, VectorResidualAction
 from mjgym.policies.network import begin
 from mjgym.tasks.l2m.reflex import START
@@ -29,6 +30,7 @@ def scripted(id, **arguments):
     return rewards
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("id", "arguments"), IDS)
 def test_zero_is_the_scripted_policy(id, arguments):
     env = gymnasium.make(id, residual=0.1, **arguments)
@@ -44,7 +46,7 @@ def test_zero_is_the_scripted_policy(id, arguments):
     assert rewards == scripted(id, **arguments)
 
 
-@pytest.mark.parametrize("mode", ["NextStep", "SameStep", "Disabled"])
+@pytest.mark.parametrize("mode", mostly_slow(["NextStep", "SameStep", "Disabled"], 3))
 def test_a_batch_begins_the_policy_with_each_episode(mode):
     """Of two walkers the second is one step ahead, so that their episodes begin one by one."""
     envs = gymnasium.make_vec(

@@ -5,8 +5,10 @@ import numpy as np
 import pytest
 
 import mjgym
+from helpers.lanes import mostly_slow
+from helpers.registered import of_each_class
 from helpers.rollouts import equal, row
-from mjgym.registry import ids, one_agent
+from mjgym.registry import one_agent
 from mjgym.variation import Normal, Uniform, factor
 from mjgym.variation.noises import additive
 
@@ -23,7 +25,7 @@ QUICK = (
 
 
 def selected():
-    return [pytest.param(id, marks=[] if id in QUICK else pytest.mark.slow) for id in ids()]
+    return mostly_slow(sorted({*QUICK, *of_each_class()}), QUICK)
 
 
 def draw(env, *lead, seed=0):
@@ -159,7 +161,7 @@ def test_candidates_begin_in_one_state_or_in_their_own():
     assert equal(own.rewards, batch.rollout(states, actions).rewards)
 
 
-@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("threads", mostly_slow([2, 1], 2))
 def test_threads_change_nothing(threads):
     batch = make_batch(QUICK[5], 2, threads=threads)
     state, actions = batch.get_state([0]), draw(batch, 70, 2)

@@ -3,8 +3,7 @@
 from collections.abc import Collection
 from typing import Any
 
-import pytest
-
+from helpers.lanes import mostly_slow
 from mjgym import registry
 from mjgym.task import registrations
 
@@ -15,12 +14,13 @@ def registered_task(id: str, **fields: Any) -> Any:
     return found.task_class(**{**found.fields, **fields})
 
 
-def ids_as_parameters(always: Collection[str] = ()) -> list[Any]:
-    """All ids as parameters; those beside `always` and one of each task class are slow.
+def of_each_class() -> list[str]:
+    """An id of each task class, whose ids run the same hooks with other fields."""
+    first = {registrations[id].task_class: id for id in reversed(registry.ids())}
+    return sorted(first.values())
 
-    Ids of a class run the same hooks with other fields.
-    """
-    classes = {registrations[id].task_class: id for id in [*registry.ids(), *always]}
-    quick = {*classes.values(), *always}
-    slow = pytest.mark.slow
-    return [pytest.param(id, marks=() if id in quick else slow) for id in registry.ids()]
+
+def ids_as_parameters(always: Collection[str] = ()) -> list[Any]:
+    """All ids as parameters; those beside `always` and one of each family are slow."""
+    families = {id.partition("/")[0]: id for id in reversed(registry.ids())}
+    return mostly_slow(registry.ids(), {*families.values(), *always})

@@ -20,6 +20,8 @@ from mjgym.task.models import compile_model
 FOLDER = DATA / "dmc"
 TASKS: dict[str, dict[str, Any]] = json.loads((FOLDER / "tasks.json").read_text())
 IDS = [f"dmc/{name}-v0" for name in TASKS]
+# The first of each domain, whose ids share a model or a class.
+OF_DOMAINS = [*{id.partition("-")[0]: id for id in reversed(IDS)}.values()]
 
 # The recorder's seed, and the episodes that it started before the ones it counted.
 SEED, UNCOUNTED, COUNTED = 7, 25, 200

@@ -58,6 +58,7 @@ def test_hooks_run_on_other_arrays(page, id):
     assert not list(failures(envs.task, envs.view, action, array_api_strict))
 
 
+@pytest.mark.slow
 def test_the_check_finds_nothing(page):
     findings = check(OWN)
     assert [f for f in findings if f.status != "pass"] == []

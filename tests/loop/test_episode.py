@@ -10,6 +10,7 @@ import pytest
 from gymnasium.vector import AutoresetMode
 
 import mjgym
+from helpers.lanes import mostly_slow
 from helpers.toys import EPISODE, OPTIONS, SUBSTEPS, EverySubstep, Probe
 from mjgym.loop.bound_task import BoundTask
 from mjgym.loop.episode import Episodes
@@ -74,7 +75,7 @@ def test_hooks_are_called_in_the_written_order(task, options):
     assert single(task, options) == repeated([*START, *episode * 2])
 
 
-@pytest.mark.parametrize("n", [1, 3])
+@pytest.mark.parametrize("n", mostly_slow([3, 1], 2))
 @pytest.mark.parametrize("mode", AutoresetMode)
 @pytest.mark.parametrize("options", OPTIONS.values(), ids=OPTIONS)
 @pytest.mark.parametrize("task", STEP)

@@ -1,5 +1,6 @@
 """What tasks do between the physics steps of a control step, and what that costs the others."""
 
+import itertools
 import threading
 from dataclasses import dataclass
 
@@ -11,6 +12,7 @@ import pytest
 from gymnasium.vector import AutoresetMode, SyncVectorEnv
 
 import mjgym
+from helpers.lanes import mostly_slow
 from helpers.rollouts import actions_for, equal
 from mjgym import Observable, observe
 from mjgym.sim import Batched, Single, batched
@@ -191,8 +193,7 @@ def test_substep_sees_every_physics_step():
     assert env.reset(seed=1)[0]["in contact"] == 0
 
 
-@pytest.mark.parametrize("mode", list(AutoresetMode))
-@pytest.mark.parametrize("task", HOOKED)
+@pytest.mark.parametrize(("task", "mode"), mostly_slow(itertools.product(HOOKED, AutoresetMode), 4))
 def test_every_slot_equals_a_single_env_over_episodes(task, mode):
     n, keywords = 4, {"observation": "dict", "dtype": "float64"}
     ours = mjgym.VectorEnv(task(), n, max_episode_steps=6, autoreset_mode=mode, **keywords)
@@ -248,7 +249,7 @@ def assert_same_steps(one, two, n=20):
 LANED = {"max_episode_steps": 6, "observation": "dict", "dtype": "float64"}
 
 
-@pytest.mark.parametrize("threads", [1, 2, 3])
+@pytest.mark.parametrize("threads", mostly_slow([3, 1, 2], 3))
 @pytest.mark.parametrize("task", [Bouncing, Held, Both, FeelingBounces])
 def test_shards_equal_a_whole_batch(shards, monkeypatch, task, threads):
     one = whole(monkeypatch, task(), **LANED)

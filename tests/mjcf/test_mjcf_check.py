@@ -10,6 +10,7 @@ import mujoco
 import numpy as np
 import pytest
 
+from helpers.lanes import mostly_slow
 from helpers.places import ASSETS, DATA
 from helpers.small_process import run_small
 from mjgym import mjcf
@@ -403,7 +404,9 @@ class TestSeveral:
         assert len({p.line for p in problems}) == 1
         assert [p.nearest[0] for p in problems] == ["kp", "gear"]
 
-    @pytest.mark.parametrize("file", ["arm.xml", "scene.xml", "box.xml"])
+    @pytest.mark.parametrize(
+        "file", mostly_slow(["box.xml", "scene.xml", "arm.xml"], ["box.xml", "scene.xml"])
+    )
     def test_every_attribute_and_every_empty_element_misspelt(self, file, tmp_path):
         """Each by itself, with a letter twice: found where it is, alone, with the right word."""
         text = FILES[file]
@@ -433,6 +436,7 @@ class TestSeveral:
         (problem,) = check(write(tmp_path, files))
         assert "'zzz.xml'" in problem.message
 
+    @pytest.mark.slow
     def test_words_are_listed_if_none_is_near(self, tmp_path):
         (problem,) = check(write(tmp_path, changed("arm.xml", '"implicitfast"', '"xyz"')))
         assert set(problem.nearest) >= {"Euler", "RK4", "implicit", "implicitfast"}
@@ -499,7 +503,7 @@ class TestUnreadable:
 
     def test_a_long_chain_of_attached_models(self, tmp_path):
         text = "<mujoco><asset><model name='m' file='{}.xml'/></asset></mujoco>"
-        for i in range(300):
+        for i in range(60):
             (tmp_path / f"{i}.xml").write_text(text.format(i + 1))
         (problem,) = check(tmp_path / "0.xml")
         assert "models attach models more than 50 deep" in problem.message
@@ -529,7 +533,7 @@ class TestUnreadable:
 
 
 class TestGoodModels:
-    @pytest.mark.parametrize("path", MODELS, ids=lambda p: p.stem)
+    @pytest.mark.parametrize("path", mostly_slow(MODELS, 4), ids=lambda p: p.stem)
     def test_of_this_package_have_no_problem(self, path):
         assert check(path) == []
 

@@ -278,6 +278,7 @@ class TestStacks:
         with mjcf.debug():
             assert " in " not in self.limb(spec, [0.1, 0, 0]).info
 
+    @pytest.mark.slow
     def test_by_the_environment(self, tmp_path):
         script = tmp_path / "scene.py"
         script.write_text(

@@ -7,6 +7,7 @@ import mujoco
 import numpy as np
 import pytest
 
+from helpers.lanes import mostly_slow
 from helpers.places import ASSETS, DATA
 from mjgym import mjcf
 from mjgym.mjcf.lint.comparing import Difference, diff, shown
@@ -255,7 +256,7 @@ class TestOneChange:
         good, bad, *expected = CHANGES[change]
         assert said(good, bad) == expected
 
-    @pytest.mark.parametrize("change", CHANGES)
+    @pytest.mark.parametrize("change", mostly_slow(CHANGES, 4))
     def test_it_is_the_same_the_other_way_round(self, change):
         good, bad, *expected = CHANGES[change]
         found = settled(diff(spec(good, bad), spec()))
@@ -420,7 +421,7 @@ class TestSources:
         ):
             diff(spec(), wrong)
 
-    @pytest.mark.parametrize("name", ["humanoid", "dog", "manipulator"])
+    @pytest.mark.parametrize("name", mostly_slow(["humanoid", "dog", "manipulator"], 3))
     def test_models_of_this_package(self, name):
         path = ASSETS / "dmc" / f"{name}.xml"
         assert diff(path, mjcf.load(path), derived=True) == []

@@ -1,6 +1,7 @@
 """What composition offers, where each part of it is tested, and an example that uses most of it."""
 
 import ast
+import functools
 import subprocess
 import sys
 from pathlib import Path
@@ -128,13 +129,18 @@ FEATURES = {
 }
 
 
+@functools.cache
+def parsed(file):
+    return ast.parse(Path(__file__).with_name(f"{file}.py").read_text())
+
+
 @pytest.mark.parametrize("feature", FEATURES)
 def test_every_feature_has_a_test(feature):
     function, test = FEATURES[feature]
     assert function.__doc__
     assert getattr(mjcf, function.__name__) is function
     file, group, name = test.split(".")
-    tree = ast.parse(Path(__file__).with_name(f"{file}.py").read_text())
+    tree = parsed(file)
     classes = {node.name: node for node in tree.body if isinstance(node, ast.ClassDef)}
     assert name in {node.name for node in classes[group].body if hasattr(node, "name")}
 
@@ -218,6 +224,7 @@ class TestBenchmark:
         assert result["model"] == result["model"] | sizes
         assert set(result["seconds"]) == {"compose", "compile", "both"}
 
+    @pytest.mark.slow
     def test_one_library_that_does_not_run(self, tmp_path):
         import compose
 

@@ -12,6 +12,7 @@ import pytest
 from gymnasium.vector import AutoresetMode, SyncVectorEnv
 
 import mjgym
+from helpers.lanes import mostly_slow
 from helpers.rollouts import actions_for, equal
 from helpers.suite import gymnasium_checker
 from mjgym import Observable, observe
@@ -143,7 +144,7 @@ COMBINATIONS = list(itertools.product((1, 2, 3, 4, 7, 8, 30), (0, 1, 3, 4, 5, 9,
 
 
 @pytest.mark.parametrize("n", [None, 3])
-@pytest.mark.parametrize("substeps", [1, 4, 5])
+@pytest.mark.parametrize("substeps", mostly_slow([4, 1, 5], 3))
 def test_constant_options_show_what_plain_python_says(substeps, n):
     observables = {
         f"{i} {d} {b}": Observable(Clock(), update_interval=i, delay=d, buffer_size=b)
@@ -203,7 +204,7 @@ DELAYS = [4, 0, 11, 2, 2, 0, 7, 1, 0, 3]
 @pytest.mark.parametrize("n", [None, 2])
 @pytest.mark.parametrize("buffer", [1, 2, 5])
 @pytest.mark.parametrize("intervals", [INTERVALS, [1], [6]])
-@pytest.mark.parametrize("delays", [DELAYS, [0], [9]])
+@pytest.mark.parametrize("delays", mostly_slow([DELAYS, [0], [9]], 3))
 def test_distributions_are_drawn_for_each_reading(intervals, delays, buffer, n):
     clock = Clock()
     observable = Observable(
@@ -669,7 +670,7 @@ def options():
     return {id: all_options(id) for id in IDS}
 
 
-@pytest.mark.parametrize(("id", "mode"), ID_AND_MODE)
+@pytest.mark.parametrize(("id", "mode"), mostly_slow(ID_AND_MODE, 4))
 def test_every_slot_equals_a_single_env_over_episodes(id, mode, options):
     """Transition by transition, infos included, with all options on."""
     n = 3
@@ -702,7 +703,7 @@ def in_order(info):
     return {k: in_order(v) if isinstance(v, dict) else v for k, v in sorted(info.items())}
 
 
-@pytest.mark.parametrize("id", IDS)
+@pytest.mark.parametrize("id", mostly_slow(IDS, 3))
 def test_readings_leave_the_episode_alone_and_repeat_under_seeds(id, options):
     plain = gymnasium.make(id, observation="dict", dtype="float64")
     read = gymnasium.make(id, observation="dict", dtype="float64", observables=options[id])
@@ -727,7 +728,7 @@ def test_readings_leave_the_episode_alone_and_repeat_under_seeds(id, options):
     assert np.array_equal(plain.unwrapped.data.qpos, read.unwrapped.data.qpos)
 
 
-@pytest.mark.parametrize("id", IDS)
+@pytest.mark.parametrize("id", mostly_slow(IDS, 3))
 def test_snapshots_continue_bit_for_bit(id, options):
     keywords = {"dtype": "float64", "observables": options[id]}
     env = gymnasium.make(id, **keywords).unwrapped
@@ -828,7 +829,7 @@ def test_a_reading_can_be_written():
         env.set_state({name: np.zeros(1)})
 
 
-@pytest.mark.parametrize("id", IDS)
+@pytest.mark.parametrize("id", mostly_slow(IDS, 3))
 def test_gymnasium_checker(id, options):
     for observation in ("flat", "dict"):
         env = gymnasium.make(id, observation=observation, observables=options[id])
@@ -852,7 +853,7 @@ def test_dm_env_adapter(id, options):
         timestep, expected = adapted.step(action), twin.step(action)[0]
 
 
-@pytest.mark.parametrize("id", IDS)
+@pytest.mark.parametrize("id", mostly_slow(IDS, 3))
 def test_describe_names_every_number(id, options):
     env = gymnasium.make(id, observables=options[id])
     plain = gymnasium.make(id).unwrapped.describe()["observation"]

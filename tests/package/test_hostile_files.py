@@ -13,6 +13,7 @@ from typer.testing import CliRunner
 
 from helpers import hostile
 from helpers.hostile import ID, LEARNERS, OWN, ROBOSUITE, RUNS, SPECS
+from helpers.lanes import mostly_slow
 from mjgym import datasets
 from mjgym.cli.app import app
 from mjgym.datasets import DemonstrationError
@@ -58,7 +59,10 @@ ONLY_MADE = {"task class, bare", "entry point"}  # no reference to code: make re
 
 @pytest.mark.parametrize(
     ("command", "case"),
-    [(c, case) for c in COMMANDS for case in RUNS if c == "evaluate" or case not in ONLY_MADE],
+    mostly_slow(
+        [(c, case) for c in COMMANDS for case in RUNS if c == "evaluate" or case not in ONLY_MADE],
+        3,
+    ),
 )
 def test_a_run_names_code(case, command):
     hostile.run_folder(Path("run"), RUNS[case])
@@ -86,7 +90,7 @@ def test_an_id_of_a_run_is_not_looked_for_in_the_working_folder(words):
 
 @pytest.mark.torch
 @pytest.mark.parametrize("how", ["resume", "config"])
-@pytest.mark.parametrize("case", LEARNERS)
+@pytest.mark.parametrize("case", mostly_slow(LEARNERS, 2))
 def test_settings_of_a_learner_name_code(case, how):
     pytest.importorskip("torch")
     hostile.run_folder(Path("run"), LEARNERS[case])
@@ -140,7 +144,7 @@ def test_nothing_else_is_imported(text):
 
 
 @needs_h5py
-@pytest.mark.parametrize("case", SPECS)
+@pytest.mark.parametrize("case", mostly_slow(SPECS, 2))
 def test_a_dataset_names_code(case):
     changed = SPECS[case]
     hostile.hdf5(Path("s.hdf5"), hostile.recorded(**changed))
@@ -195,7 +199,7 @@ def test_demonstrations_of_robosuite_name_code(case):
 
 
 @needs_h5py
-@pytest.mark.parametrize("case", hostile.EPISODES)
+@pytest.mark.parametrize("case", mostly_slow(hostile.EPISODES, 2))
 def test_an_episode_is_damaged(case):
     hostile.hdf5(Path("s.hdf5"), hostile.recorded(), hostile.EPISODES[case])
     found = datasets.load("s.hdf5")
@@ -272,7 +276,7 @@ BAD = {
 }
 
 
-@pytest.mark.parametrize("case", BAD)
+@pytest.mark.parametrize("case", mostly_slow(BAD, 2))
 def test_a_policy_is_damaged(case):
     arrays = dict(trained.bundled(ID).policy.arrays())
     for name, value in BAD[case].items():
@@ -315,7 +319,9 @@ ASSETS = {
 }
 
 
-@pytest.mark.parametrize("case", [*MODELS, *ASSETS])
+@pytest.mark.parametrize(
+    "case", mostly_slow([*MODELS, *ASSETS], [c for c in (*MODELS, *ASSETS) if c != "deep"])
+)
 def test_a_model_asks_for_too_much(case):
     from mjgym import mjcf
 

@@ -555,6 +555,7 @@ class TestImport:
         assert imported["said"] == []
 
 
+@pytest.mark.slow
 def test_environments_need_no_opengl():
     """Not even the Python packages of it; only pictures do."""
     program = """

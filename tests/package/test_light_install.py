@@ -39,6 +39,7 @@ def reported(folder, required):
     return {name: next(line for line in summary if f"test_{name}.py" in line) for name in FILES}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("required", ["", "1"], ids=["here", "in CI"])
 def test_a_missing_package(required, tmp_path):
     said = reported(tmp_path, required)

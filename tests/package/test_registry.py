@@ -18,6 +18,7 @@ from gymnasium.envs.registration import EnvSpec
 
 import mjgym
 from helpers import suite
+from helpers.lanes import mostly_slow
 from mjgym import registry
 from mjgym.envs.options import Options, VectorOptions, WarpOptions, names
 from mjgym.task.task_fields import check_fields
@@ -105,6 +106,7 @@ class TestSpecs:
         name = id.removeprefix("dmc/").removesuffix("-v0")
         assert gymnasium.spec(id).max_episode_steps == suite.TASKS[name]["step_limit"]
 
+    @pytest.mark.slow
     def test_reach_another_process(self, tmp_path):
         specs = [gymnasium.spec(i).to_json() for i in ("dmc/walker-run-v0", "dmc/lqr-lqr_2_1-v0")]
         program = """
@@ -124,6 +126,7 @@ class TestSpecs:
 
 
 class TestMake:
+    @pytest.mark.slow
     def test_needs_no_import_of_ours(self, tmp_path):
         program = """
             import sys, gymnasium
@@ -203,7 +206,7 @@ class TestMake:
         with pytest.raises(error, match=near):
             MAKERS[maker](id)
 
-    @pytest.mark.parametrize(("limit", "expected"), [(None, 1000), (7, 7)])
+    @pytest.mark.parametrize(("limit", "expected"), mostly_slow([(7, 7), (None, 1000)], 2))
     def test_an_episode_ends_at_the_step_limit(self, limit, expected):
         given = {} if limit is None else {"max_episode_steps": limit}
         env = gymnasium.make("dmc/cartpole-balance-v0", **given)
@@ -304,6 +307,7 @@ class TestOwnTasks:
         assert set(registry.ids(namespace="dmc")) == set(suite.IDS)
         assert gymnasium.spec("mine/stick-upright-v0").max_episode_steps == 25
 
+    @pytest.mark.slow
     def test_in_a_fresh_interpreter_by_the_name_of_their_module(self, tmp_path):
         (tmp_path / "my_sticks.py").write_text(MODULE)
         program = """
@@ -314,6 +318,7 @@ class TestOwnTasks:
         """
         assert fresh(program, folder=tmp_path) == "(2,) (2, 2)\n"
 
+    @pytest.mark.slow
     def test_of_a_script_itself(self, tmp_path):
         program = MODULE + '\nimport gymnasium\nprint(gymnasium.make("mine/stick-wide-v3").spec.id)'
         (tmp_path / "script.py").write_text(program)
@@ -458,6 +463,7 @@ class TestTimeLimit:
         ends = [bool(envs.step(np.zeros((1, 1)))[3][0]) for _ in range(2000)]
         assert ends == [False] * 1999 + [steps == 2000]
 
+    @pytest.mark.slow
     @pytest.mark.parametrize(
         ("timestep", "given", "ended"),
         [(0.04, {}, 500), (0.01, {}, 1000), (0.01, {"max_episode_steps": 1500}, 1500)],

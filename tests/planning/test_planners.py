@@ -6,6 +6,7 @@ import pytest
 
 import mjgym
 from helpers import toys
+from helpers.lanes import mostly_slow
 from helpers.linear_quadratic import IDS, cost_matrices, dynamics, made, riccati
 from helpers.rollouts import equal
 from mjgym import planning
@@ -21,7 +22,7 @@ SAMPLING = sorted(set(planning.METHODS) - {"ilqg"})
 # iLQG.
 
 
-@pytest.mark.parametrize("id", IDS)
+@pytest.mark.parametrize("id", mostly_slow(IDS, ["dmc/lqr-lqr_2_1-v0"]))
 def test_ilqg_reaches_the_riccati_solution(id):
     steps = 25
     env = made(id, seed=1)
@@ -100,7 +101,7 @@ def test_sampling_improves(name):
     assert planned - nothing > 0.5 * (optimal - nothing)
 
 
-@pytest.mark.parametrize("name", planning.METHODS)
+@pytest.mark.parametrize("name", mostly_slow(planning.METHODS, ["mppi"]))
 def test_a_planner_acts(name):
     """The cart comes to the middle and stays about there."""
     env = mjgym.Env(toys.Cart())

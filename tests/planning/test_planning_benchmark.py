@@ -128,6 +128,7 @@ def test_scores_of_others_are_those_of_the_package(bench):
     assert published["dmc/walker-walk-v0"].split(", ")[1]
 
 
+@pytest.mark.slow
 def test_an_episode_is_measured(bench):
     job = bench.Job("dmc/lqr-lqr_2_1-v0", "random_shooting", 0.1, 10000)
     found = bench.measure(job, {"horizon": 0.1, "rollouts": 2, "every": 8})

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from helpers.grippers_bench import PREFIX, Bench, scene
+from helpers.lanes import mostly_slow
 from helpers.places import DATA
 from mjgym.controllers.gripper import GripperLaw
 from mjgym.robots import grasped, hands, watch_grasp
@@ -346,7 +347,7 @@ class TestWidths:
 
 
 class TestStability:
-    @pytest.mark.parametrize("name", [n for n in hands.names() if n in FACTS])
+    @pytest.mark.parametrize("name", mostly_slow([n for n in hands.names() if n in FACTS], 3))
     def test_dithering_diverges_nowhere(self, name):
         bench = Bench(name)
         draws = np.random.default_rng(1)
@@ -356,8 +357,13 @@ class TestStability:
         assert not np.count_nonzero([w.number for w in bench.data.warning])
 
 
+QUICK = [name for name in GRASPING if "Three" not in name]  # many fingers are many contacts
+
+
 class TestGrasps:
-    @pytest.mark.parametrize("name", GRASPING)
+    @pytest.mark.parametrize(
+        "name", mostly_slow(GRASPING, [n for n in GRASPING if "Three" not in n])
+    )
     def test_holds_a_cube(self, name):
         """It closes on a cube of 4 cm and 64 g, carries it for two seconds, and lets it go."""
         bench = self._around_a_cube(name)

@@ -9,7 +9,7 @@ from mjgym.task.models import compile_model
 
 BEYOND = 0.1  # rad, of hinges past their limits
 SUNK = 0.1  # m, of roots below the ground
-FOLDS = 20
+FOLDS = 10
 FULL = mujoco.mjtWarning.mjWARN_CNSTRFULL, mujoco.mjtWarning.mjWARN_CONTACTFULL
 
 
@@ -18,7 +18,7 @@ FULL = mujoco.mjtWarning.mjWARN_CNSTRFULL, mujoco.mjtWarning.mjWARN_CONTACTFULL
     "id",
     [
         "dmc/dog-walk-v0",
-        "dmc/dog-fetch-v0",
+        pytest.param("dmc/dog-fetch-v0", marks=pytest.mark.slow),
         "locomotion/cmu_humanoid-maze_forage-v0",
         "locomotion/rodent-escape_bowl-v0",
         "manipulation/reassemble_5_bricks_random_order_features-v0",

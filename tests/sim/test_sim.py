@@ -1,6 +1,7 @@
 """Simulations, one and many: the view of their arrays, and the verbs that move them."""
 
 import gc
+import itertools
 import threading
 import weakref
 
@@ -10,6 +11,7 @@ import numpy as np
 import pytest
 
 from helpers import suite
+from helpers.lanes import mostly_slow
 from mjgym.sim import Batched, Single
 from mjgym.sim.engine import STATE_FIELDS, quiet
 from mjgym.task.models import compile_model
@@ -481,7 +483,7 @@ class TestStep:
                 mujoco.mj_step(model, data)
         mujoco.mj_step1(model, data)
 
-    @pytest.mark.parametrize("n", [1, 2, 5])
+    @pytest.mark.parametrize("n", mostly_slow([2, 1, 5], 3))
     @pytest.mark.parametrize("integrator", INTEGRATORS)
     def test_has_the_published_order(self, integrator, n):
         batch, singles = of_everything((), integrator)
@@ -541,7 +543,7 @@ class TestStep:
         assert single.data.qpos.tolist() == data.qpos.tolist()
         assert single.data.qpos.tolist() != computed.data.qpos.tolist()
 
-    @pytest.mark.parametrize("threads", [1, 2, 5])
+    @pytest.mark.parametrize("threads", mostly_slow([2, 1, 5], 3))
     @pytest.mark.parametrize("varies", VARIES)
     def test_of_a_batch_equals_that_of_single_simulations(self, varies, threads):
         batch, singles = of_everything(varies, threads=threads)
@@ -665,8 +667,9 @@ class TestSnapshot:
             passed.append([np.array([getattr(s.view, n) for s in singles]) for n in names])
         return passed
 
-    @pytest.mark.parametrize("integrator", INTEGRATORS)
-    @pytest.mark.parametrize("varies", VARIES)
+    @pytest.mark.parametrize(
+        ("varies", "integrator"), mostly_slow(itertools.product(VARIES, INTEGRATORS), 4)
+    )
     def test_going_on_from_one_repeats_every_bit(self, varies, integrator):
         batch, singles = of_everything(varies, integrator)
         self.run(batch, singles)

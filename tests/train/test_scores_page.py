@@ -116,6 +116,7 @@ class TestNotLearned:
 
 
 class TestPictures:
+    @pytest.mark.slow
     def test_curves_and_profile(self, tmp_path):
         made = [*rows(WALK, 0, 100.0, 800.0), *rows(WALK, 1, 90.0, 900.0), *rows(RUN, 0, 5.0, 9.0)]
         drawn = scores.draw(made, tmp_path)

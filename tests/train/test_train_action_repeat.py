@@ -1,5 +1,6 @@
 """Actions taken for several control steps: in training, evaluations, and saved policies."""
 
+import itertools
 import json
 
 import gymnasium
@@ -8,6 +9,7 @@ import pytest
 import torch
 
 from helpers import training_runs
+from helpers.lanes import mostly_slow
 from helpers.training_runs import SMALL_REPLAY, interrupted, mjgym_
 from mjgym.policies import network as policy
 from mjgym.tasks.l2m.reflex import START
@@ -35,8 +37,9 @@ def collector(n, id=WALKER, repeat=REPEAT, **env):
     return Collector(config.read(TD3Config, algorithm="td3", id=id, steps=1, **settings))
 
 
-@pytest.mark.parametrize("limit", [21, 26])
-@pytest.mark.parametrize("repeat", [1, REPEAT])
+@pytest.mark.parametrize(
+    ("repeat", "limit"), mostly_slow(itertools.product((1, REPEAT), (21, 26)), [(REPEAT, 26)])
+)
 def test_is_that_of_single_environments(repeat, limit):
     """Bit for bit, rewards summed: also where an episode ends between two decisions."""
     n, given_env = 4, {**FALLING, "max_episode_steps": limit}
@@ -74,6 +77,7 @@ def test_is_that_of_single_environments(repeat, limit):
     batch.close()
 
 
+@pytest.mark.slow
 def test_decisions_are_counted_where_transitions_are_and_steps_elsewhere(tmp_path):
     settings = ("action_repeat=3", "learning_starts=40", "updates_per_step=0.1")
     made = training_runs.trainer(
@@ -88,6 +92,7 @@ def test_decisions_are_counted_where_transitions_are_and_steps_elsewhere(tmp_pat
     assert made.run_folder.policy().repeat == 3
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("algorithm", ["td3", "ppo"])
 def test_an_interrupted_run_ends_as_one_that_was_not(algorithm, tmp_path):
     settings = ["action_repeat=4", "history=2", "evaluations=3"]
@@ -180,6 +185,7 @@ class TestCommands:
 
 
 class TestRewardOfEvaluations:
+    @pytest.mark.slow
     def test_it_is_not_that_of_training(self, tmp_path):
         settings = ["num_envs=2", "evaluations=1", "evaluation_episodes=1", "action_repeat=4",
                     "env.dense_reward=2.0", "evaluation_env.dense_reward=0.0"]  # fmt: skip
@@ -202,6 +208,7 @@ def test_recorded_actions_are_not_repeated():
 
 
 class TestCorrectionsOfAScript:
+    @pytest.mark.slow
     def test_they_are_trained_and_scored(self, tmp_path):
         """`residual` reaches training, evaluations and the saved policy."""
         settings = ["num_envs=2", "evaluations=1", "evaluation_episodes=1", "env.residual=0.01",

@@ -15,6 +15,8 @@ sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
 
 from training import random_and_zero
 
+from helpers.lanes import mostly_slow
+
 pytestmark = pytest.mark.torch
 
 
@@ -33,7 +35,8 @@ def test_numbers_fit_together():
         assert row.steps > 0
 
 
-@pytest.mark.parametrize("policy", baselines.POLICIES)
+@pytest.mark.slow
+@pytest.mark.parametrize("policy", mostly_slow(baselines.POLICIES, ["random"]))
 def test_the_file_is_what_is_measured(policy):
     """On a task without contacts, whose numbers do not swing with the processor."""
     kept = baselines.of(ID)[policy]
@@ -43,6 +46,7 @@ def test_the_file_is_what_is_measured(policy):
     assert found.std == pytest.approx(kept.std, rel=1e-2)
 
 
+@pytest.mark.slow
 def test_ids_that_differ_in_what_they_observe_have_the_same_episodes():
     ids = [f"manipulation/reach_site_{kind}-v0" for kind in ("features", "vision")]
     assert random_and_zero.alike(ids[0]) == ids

@@ -10,6 +10,7 @@ from torch.distributions import Categorical, Independent, MixtureSameFamily, Nor
 
 from helpers import demonstrated, training_runs
 from helpers.demonstrated import STEPS, Dataset
+from helpers.lanes import mostly_slow
 from helpers.training_runs import interrupted, mjgym_
 from mjgym import datasets
 from mjgym.cli.policies import spaces_complaint
@@ -332,6 +333,7 @@ class TestPolicy:
 
 
 class TestRun:
+    @pytest.mark.slow
     @pytest.mark.parametrize(
         "settings",
         [
@@ -349,9 +351,7 @@ class TestRun:
         (found,) = [m.value for m in score if m.metric == metrics.SUCCESS]
         assert found >= 0.9
 
-    @pytest.mark.parametrize(
-        "algorithm", ["bc", pytest.param("td3_bc", marks=pytest.mark.slow), "iql"]
-    )
+    @pytest.mark.parametrize("algorithm", mostly_slow(["bc", "td3_bc", "iql"], 3))
     def test_resumed_is_as_if_never_stopped(self, algorithm, known, tmp_path):
         interrupted(tmp_path, algorithm=algorithm, at=80, make=trainer)
         files = [Run(tmp_path / name).policy_file.read_bytes() for name in ("whole", "parts")]
@@ -447,6 +447,7 @@ class TestBesideTheBuffer:
         assert [len(batch.action) for batch in made.batches(2)] == [32, 32]
         made.close()
 
+    @pytest.mark.slow
     def test_resumed_is_as_if_never_stopped(self, known, tmp_path):
         own = {"algorithm": "sac", "steps": 240}
         interrupted(tmp_path, *self.SETTINGS, **own, at=120, make=trainer)

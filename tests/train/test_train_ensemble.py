@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import torch
 
+from helpers.lanes import mostly_slow
 from helpers.stories import Story
 from helpers.training_runs import (
     ID,
@@ -162,14 +163,10 @@ class TestActing:
 
     @pytest.mark.parametrize(
         ("critic", "discounting"),
-        [
-            ("mean", "exponential"),
-            ("categorical", "hyperbolic"),
-            ("quantile", "exponential"),
-            pytest.param("mean", "hyperbolic", marks=pytest.mark.slow),
-            pytest.param("categorical", "exponential", marks=pytest.mark.slow),
-            pytest.param("quantile", "hyperbolic", marks=pytest.mark.slow),
-        ],
+        mostly_slow(
+            itertools.product(("mean", "categorical", "quantile"), ("exponential", "hyperbolic")),
+            [("quantile", "exponential")],
+        ),
     )
     def test_together_they_take_what_is_best_on_average(self, critic, discounting, tmp_path):
         """Brute force over the agents' proposals, with PyTorch's networks."""
@@ -405,6 +402,7 @@ class TestOfSeveralAlgorithms:
             assert torch.equal(both.over(n).rewards[0], other.over(n).rewards[1])
             assert torch.equal(both.over(n).following[1], one.over(n).following[0])
 
+    @pytest.mark.slow
     def test_a_run_learns_and_goes_on_bit_for_bit(self, tmp_path):
         settings = (*SMALL_REPLAY, MIXED, "normalize_observations=true")
         whole, _ = interrupted(tmp_path, *settings, algorithm="td3", at=120)
@@ -501,6 +499,7 @@ class TestMixtures:
         assert drawn_ == {0, 1, 2}
         assert torch.equal(agent.acting[3:], before[3:])
 
+    @pytest.mark.slow
     @pytest.mark.parametrize(
         "acting",
         [
@@ -546,6 +545,7 @@ class TestJoined:
             trainer(folders[-1], *settings, algorithm=name).train()
         return folders
 
+    @pytest.mark.slow
     def test_by_critics_and_by_the_mean(self, runs, tmp_path):
         """Brute force: the proposal of highest mean value over all critics, and the mean."""
         members = [policy.load(run / "policy.npz") for run in runs]
@@ -577,6 +577,7 @@ class TestJoined:
         score = mjgym_("evaluate", tmp_path / "mean.npz", "--id", ID, "--episodes", 1)
         assert "return" in score.output
 
+    @pytest.mark.slow
     def test_mistakes_are_named(self, runs, tmp_path):
         out = tmp_path / "all.npz"
         assert "two runs or more" in mjgym_("ensemble", runs[0], "--out", out, code=2).output

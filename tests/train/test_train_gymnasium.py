@@ -6,6 +6,7 @@ import pytest
 import torch
 
 from helpers import gymnasium_toys
+from helpers.lanes import mostly_slow
 from helpers.training_runs import SMALL, interrupted, mjgym_, trainer
 from mjgym.policies.run_errors import ConfigError
 from mjgym_train import evaluation
@@ -79,7 +80,9 @@ class TestEpisodes:
 
 
 class TestRuns:
-    @pytest.mark.parametrize("more", [(), ("action_repeat=3",)])
+    @pytest.mark.parametrize(
+        "more", [pytest.param((), marks=pytest.mark.slow), ("action_repeat=3",)]
+    )
     def test_are_resumed_bit_for_bit(self, more, tmp_path):
         settings = {"algorithm": "td3", "id": "Pendulum-v1", "at": 120, "steps": 360}
         whole, _ = interrupted(tmp_path, *REPLAY, *more, **settings)
@@ -91,10 +94,7 @@ class TestRuns:
 
     @pytest.mark.parametrize(
         "algorithm",
-        [
-            *("rainbow", "ppo"),
-            *(pytest.param(n, marks=pytest.mark.slow) for n in ("dqn", "a2c", "reinforce")),
-        ],
+        mostly_slow(["ppo", "rainbow", "dqn", "a2c", "reinforce"], 5),
     )
     def test_discrete_ones_are_resumed_and_act_as_they_learn(self, algorithm, tmp_path):
         more = REPLAY if algorithm in ("dqn", "rainbow") else ("rollout_steps=20",)
@@ -139,6 +139,7 @@ class TestRuns:
 
 
 class TestCommands:
+    @pytest.mark.slow
     def test_train_and_evaluate(self, tmp_path, monkeypatch):
         monkeypatch.chdir(tmp_path)
         settings = [s for s in (*SMALL, *REPLAY) if not s.startswith("env.")]

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import torch
 
+from helpers.lanes import mostly_slow
 from helpers.places import SCRIPTS
 from helpers.stories import Story, assert_same_batch
 from helpers.training_runs import assert_equal, interrupted, trainer
@@ -55,7 +56,9 @@ class TestBuffer:
         return buffer, Story(Aiming(buffer), envs, steps, np.random.default_rng(0))
 
     @pytest.mark.parametrize("size", [1200, 120], ids=["all", "the last alone"])
-    @pytest.mark.parametrize("drawn", [{}, {"n_step": 3, "shorter": (1,), "history": 2}])
+    @pytest.mark.parametrize(
+        "drawn", mostly_slow([{}, {"n_step": 3, "shorter": (1,), "history": 2}], 2)
+    )
     def test_goals_are_achieved_later_in_the_same_episode(self, drawn, size):
         buffer, story = self.filled(size, **drawn)
         whole = buffer.sample(1500)
@@ -110,7 +113,7 @@ class TestBuffer:
 HER = ("her=true", "n_step=3")
 
 
-@pytest.mark.parametrize("algorithm", ["sac", "td3", "ddpg"])
+@pytest.mark.parametrize("algorithm", mostly_slow(["sac", "td3", "ddpg"], 3))
 def test_relabelled_rewards_are_those_of_the_environment(algorithm, tmp_path):
     made = trainer(tmp_path / "run", *HER, algorithm=algorithm, id=REACHER)
     made.train()

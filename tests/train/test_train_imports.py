@@ -98,6 +98,7 @@ def test_no_import_of_pytorch_or_of_learning(path):
             left += imports(file, deferred=False)
 
 
+@pytest.mark.slow
 def test_scores_without_pytorch_in_a_fresh_interpreter():
     program = "\n".join(
         [
@@ -122,6 +123,7 @@ def test_scores_without_pytorch_in_a_fresh_interpreter():
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.slow
 def test_commands_of_training_can_be_imported_first():
     """As another process does that unpickles one of their functions."""
     program = (

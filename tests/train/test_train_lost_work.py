@@ -54,7 +54,9 @@ def train(folder, *words, code=0):
     return mjgym_("train", "td3", ID, *SMALL_REPLAY, *budget, *words, code=code)
 
 
-@pytest.mark.parametrize("words", [(), ("--overwrite",)], ids=str)
+@pytest.mark.parametrize(
+    "words", [pytest.param((), marks=pytest.mark.slow), ("--overwrite",)], ids=str
+)
 def test_a_folder_in_use_is_refused_with_its_holder(tmp_path, holder, words):
     said = " ".join(train(tmp_path / "run", *words, code=1).stderr.split())
     assert f"is in use by process {holder.pid} on" in said
@@ -73,6 +75,7 @@ def test_two_that_resume(tmp_path):
     assert Run(tmp_path / "run").metrics_file.read_bytes() == before
 
 
+@pytest.mark.slow
 def test_a_killed_process_holds_nobody_up(tmp_path, holder):
     holder.send_signal(signal.SIGKILL)
     holder.wait()
@@ -162,6 +165,7 @@ def test_a_run_whose_episodes_all_diverge_ends(algorithm, tmp_path, monkeypatch)
     assert max(m.env_step for m in shares) < 1000
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("own_ids")
 def test_some_episodes_that_diverge_are_a_share_and_one_warning(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
@@ -176,6 +180,7 @@ def test_some_episodes_that_diverge_are_a_share_and_one_warning(tmp_path, monkey
     assert max(shares) > 0
 
 
+@pytest.mark.slow
 def test_fragments_of_samplers_say_which_episodes_diverged(tmp_path, monkeypatch):
     settings = config.read(
         algorithms.find("td3").Config,

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 import torch
 
+from helpers.lanes import mostly_slow
 from helpers.training_runs import ID, SMALL_REPLAY, mjgym_, trainer
 from mjgym.policies import network as policy
 from mjgym.policies import trained
@@ -286,7 +287,7 @@ def damaged(file, how):
     file.write_bytes(new)
 
 
-@pytest.mark.parametrize("how", ["empty", "cut", "flipped", "keys"])
+@pytest.mark.parametrize("how", mostly_slow(["empty", "cut", "flipped", "keys"], ["cut"]))
 @pytest.mark.parametrize("name", FILES)
 class TestDamage:
     """Each command takes what it does not need as damaged, and names what it does."""
@@ -369,6 +370,7 @@ class TestPolicyFiles:
 
 
 class TestEvaluate:
+    @pytest.mark.slow
     def test_a_policy_file_a_bundled_policy_and_a_run_agree(self, run):
         by_seeds = ("--seeds", "10000-10001", "--json")
         of_run = json.loads(mjgym_("evaluate", run, "--episodes", 2, "--json").stdout)

@@ -36,7 +36,8 @@ def widths(body):
     return [tuple(layer.weight.shape) for layer in body if isinstance(layer, torch.nn.Linear)]
 
 
-@pytest.mark.parametrize("file", ["ddpg", "d4pg"])
+@pytest.mark.slow
+@pytest.mark.parametrize("file", ["d4pg", "ddpg"])
 def test_networks_are_the_reports(file, tmp_path):
     made = trained(tmp_path, read(file, file, more=["updates_per_step=0.05"]))
     agent, size, atoms = made.agent, 5, 1 if file == "ddpg" else 101
@@ -47,6 +48,7 @@ def test_networks_are_the_reports(file, tmp_path):
     assert not (tmp_path / "critics.npz").exists()  # the action enters late
 
 
+@pytest.mark.slow
 def test_actors_of_d4pg_have_scales_of_their_own(tmp_path):
     made = trained(tmp_path, read("d4pg", "d4pg", steps=640, more=["updates_per_step=0.05"]))
     scales = made.agent.exploration.scales[:, 0]

@@ -70,6 +70,7 @@ class TestStatistics:
         low, high = statistics.mean_intervals(samples)
         assert ((low < 5) & (high > 5)).mean() == pytest.approx(0.95, abs=0.012)
 
+    @pytest.mark.slow
     @pytest.mark.parametrize(
         "statistic",
         [statistics.mean, pytest.param(statistics.interquartile_mean, marks=pytest.mark.slow)],

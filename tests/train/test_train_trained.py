@@ -22,6 +22,7 @@ sys.path.insert(0, str(Path(__file__).parents[2] / "scripts"))
 import bundle_policy
 from bundle_policy import Beside, RefusedError, TorchPolicy
 
+from helpers.lanes import mostly_slow
 from mjgym.policies import trained
 from mjgym.policies.network import Policy
 from mjgym_train import evaluation, score_table
@@ -54,7 +55,9 @@ def assert_scores(id: str, count: int) -> None:
 
 # One of each family is always played, and the others with the slow tests, as is the walker of Learn
 # to Move, whose two episodes take as long as those of ten others.
-PLAYED = {id.partition("/")[0]: id for id in reversed(IDS) if not id.startswith("l2m/")}.values()
+PLAYED = {
+    id.partition("/")[0]: id for id in reversed(IDS) if not id.startswith(("l2m/", "legged/"))
+}.values()
 
 
 class TestOfThePackage:
@@ -71,9 +74,7 @@ class TestOfThePackage:
         found.about.check(env)
         assert env.action_space.contains(found.policy(env.reset(seed=0)[0]).astype(np.float32))
 
-    @pytest.mark.parametrize(
-        "id", [pytest.param(id, marks=() if id in PLAYED else pytest.mark.slow) for id in IDS]
-    )
+    @pytest.mark.parametrize("id", mostly_slow(IDS, PLAYED))
     def test_earns_what_it_says(self, id):
         assert_scores(id, SEEDS)
 

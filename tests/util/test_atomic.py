@@ -94,6 +94,7 @@ class TestFilling:
 
 @needs_limit
 class TestFullDisk:
+    @pytest.mark.slow
     def test_mocap_keeps_the_file_that_is_there(self, tmp_path):
         out = tmp_path / "clip.npz"
         out.write_text("precious")

@@ -112,7 +112,7 @@ def listening():
     return {f[1] for f in fields if f[3] == "0A" and f"socket:[{f[9]}]" in links}
 
 
-@pytest.mark.parametrize("envs", [1, BATCH])
+@pytest.mark.parametrize("envs", [pytest.param(1, marks=pytest.mark.slow), BATCH])
 def test_only_the_invited_browser_is_let_in(envs, monkeypatch, tmp_path):
     monkeypatch.setenv("HOME", str(tmp_path))
     with opened(envs) as viewer:
@@ -166,6 +166,7 @@ def test_nothing_is_bound_but_to_loopback(envs, monkeypatch, tmp_path):
     assert listening() == before
 
 
+@pytest.mark.slow
 def test_pages_one_after_another_in_a_process():
     """A closed page that somebody still refers to leaves the next one alone."""
     kept, before = [], listening()
@@ -404,6 +405,7 @@ class TestGuard:
                 viewer.shutdown()
                 serving.join(30)
 
+    @pytest.mark.slow
     def test_its_end_leaves_no_task_behind(self):
         """Whatever stands open: nothing asked, half a request, a websocket without a word."""
         told = subprocess.run(

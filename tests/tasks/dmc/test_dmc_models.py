@@ -5,8 +5,9 @@ import copy
 import numpy as np
 import pytest
 
+from helpers.lanes import mostly_slow
 from helpers.model_facts import compare, facts
-from helpers.suite import TASKS, task
+from helpers.suite import OF_DOMAINS, TASKS, task
 
 # Numbers that the published suite writes at the start of each episode although they are constant
 # for the task: ours are in the model.
@@ -20,7 +21,13 @@ MESH = 7  # mjtGeom
 LOOK = "look_"  # how the names of the dog's visible parts begin: they take the meshes' place
 
 
-@pytest.mark.parametrize("name", [n for n in TASKS if not n.startswith("dog")])
+DOGS = [name for name in TASKS if name.startswith("dog")]
+
+
+@pytest.mark.parametrize(
+    "name",
+    mostly_slow([n for n in TASKS if n not in DOGS], [id[4:-3] for id in OF_DOMAINS]),
+)
 def test_model_equals_the_record(name):
     model = task(name).model().compile()
     differences = compare(model, facts(TASKS[name]["model"]))
@@ -73,7 +80,7 @@ def _without_meshes(record):
     return record
 
 
-@pytest.mark.parametrize("name", [n for n in TASKS if n.startswith("dog")])
+@pytest.mark.parametrize("name", mostly_slow(DOGS, 5))
 def test_dog_equals_the_record_but_for_its_look(name):
     model = task(name).model().compile()
     assert model.nmesh == model.nskin == 0

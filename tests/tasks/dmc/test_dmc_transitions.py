@@ -4,6 +4,7 @@ import gymnasium
 import numpy as np
 import pytest
 
+from helpers.lanes import mostly_slow
 from helpers.suite import (
     ARGUMENTS,
     IDS,
@@ -37,7 +38,7 @@ def _bounds(name, kind, rows):
     return bounds
 
 
-@pytest.mark.parametrize("kind", ["random", "goal"])
+@pytest.mark.parametrize("kind", mostly_slow(["random", "goal"], 2))
 @pytest.mark.parametrize("id", IDS)
 def test_single_env_reproduces_transitions(id, kind):
     name = id.removeprefix("dmc/").removesuffix("-v0")
@@ -65,7 +66,7 @@ def test_single_env_reproduces_transitions(id, kind):
 
 # A single environment replays both kinds, and the contract compares each slot of a batch with one.
 @pytest.mark.parametrize("kind", ["random", pytest.param("goal", marks=pytest.mark.slow)])
-@pytest.mark.parametrize("id", IDS)
+@pytest.mark.parametrize("id", mostly_slow(IDS, 5))
 def test_batch_reproduces_transitions(id, kind):
     name = id.removeprefix("dmc/").removesuffix("-v0")
     record = transitions(name, kind)

@@ -3,6 +3,7 @@ import dataclasses
 import numpy as np
 import pytest
 
+from helpers.lanes import mostly_slow
 from helpers.lqr_solver import linear_dynamics, solve
 from helpers.suite import begin
 from mjgym.sim import Single
@@ -71,7 +72,7 @@ def test_dynamics_are_the_engines(build, masses, actuators):
         np.testing.assert_allclose(A @ np.concatenate([q, v]) + B @ u, after, rtol=0, atol=1e-13)
 
 
-@pytest.mark.parametrize(("masses", "actuators"), SIZES)
+@pytest.mark.parametrize(("masses", "actuators"), mostly_slow(SIZES, [(1, 1), (4, 4)]))
 def test_measured_cost_to_go_is_the_solvers(masses, actuators):
     model = compiled(masses, actuators)
     A, B = linear_dynamics(model)
@@ -88,6 +89,7 @@ def test_measured_cost_to_go_is_the_solvers(masses, actuators):
         assert measured == pytest.approx(expected, rel=1e-10)
 
 
+@pytest.mark.slow
 def test_any_other_policy_costs_more():
     model = compiled(2, 1)
     A, B = linear_dynamics(model)

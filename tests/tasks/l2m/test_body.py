@@ -8,10 +8,12 @@ import pytest
 
 from helpers import body_records
 from helpers.body_records import AXES, EPISODES, Walker, episodes, poses
+from helpers.lanes import mostly_slow
 from mjgym.tasks.l2m import skeleton
 from mjgym.tasks.l2m.musculoskeletal import ACTION_TO_MODEL, COORDINATES, MUSCLES, Musculoskeletal
 
 SIDES = "rl"
+SHORT = [name for name in EPISODES if name != "planar"]
 
 
 def worst(found, expected):
@@ -29,13 +31,33 @@ def walker():
     return Walker(Musculoskeletal(held=False))
 
 
-def in_poses(walker, measure):
-    """What is measured in each of the recorded poses."""
-    found = []
+@functools.cache
+def in_poses():
+    """What is measured in the recorded poses, a row for each, of a walker that nothing holds."""
+    walker, rows = Walker(Musculoskeletal(held=False)), []
+    body, v = walker.body, walker.v
     for q, u in zip(poses()["q"], poses()["u"], strict=True):
         walker.put(q, u)
-        found.append(measure(walker))
-    return np.array(found)
+        row = {
+            "body_pos": v.take("xpos", skeleton.BODIES),
+            "body_mat": v.take("xmat", skeleton.BODIES),
+            "com": v.subtree_com[1],
+            "length": body.muscles(v).length,
+            "moment_arm": by_coordinate(body.moment_arms(v)),
+            "limit_torque": body.limit_torques(v),
+            "equations": equations(walker),
+        }
+        rows.append({name: np.array(value) for name, value in row.items()})
+    return {name: np.array([row[name] for row in rows]) for name in rows[0]}
+
+
+def equations(walker):
+    """Mass matrix and, in a last column, bias."""
+    coordinates, v = walker.body._parts.coordinates, walker.v
+    u = coordinates.taken(v.qvel)
+    found = coordinates.equations(v, coordinates.knees(coordinates.taken(v.qpos)), u)
+    order = [coordinates.free.index(name) for name in COORDINATES]
+    return np.column_stack([found.inertia[np.ix_(order, order)], found.bias[order]])
 
 
 def by_coordinate(of_legs):
@@ -57,18 +79,16 @@ class TestSkeleton:
         assert len(skeleton.free_coordinates()) == 14
         assert len(skeleton.free_coordinates(planar=True)) == 9
 
-    def test_bodies_are_where_they_are(self, walker):
-        found = in_poses(walker, lambda w: w.v.take("xpos", skeleton.BODIES).copy())
-        assert worst(found, poses()["body_pos"] @ AXES.T) < 1e-9
+    def test_bodies_are_where_they_are(self):
+        assert worst(in_poses()["body_pos"], poses()["body_pos"] @ AXES.T) < 1e-9
 
-    def test_bodies_are_turned_as_they_are(self, walker):
-        found = in_poses(walker, lambda w: w.v.take("xmat", skeleton.BODIES).copy())
+    def test_bodies_are_turned_as_they_are(self):
+        found = in_poses()["body_mat"]
         matrices = AXES @ poses()["body_mat"].reshape(*found.shape[:2], 3, 3) @ AXES.T
         assert worst(found.reshape(matrices.shape), matrices) < 1e-9
 
-    def test_centre_of_mass(self, walker):
-        found = in_poses(walker, lambda w: w.v.subtree_com[1].copy())
-        assert worst(found, poses()["com"] @ AXES.T) < 1e-9
+    def test_centre_of_mass(self):
+        assert worst(in_poses()["com"], poses()["com"] @ AXES.T) < 1e-9
 
     def test_locked_coordinates_are_held(self):
         q = np.zeros(len(COORDINATES))
@@ -85,31 +105,23 @@ class TestSkeleton:
 
 
 class TestInertia:
-    def equations(self, walker):
-        body, v = walker.body, walker.v
-        coordinates = body._parts.coordinates
-        u = coordinates.taken(v.qvel)
-        found = coordinates.equations(v, coordinates.knees(coordinates.taken(v.qpos)), u)
-        order = [coordinates.free.index(name) for name in COORDINATES]
-        return np.column_stack([found.inertia[np.ix_(order, order)], found.bias[order]])
-
-    def test_mass_matrix_and_bias(self, walker):
-        found = in_poses(walker, self.equations)
+    def test_mass_matrix_and_bias(self):
+        found = in_poses()["equations"]
         assert relative(found[:, :, :-1], poses()["mass_matrix"]) < 1e-9
         assert relative(found[:, :, -1], poses()["bias"]) < 1e-9
 
 
 class TestPaths:
-    def test_lengths(self, walker):
-        found = in_poses(walker, lambda w: w.body.muscles(w.v).length)
-        assert worst(found, poses()["length"]) < 1e-9
+    def test_lengths(self):
+        assert worst(in_poses()["length"], poses()["length"]) < 1e-9
 
-    def test_moment_arms(self, walker):
-        found = in_poses(walker, lambda w: by_coordinate(w.body.moment_arms(w.v)))
+    def test_moment_arms(self):
+        found = in_poses()["moment_arm"].copy()
         # OpenSim gives none about coordinates that are locked.
         found[:, :, [COORDINATES.index(f"hip_rotation_{side}") for side in SIDES]] = 0
         assert worst(found, poses()["moment_arm"]) < 1e-6
 
+    @pytest.mark.slow
     def test_moment_arms_are_slopes_of_lengths(self, walker):
         """About the locked coordinates, too."""
         step = 1e-6
@@ -145,7 +157,7 @@ class TestForces:
         passive = (law.passive_force(fibre) * tendon.cos * law.force).reshape(-1, 22)
         assert (np.abs(passive - poses()["passive_force"]) / strength).max() < 1e-5
 
-    def test_limits(self, walker):
+    def test_limits(self):
         of = {"Hip": "hip_flexion", "Knee": "knee_angle", "Ankle": "ankle_angle"}
         of["HipAdd"] = "hip_adduction"
         names = skeleton.leg_coordinates(COORDINATES)
@@ -153,7 +165,7 @@ class TestForces:
             (SIDES.index(name[-1]), names.index(of[name.removesuffix("Limit" + name[-2:])]))
             for name in poses()["limits"]
         ]
-        found = in_poses(walker, lambda w: w.body.limit_torques(w.v)[tuple(np.transpose(places))])
+        found = in_poses()["limit_torque"][:, *np.transpose(places)]
         assert worst(found, poses()["limit_force"]) < 1e-9
 
 
@@ -169,7 +181,7 @@ def states_of(name):
     return {key: np.array([row[key] for row in rows]) for key in rows[0]}
 
 
-@pytest.mark.parametrize("name", EPISODES)
+@pytest.mark.parametrize("name", mostly_slow(EPISODES, SHORT))
 class TestRecordedStates:
     """From the states of whole episodes."""
 
@@ -197,7 +209,7 @@ class TestRecordedStates:
         assert relative(states_of(name)["acceleration"], episodes()[name]["udot"]) < 1e-6
 
 
-@pytest.mark.parametrize("name", EPISODES)
+@pytest.mark.parametrize("name", mostly_slow(EPISODES, ["reflex", "rest"]))
 class TestReplay:
     def test_for_a_fifth_of_a_second(self, name):
         """From the recorded start, with the recorded actions."""
@@ -222,6 +234,7 @@ class TestReplay:
             assert worst(law.value(activation), record["a"][row]) < 1e-3
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [name for name in EPISODES if name == "planar"])
 def test_a_walk_that_is_replayed_without_looking(name):
     """A stride and a half goes by before it is 5 cm off: then small differences have grown."""
@@ -234,6 +247,7 @@ def test_a_walk_that_is_replayed_without_looking(name):
 
 
 class TestSteps:
+    @pytest.mark.slow
     def test_the_tibias_stay_in_their_places(self):
         """The slides follow the knees' angles all the time."""
         name = EPISODES[-1]
@@ -246,6 +260,7 @@ class TestSteps:
             at, _ = coordinates.placed(q, 0 * q)
             assert worst(coordinates.slides(walker.v.qpos), at) < 1e-8
 
+    @pytest.mark.slow
     def test_they_converge(self):
         """Of a quarter of the step, a fraction of the error is left; measured by finer steps."""
         name = EPISODES[0]

@@ -48,6 +48,7 @@ class TestRecordedActions:
         assert found.shape == (2, 22)
 
 
+@pytest.mark.slow
 def test_it_sees_the_same_in_a_dict():
     env = gymnasium.make("l2m/walk_planar-v0", observation="dict", dtype="float64")
     flat = gymnasium.make("l2m/walk_planar-v0", dtype="float64")
@@ -80,6 +81,7 @@ def walked(steps, id="l2m/walk_planar-v0", start=START):
     return float(env.unwrapped.data.joint("pelvis_tx").qpos[0]), taken, fell
 
 
+@pytest.mark.slow
 def test_it_walks():
     """As far as the recorded walk has come, within 2 %."""
     steps = 200
@@ -140,6 +142,7 @@ def test_steering_changes_nothing_by_default():
     assert np.abs(steered_rows - plain_rows).max() > 0.01
 
 
+@pytest.mark.slow
 def test_the_twist_turns_the_walker():
     """Two walkers, with the target 23 degrees to the left of one and to the right of the other."""
     envs = gymnasium.make_vec(

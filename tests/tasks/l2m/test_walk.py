@@ -8,6 +8,7 @@ import pytest
 
 import mjgym
 from helpers import walk_records
+from helpers.lanes import mostly_slow
 from helpers.walk_records import NAMES, episodes, field_state, states, task
 from mjgym.sim import Single
 from mjgym.task.models import compile_model
@@ -24,6 +25,7 @@ from mjgym.tasks.l2m.walk import (
     OpenSimWalk,
 )
 
+SHORT = [name for name in NAMES if name != "planar"]
 FIELD = 2 * 11 * 11  # numbers of the observation
 CLOSE, FIELD_CLOSE = 1e-6, 1e-5
 VELOCITY_CLOSE = 15 * 1e-6  # of fibres, in optimal lengths a second: 1e-6 of the greatest velocity
@@ -35,7 +37,7 @@ def fibre_velocities():
     return np.array([FIELD + 9 + leg * i + 11 + 3 * k + 2 for i in (0, 1) for k in range(11)])
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", mostly_slow(NAMES, SHORT))
 def test_observations_of_recorded_states(name):
     recorded = episodes()[name]
     rows = slice(None, None, 1 if len(recorded["q"]) < 200 else 10)
@@ -101,7 +103,7 @@ def instants(recorded):
         yield {ours: recorded[theirs][t] for ours, theirs in names.items()}
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", mostly_slow(NAMES, SHORT))
 def test_footsteps_rewards_and_ends_of_recorded_episodes(name):
     recorded = episodes()[name]
     feed = Feed(task(name), field_state(name))
@@ -277,7 +279,7 @@ def test_sinks_differ_by_seed_and_not_else():
     env.close()
 
 
-@pytest.mark.parametrize("id", ["l2m/walk_around-v0", "l2m/walk_forward-fast-v0"])
+@pytest.mark.parametrize("id", mostly_slow(["l2m/walk_forward-fast-v0", "l2m/walk_around-v0"], 2))
 def test_the_centre_of_the_field_and_the_time(id):
     """Instead of the map: 100 numbers, of which the last 97 are the same."""
     small = gymnasium.make(id, seen_field="centre", dtype="float64", time_limit=0.04)

@@ -366,6 +366,7 @@ def test_a_control_step_leads_near_the_recorded_one(robot, median):
 # Draws.
 
 
+@pytest.mark.slow
 def test_a_given_command_is_kept(replayed):
     env = Env(TASKS[replayed.task.robot](command=(0.5, -0.2, 0.3)), observation="dict")
     observation, _ = env.reset(seed=1)
@@ -471,6 +472,7 @@ def test_published_variations_are_drawn(replayed):
     envs.close()
 
 
+@pytest.mark.slow
 def test_noise_is_the_published_one(replayed):
     made = TASKS[replayed.task.robot]
     scales = replayed.record.meta["config"]["noise_config"]["scales"]

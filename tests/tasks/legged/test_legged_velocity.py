@@ -6,6 +6,7 @@ from math import pi
 import numpy as np
 import pytest
 
+from helpers.lanes import mostly_slow
 from helpers.legged_records import (
     Errors,
     Placed,
@@ -129,7 +130,7 @@ def ended(z, t, i):
     return z["terminated"][t, i] or z["truncated"][t, i]
 
 
-@pytest.fixture(scope="module", params=CASES)
+@pytest.fixture(scope="module", params=mostly_slow(CASES, [*ROBOTS, "go1_rough"]))
 def replayed(request):
     return Replayed(request.param)
 
@@ -191,7 +192,7 @@ def test_terms_and_rewards_are_the_recorded_ones(replayed):
     assert len(counted) >= 10
 
 
-@pytest.mark.parametrize("robot", CASES)
+@pytest.mark.parametrize("robot", mostly_slow(CASES, 4))
 def test_terms_without_weight_are_the_recorded_ones(robot):
     unweighted = Replayed(robot, body_ang_vel=1.0, angular_momentum=1.0, air_time=1.0)
     z, errors = unweighted.record, Errors()
@@ -434,6 +435,7 @@ def test_a_given_command_is_kept():
     assert env.get_state()["memory.number"] >= 1
 
 
+@pytest.mark.slow
 def test_commands_follow_one_another_and_are_observed():
     env = Env(published("go1"), observation="dict", dtype="float64")
     seen, held = [], []
@@ -617,7 +619,7 @@ def test_published_variations_are_those_of_the_settings(replayed_flat):
     envs.close()
 
 
-@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("case", mostly_slow(CASES, ["go1"]))
 def test_noise_is_the_published_one(case):
     largest = {"base_lin_vel": 0.5, "base_ang_vel": 0.2, "projected_gravity": 0.05,
                "joint_pos": 0.01, "joint_vel": 1.5, "height_scan": 0.02}  # fmt: skip

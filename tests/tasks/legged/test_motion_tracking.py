@@ -313,6 +313,7 @@ def test_starts_are_drawn_as_published():
     envs.close()
 
 
+@pytest.mark.slow
 def test_an_episode_from_the_start_succeeds_at_the_end_of_the_motion():
     env = Env(published(robot="go1", from_start=True), observation="dict", dtype="float64")
     observation, info = env.reset(seed=0)
@@ -357,6 +358,7 @@ def test_the_ghost_is_where_the_motion_is():
     plain.close()
 
 
+@pytest.mark.slow
 def test_noise_is_of_the_published_size():
     assert_noise(published(robot="go1", noise=True), published(robot="go1"), motion_tracking.NOISE)
 

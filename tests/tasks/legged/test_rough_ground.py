@@ -130,6 +130,7 @@ def test_beyond_the_hardest_row_any_is_drawn():
     assert max(levels) <= 9
 
 
+@pytest.mark.slow
 def test_a_batch_keeps_its_levels_through_autoresets_as_single_environments_do():
     task = RoughVelocity(robot="go1", fallen="thighs", time_limit=0.4)
     envs = VectorEnv(task, num_envs=4, autoreset_mode="SameStep")
@@ -153,6 +154,7 @@ def test_a_batch_keeps_its_levels_through_autoresets_as_single_environments_do()
     envs.close()
 
 
+@pytest.mark.slow
 def test_first_rows_and_columns_are_drawn_as_published():
     envs = VectorEnv(RoughVelocity(robot="go1"), num_envs=600)
     envs.reset(seed=0)

@@ -1,10 +1,12 @@
 """Locomotion scenes against recorded numbers, and the statistics of the arenas that are drawn."""
 
+import functools
 from types import MappingProxyType
 
 import numpy as np
 import pytest
 
+from helpers.lanes import mostly_slow
 from helpers.locomotion_records import (
     MAZES,
     NAMES,
@@ -92,9 +94,15 @@ def test_a_scene_has_the_recorded_geoms(name):
     env.close()
 
 
+@functools.cache
+def as_made(name):
+    """An environment that nobody changes."""
+    return make(name)
+
+
 @pytest.mark.parametrize("kind", ["body", "joint", "geom", "site", "actuator", "tendon"])
 def test_a_scene_has_the_recorded_walker(name, kind):
-    env = make(name)
+    env = as_made(name)
     walker = "rodent_two_touch" if name.startswith("rodent") else "cmu_humanoid_go_to_target"
     columns = scene(walker)["walker"].get(kind, {"name": []})
     names = env.view.names(kind)
@@ -106,7 +114,6 @@ def test_a_scene_has_the_recorded_walker(name, kind):
             turned = field.endswith("quat") and np.dot(ours, value) < 0
             sign = -1 if turned else 1  # q and -q are one rotation
             equal(ours, sign * value, f"{part} {field}")
-    env.close()
 
 
 @pytest.mark.parametrize("name", MAZES)
@@ -134,6 +141,7 @@ def test_a_recorded_maze_gives_the_recorded_walls_and_targets(name, monkeypatch)
 # Corridors.
 
 
+@pytest.mark.slow
 def test_walls_alternate_and_are_uniform():
     place, simulation, draw = drawn_by("walls")
     rows = simulation.view.rows("geom_size", place.names())
@@ -173,6 +181,7 @@ def platforms(place, simulation):
     return pos[used, :1] + size[used, :1] * (-1, 1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("arena", "name"), GAPS.items())
 def test_platforms_and_gaps_are_uniform(arena, name):
     place, simulation, draw = drawn_by(arena)
@@ -298,6 +307,7 @@ def test_recorded_terrains_are_made_of_bumps_as_ours_are():
     np.testing.assert_allclose(found, inner, atol=1e-9)
 
 
+@pytest.mark.slow
 def test_terrains_have_a_ridge_half_way_and_bumps_of_the_right_spread():
     _, simulation, draw = drawn_by("bowl")
     shape = (bowl.POINTS, bowl.POINTS)
@@ -330,6 +340,7 @@ def test_terrains_have_a_ridge_half_way_and_bumps_of_the_right_spread():
 # Targets on the floor.
 
 
+@pytest.mark.slow
 def test_targets_are_anywhere_on_half_of_the_floor():
     env = make("cmu_humanoid_go_to_target")
     env.np_random = np.random.default_rng(0)
@@ -376,7 +387,7 @@ def overlaps(centres, halves, cells, half_cell):
     return np.prod(np.clip(reach - start, 0, None), axis=-1) / (2 * half_cell) ** 2
 
 
-@pytest.mark.parametrize("arena", MAZE_ARENAS)
+@pytest.mark.parametrize("arena", mostly_slow(MAZE_ARENAS, ["open_maze"]))
 def test_walls_stand_on_the_walls_of_the_maze_and_targets_on_theirs(arena):
     place, simulation, _ = drawn_by(arena)
     view, model = simulation.view, simulation.model
@@ -464,7 +475,7 @@ def above(place, tops, written=MappingProxyType({})):
     return start
 
 
-@pytest.mark.parametrize("arena", ["walls", *GAPS, *MAZE_ARENAS])
+@pytest.mark.parametrize("arena", mostly_slow(["walls", *GAPS, *MAZE_ARENAS], 3))
 def test_a_ball_lies_on_what_has_been_moved(arena):
     place, model = find_arena(arena), with_ball(arena)
     simulation = Single(model, place.varies)

@@ -14,6 +14,7 @@ from helpers.divergence import (
     assert_divergence_truncates_with_the_last_finite_observation,
 )
 from helpers.equivalence import assert_threads_do_not_matter
+from helpers.lanes import mostly_slow
 from helpers.places import BENCHMARKS, DATA
 from helpers.rollouts import actions_for, equal, row
 from helpers.suite import gymnasium_checker
@@ -30,7 +31,9 @@ RODENT_TIMES = {"physics_timestep": 0.001, "control_timestep": 0.02}
 # The suite's own tests of ends that come early, on some ids.
 
 
-@pytest.mark.parametrize("id", ["locomotion/ant-maze_forage-v0", "locomotion/rodent-two_touch-v0"])
+@pytest.mark.parametrize(
+    "id", mostly_slow(["locomotion/ant-maze_forage-v0", "locomotion/rodent-two_touch-v0"], 2)
+)
 def test_the_number_of_threads_does_not_matter(id):
     assert_threads_do_not_matter(id)
 
@@ -69,7 +72,17 @@ CASES = [(id, {}) for id in IDS] + [
 ]
 
 
-@pytest.fixture(scope="module", params=CASES, ids=lambda case: f"{case[0]} {case[1] or ''}".strip())
+PARAMETERS = [
+    pytest.param(
+        (id, fields),
+        marks=() if i % 3 == 0 or fields else pytest.mark.slow,
+        id=f"{id} {fields or ''}".strip(),
+    )
+    for i, (id, fields) in enumerate(CASES)
+]
+
+
+@pytest.fixture(scope="module", params=PARAMETERS)
 def described(request):
     id, fields = request.param
     env = gymnasium.make(id, dtype="float64", **fields)
@@ -272,7 +285,7 @@ def test_any_arena_holds_a_walker(arena):
     env.close()
 
 
-@pytest.mark.parametrize("walker", ["ant", "jumping_ball", "cmu_humanoid"])
+@pytest.mark.parametrize("walker", mostly_slow(["jumping_ball", "ant", "cmu_humanoid"], 3))
 def test_a_fall_is_a_contact_of_the_ground_with_anything_but_a_foot(walker):
     """What ends an episode is looked up among the engine's contacts."""
     env = gymnasium.make(

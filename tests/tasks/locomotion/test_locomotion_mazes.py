@@ -173,6 +173,7 @@ def check_structure(maze, per_room=(1, 3)):
                 assert (beyond[0] + 2 * bi, beyond[1] + 2 * bj) in in_rooms
 
 
+@pytest.mark.slow
 def test_every_maze_is_whole(mazes):
     for maze in mazes:
         assert (maze.height, maze.width) == (11, 11)
@@ -553,6 +554,7 @@ def test_no_maze_has_more_walls_than_the_bound(monkeypatch, max_walls):
         assert len(walls(random_maze(np.random.default_rng(seed), max_walls=max_walls))) <= 11
 
 
+@pytest.mark.slow
 def test_a_limit_of_walls_that_no_maze_keeps_is_an_error():
     # Two rooms are the fewest in 11 x 11 cells, and four rectangles enclose one.
     with pytest.raises(RuntimeError, match=r"at most 4 rectangles.*the fewest were \d"):

@@ -265,6 +265,7 @@ def test_orbs_are_anywhere_in_a_square():
     env.close()
 
 
+@pytest.mark.slow
 def test_new_orbs_come_from_the_draws_of_the_episode_one_by_one():
     env = make("rodent_two_touch")
     places = env.data.userdata.reshape(-1, 2).copy()

@@ -12,6 +12,7 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
+from helpers.lanes import mostly_slow
 from helpers.places import DATA
 from helpers.rollouts import actions_for, equal
 from helpers.suite import within
@@ -602,7 +603,9 @@ def test_the_ghost_changes_nothing():
 # One and many.
 
 
-@pytest.mark.parametrize("fields", [{"ghost": True}, {"from_start": True}, {"future": 1}])
+@pytest.mark.parametrize(
+    "fields", mostly_slow([{"ghost": True}, {"from_start": True}, {"future": 1}], 3)
+)
 def test_every_slot_equals_a_single_env(fields):
     kwargs = {"dtype": "float64", **fields}
     envs = gymnasium.make_vec(ID, num_envs=3, **kwargs)

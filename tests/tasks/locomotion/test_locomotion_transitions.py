@@ -5,6 +5,7 @@ import copy
 import numpy as np
 import pytest
 
+from helpers.lanes import mostly_slow
 from helpers.locomotion_records import (
     CAMERA,
     MAZES,
@@ -100,7 +101,7 @@ def test_single_env_reproduces_transitions(name):
     env.close()
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", mostly_slow(NAMES, 4))
 def test_batch_reproduces_transitions(name):
     record = transitions(name)
     envs = make_vec(name, len(record["action"]))
@@ -123,7 +124,8 @@ def test_batch_reproduces_transitions(name):
 
 
 @pytest.mark.parametrize(
-    ("name", "row"), [(name, row) for name, rows in SENSITIVE.items() for row in rows]
+    ("name", "row"),
+    mostly_slow([(name, row) for name, rows in SENSITIVE.items() for row in rows], 4),
 )
 def test_rows_with_looser_bounds_magnify_rounding(name, row):
     env = make(name)

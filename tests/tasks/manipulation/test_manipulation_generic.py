@@ -12,6 +12,7 @@ from gymnasium.vector import AutoresetMode
 import mjgym
 from helpers.divergence import assert_a_diverging_slot_ends_alone
 from helpers.equivalence import assert_threads_do_not_matter
+from helpers.lanes import mostly_slow
 from helpers.manipulation_records import NAMES, id_of, tasks
 from helpers.rollouts import actions_for, equal
 from mjgym import registry
@@ -42,6 +43,7 @@ def test_ids_are_the_published_ones_and_a_twin_of_ours():
 # The suite's own tests, on some ids.
 
 
+@pytest.mark.slow
 def test_the_number_of_threads_does_not_matter():
     assert_threads_do_not_matter(SOME[-1])
 
@@ -155,8 +157,8 @@ class Reachable(type(gymnasium.make(SOME[0]).unwrapped.task)):
     """A task of one's own."""
 
 
-@pytest.mark.parametrize("count", [2, 3, 4, 5])
-@pytest.mark.parametrize("order", [False, True])
+@pytest.mark.parametrize("count", mostly_slow([2, 3, 4, 5], [2, 4]))
+@pytest.mark.parametrize("order", mostly_slow([False, True], 2))
 def test_stacks_have_any_number_of_bricks(count, order):
     for id in (SOME[-1], "manipulation/reassemble_3_bricks_fixed_order_features-v0"):
         fields = {"stack_height": 0} if "stack_" in id else {}

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from gymnasium.error import ResetNeeded
 
+from helpers.lanes import mostly_slow
 from helpers.manipulation_records import (
     NAMES,
     OURS,
@@ -340,7 +341,7 @@ def test_the_lowest_corner_at_the_start_is_as_recorded(name):
         assert lowest_corner(v, body) + 0.3 == pytest.approx(target, abs=1e-9)
 
 
-@pytest.mark.parametrize("name", STACKS)
+@pytest.mark.parametrize("name", mostly_slow(STACKS, 4))
 def test_bricks_start_as_their_rules_say(name):
     record, single = Record(name), simulation(name)
     v, bricks = single.view, record.bricks()

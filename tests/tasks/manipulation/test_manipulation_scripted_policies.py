@@ -40,6 +40,7 @@ def test_script_solves_its_task(name):
     assert rewards == pytest.approx(1, abs=0.01)
 
 
+@pytest.mark.slow
 def test_script_drives_one_environment_as_many():
     assert_drives_one_as_many(make_task("stack_2_bricks"), steps=30)
 

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from gymnasium.error import ResetNeeded
 
+from helpers.lanes import mostly_slow
 from helpers.manipulation_records import NAMES, ROBOT_JOINTS, STACKS, Record, id_of, make, tasks
 from helpers.stratified import Stratified
 from mjgym.tasks.manipulation.bricks import brick_name
@@ -179,7 +180,9 @@ def test_none_of_many_starts_has_a_forbidden_contact(name):
     assert_contacts_are_allowed(name, 1000 if name.startswith("place") else MANY)
 
 
-@pytest.mark.parametrize("name", [name for name in STACKS if name.startswith("stack")])
+@pytest.mark.parametrize(
+    "name", mostly_slow([name for name in STACKS if name.startswith("stack")], 2)
+)
 def test_orders_are_drawn_where_they_are_random(name):
     orders = {tuple(env.data.userdata.astype(int)) for env in starts(name, FEW)}
     if "random" in name:
@@ -205,6 +208,7 @@ def test_three_bricks_are_reassembled_from_one_order_into_another():
         assert env.task.reward(env.task.terms(env.view)) == 0
 
 
+@pytest.mark.slow
 def test_five_bricks_are_reassembled_from_any_order_into_any_with_the_same_base():
     bases, right, n = set(), 0, 300
     for env in starts("reassemble_5_bricks_random_order", n):
@@ -235,7 +239,7 @@ def test_five_bricks_are_reassembled_from_any_order_into_any_with_the_same_base(
         ("tcp", ((0, 0, -0.1), (0, 0, -0.1)), "of 10 drawn, 10 had .* touching"),
     ],
 )
-@pytest.mark.parametrize("num_envs", [None, 2])
+@pytest.mark.parametrize("num_envs", mostly_slow([2, None], 2))
 def test_an_episode_that_cannot_be_begun_is_refused_and_none_begins(
     area, box, words, num_envs, monkeypatch
 ):

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from helpers.lanes import mostly_slow
 from helpers.manipulation_records import NAMES, Record, make, make_vec, states
 from helpers.suite import relative_error, relative_errors
 
@@ -28,7 +29,7 @@ def test_single_env_reproduces_transitions(name):
     env.close()
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", mostly_slow(NAMES, 4))
 def test_batch_reproduces_transitions(name):
     record = Record(name)
     envs = make_vec(name, len(record))

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from helpers.compiling import nothing_compiled
+from helpers.lanes import mostly_slow
 from helpers.robosuite_records import make_task
 from mjgym import Env
 from mjgym.placements import Extent, Placement, Pose, Several, Uniform
@@ -203,7 +204,7 @@ def test_objects_may_stay_unseen():
     assert all(name.startswith("robot0_") for name in observation)
 
 
-@pytest.mark.parametrize("name", TASKS)
+@pytest.mark.parametrize("name", mostly_slow(TASKS, 4))
 def test_reward_is_scaled_by_the_most_that_a_step_pays(name):
     tasks = [make_task(name, reward_scale=scale) for scale in (1.0, 3.0, None)]
     envs = [Env(task) for task in tasks]
@@ -271,7 +272,15 @@ def test_actions_of_two_arms_stand_in_the_published_order():
     ]
 
 
-@pytest.mark.parametrize("robot", [("Panda", "Panda"), "Baxter", ("Sawyer", "UR5e")], ids=str)
+@pytest.mark.parametrize(
+    "robot",
+    [
+        pytest.param(("Panda", "Panda"), marks=pytest.mark.slow),
+        "Baxter",
+        pytest.param(("Sawyer", "UR5e"), marks=pytest.mark.slow),
+    ],
+    ids=str,
+)
 def test_each_number_of_an_action_moves_what_it_names(robot):
     for i, action in enumerate(Pair(robot=robot).actions(None)):
         env = pair_env(robot=robot, start_noise=0.0)

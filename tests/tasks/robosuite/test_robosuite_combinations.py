@@ -1,6 +1,7 @@
 """Pairs of robots, grippers and controllers: a small contract, and what actions do."""
 
 import itertools
+import re
 
 import gymnasium
 import numpy as np
@@ -8,6 +9,7 @@ import pytest
 
 from helpers.compiling import nothing_compiled
 from helpers.equivalence import assert_every_slot_equals_a_single_env
+from helpers.lanes import mostly_slow
 from helpers.suite import gymnasium_checker
 from mjgym import Env
 from mjgym.controllers import controllers
@@ -41,10 +43,10 @@ FEW = [
     for j in range(max(len(ROBOTS), len(GRIPPERS)))
 ]
 COMBINATIONS = [
-    pytest.param(*each, marks=[] if each in FEW else pytest.mark.slow, id="-".join(each))
+    pytest.param(*each, marks=[] if each in FEW[::3] else pytest.mark.slow, id="-".join(each))
     for each in PAIRS
 ]
-few = pytest.mark.parametrize(("robot", "gripper", "controller"), FEW)
+few = pytest.mark.parametrize(("robot", "gripper", "controller"), mostly_slow(FEW, 3))
 
 
 def test_all_are_there():
@@ -147,8 +149,8 @@ def test_first_number_moves_what_it_names(robot, controller):
         assert np.abs(moved[1:]).max() < 0.3 * moved[0]
 
 
-HOLDING = [  # Jaco's take 100 control steps
-    pytest.param(name, marks=[pytest.mark.slow] if "Jaco" in name else [])
+HOLDING = [  # Jaco's take 100 control steps, and many fingers are many contacts
+    pytest.param(name, marks=[pytest.mark.slow] if re.search("Jaco|Three|140", name) else [])
     for name in GRIPPERS
     if name not in ("none", "WipingGripper") and not name.endswith("Hand")  # fists, by themselves
 ]

@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 from helpers.equivalence import assert_every_slot_equals_a_single_env
+from helpers.lanes import mostly_slow
 from helpers.robosuite_records import FOLDER
 from mjgym import registry
 from mjgym.robots import bases
@@ -62,7 +63,7 @@ def test_it_turns_and_drives_sideways():
     assert abs(env.data.joint("mobilebase0_joint_torso_height").qpos[0] - 0.2) < 1e-3
 
 
-@pytest.mark.parametrize("id", registry.ids(namespace="robosuite"))
+@pytest.mark.parametrize("id", mostly_slow(registry.ids(namespace="robosuite"), 5))
 def test_every_task_takes_it(id):
     two = "TwoArm" in id
     robot = ("PandaOmron", "PandaOmron") if two else "PandaOmron"

@@ -13,19 +13,19 @@ from mjgym.tasks.robosuite.scripted_policies.wiping import SPONGE, winding
 # Episodes, control steps, and how many of them are solved at least: the table of the guide on
 # demonstrations has the shares of 200.
 SOLVED = {
-    "Lift": (24, 60, 24),
-    "Stack": (16, 320, 15),
-    "Door": (12, 120, 11),
-    "Wipe": (4, 600, 4),
-    "PickPlace": (3, 800, 3),
-    "PickPlaceCan": (4, 260, 4),
-    "NutAssembly": (4, 500, 4),
-    "NutAssemblyRound": (4, 200, 4),
-    "ToolHang": (4, 520, 4),
-    "TwoArmLift": (6, 120, 6),
-    "TwoArmPegInHole": (8, 100, 8),
-    "TwoArmHandover": (6, 250, 5),
-    "TwoArmTransport": (4, 700, 4),
+    "Lift": (12, 60, 12),
+    "Stack": (8, 320, 7),
+    "Door": (8, 120, 7),
+    "Wipe": (2, 600, 2),
+    "PickPlace": (2, 800, 2),
+    "PickPlaceCan": (2, 260, 2),
+    "NutAssembly": (2, 500, 2),
+    "NutAssemblyRound": (2, 200, 2),
+    "ToolHang": (2, 520, 2),
+    "TwoArmLift": (4, 120, 4),
+    "TwoArmPegInHole": (4, 100, 4),
+    "TwoArmHandover": (4, 250, 3),
+    "TwoArmTransport": (2, 700, 2),
 }
 
 

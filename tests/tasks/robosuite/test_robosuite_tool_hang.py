@@ -31,6 +31,7 @@ def test_observations_rewards_and_successes_are_the_recorded_ones(record):
     assert np.count_nonzero(accelerations > EXACT) <= TOUCHING
 
 
+@pytest.mark.slow
 def test_recorded_states_are_the_same_all_at_once(record):
     record.assert_same_all_at_once()
 

@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 from helpers.compiling import nothing_compiled
+from helpers.lanes import mostly_slow
 from helpers.robosuite_records import Record, make_task
 from mjgym import Env
 from mjgym.tasks.robosuite.hammers import Hammer, resize_hammer
@@ -58,7 +59,7 @@ RESIZE = {
 }
 
 
-@pytest.fixture(scope="module", params=TASKS)
+@pytest.fixture(scope="module", params=mostly_slow(TASKS, ["TwoArmLift", "TwoArmPegInHole"]))
 def record(request):
     name = request.param
     return name, Record(name, RESIZE.get(name), PAID.get(name, ("dense", "sparse")))
@@ -86,6 +87,7 @@ def test_observations_rewards_and_successes_are_the_recorded_ones(record):
     assert np.count_nonzero(states.arrays["success"]) == SUCCESSES.get(name, 0)
 
 
+@pytest.mark.slow
 def test_recorded_states_are_the_same_all_at_once(record):
     _, states = record
     states.assert_same_all_at_once()

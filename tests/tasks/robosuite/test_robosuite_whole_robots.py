@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 from helpers.equivalence import assert_every_slot_equals_a_single_env
+from helpers.lanes import mostly_slow
 from helpers.robosuite_records import FOLDER
 from mjgym import registry
 from mjgym.robots import arms
@@ -53,7 +54,7 @@ def make(id="robosuite/Lift-v0", **options):
     return gymnasium.make(id, disable_env_checker=True, **options).unwrapped
 
 
-@pytest.fixture(scope="module", params=RECORDS)
+@pytest.fixture(scope="module", params=mostly_slow(RECORDS, 3))
 def pair(request):
     robot, options = RECORDS[request.param]
     env = make(robot=robot, **options)
@@ -158,19 +159,19 @@ def take(id, robot):
 OF_CLASSES = sorted({registry.registration(id).task_class: id for id in IDS}.values())
 
 
-@pytest.mark.parametrize(("i", "id"), list(enumerate(OF_CLASSES)))
+@pytest.mark.parametrize(("i", "id"), mostly_slow(enumerate(OF_CLASSES), 4))
 def test_every_task_takes_one_of_them(i, id):
     take(id, ROBOTS[i % len(ROBOTS)])
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("id", IDS)
+@pytest.mark.parametrize("id", OF_CLASSES)
 @pytest.mark.parametrize("robot", ROBOTS)
 def test_every_task_takes_all_of_them(id, robot):
     take(id, robot)
 
 
-@pytest.mark.parametrize("robot", ["GR1FixedLowerBody", "SpotWithArm", "Tiago"])
+@pytest.mark.parametrize("robot", mostly_slow(["SpotWithArm", "GR1FixedLowerBody", "Tiago"], 3))
 def test_batches_equal_single_environments(robot):
     assert_every_slot_equals_a_single_env("robosuite/Lift-v0", robot=robot)
 
@@ -188,6 +189,7 @@ def test_a_moved_humanoid_takes_its_arms_along():
     assert np.abs(seen[ahead] - first[ahead]).max() < 0.03
 
 
+@pytest.mark.slow
 def test_a_torso_helps_both_hands_to_their_poses():
     """The poses are out of the arms' reach alone; the torso leans as fast as it may."""
     gone = {}

@@ -37,6 +37,7 @@ def test_observations_and_successes_are_the_recorded_ones(record):
     assert len(np.unique(record.arrays["obs_wipe_radius"])) > 3
 
 
+@pytest.mark.slow
 def test_recorded_states_are_the_same_all_at_once(record):
     record.assert_same_all_at_once()
 

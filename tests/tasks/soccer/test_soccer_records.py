@@ -4,6 +4,7 @@ import mujoco
 import numpy as np
 import pytest
 
+from helpers.lanes import mostly_slow
 from helpers.soccer_records import NAMES, facts, ours, record, sized, states, task
 from mjgym import VectorEnv
 from mjgym.loop.bound_task import BoundTask
@@ -159,7 +160,7 @@ def test_transitions_replay_in_one_match_for_every_player(name):
         assert_row(name, row, v.qpos, v.qvel, seen, step.reward, step.terminated, v.memory)
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", mostly_slow(NAMES, 3))
 def test_transitions_replay_in_many_matches_for_every_player(name):
     z = record(name)
     of, n = task(name), len(z["action"])

@@ -103,6 +103,7 @@ def test_starts_of_the_records_are_of_the_same_distribution():
             assert distance * math.sqrt(n) < 2.3, (name, column)  # of 200 columns, all
 
 
+@pytest.mark.slow
 def test_a_start_with_players_in_each_other_or_in_the_ball_is_drawn_again():
     small = {"pitch": ((8.0, 7.0), (8.0, 7.0)), "goal": (0.6, 1.8, 0.6), "team_size": 4}
     touching = {}
@@ -366,6 +367,7 @@ def test_an_opponent_must_return_actions():
         gymnasium.make("soccer/boxhead-1v1-v0", opponent="helpers.opponents:confused")
 
 
+@pytest.mark.slow
 def test_a_random_opponent_is_uniform_and_repeats_with_its_seed():
     envs = gymnasium.make_vec("soccer/boxhead-2v2-v0", num_envs=8, opponent="random")
     acting = []
@@ -411,6 +413,7 @@ def test_any_walker_plays(walker):
     env.close()
 
 
+@pytest.mark.slow
 def test_eleven_play_eleven():
     envs = gymnasium.make_vec("soccer/boxhead-1v1-v0", num_envs=1, team_size=11)
     observations, info = envs.reset(seed=0)
