@@ -22,7 +22,7 @@ from robosuite.utils.ik_utils import IKSolver, get_nullspace_gains
 FILE = Path(__file__).resolve().parents[1] / "tests/data/robosuite/controllers.json"
 SEED, STEPS, DIGITS = 0, 3, 9  # physics steps per action; digits of a recorded number
 LIMIT = 1e4  # N m, of motors: torques of robosuite's laws are limited by its robots
-AXES = "001 010 100 010 001 010 001".split()
+AXES = ["001", "010", "100", "010", "001", "010", "001"]
 
 
 def model() -> str:
@@ -62,7 +62,11 @@ CASES: list[tuple[str, str, dict[str, Any]]] = [
     ("left", "OSC_POSITION", {"output_max": 0.1, "output_min": -0.1}),
     ("right", "JOINT_POSITION", {}),
     ("right", "JOINT_POSITION", {"input_type": "absolute", "kp": 70, "kd": 9}),
-    ("left", "JOINT_POSITION", {"impedance_mode": "variable", "qpos_limits": [[-0.2] * 7, [0.2] * 7]}),
+    (
+        "left",
+        "JOINT_POSITION",
+        {"impedance_mode": "variable", "qpos_limits": [[-0.2] * 7, [0.2] * 7]},
+    ),
     ("torso", "JOINT_POSITION", {"interpolation": "linear", "ramp_ratio": 0.2}),
     ("right", "JOINT_POSITION", {"use_torque_compensation": False}),
     ("right", "JOINT_TORQUE", {"output_max": 2, "output_min": -2, "torque_limits": [-1, 1]}),

@@ -12,7 +12,12 @@ from mjgym.controllers import JointVelocity
 from mjgym_compat.robosuite.controllers import composite, parts
 from mjgym_compat.robosuite.controllers.composite import composite_controller_factory
 from mjgym_compat.robosuite.controllers.parts import controller_factory
-from mjgym_compat.robosuite.utils.binding_utils import MjSim
+from mjgym_compat.robosuite.renderers import Renderer, load_renderer_config
+from mjgym_compat.robosuite.utils.binding_utils import (
+    MjRenderContextOffscreen,
+    MjSim,
+    MjSimState,
+)
 from mjgym_compat.robosuite.utils.ik_utils import IKSolver, get_nullspace_gains
 
 RECORDED = json.loads((Path(__file__).parents[1] / "data/robosuite/controllers.json").read_text())
@@ -165,7 +170,9 @@ def test_controllers_of_an_environment_follow_its_actions():
         env.sim.forward()
         if i == 0:
             whole.set_goal(action)
-        for name, torques in whole.run_controller(dict.fromkeys(whole.part_controllers, True)).items():
+        for name, torques in whole.run_controller(
+            dict.fromkeys(whole.part_controllers, True)
+        ).items():
             env.sim.data.ctrl[whole.part_controllers[name]._motors] = torques
         env.sim.step()
     by_hand = robot._joint_positions, robot._joint_velocities
@@ -201,3 +208,43 @@ def test_a_controller_of_ones_own(sim):
         del composite.REGISTERED_COMPOSITE_CONTROLLERS_DICT["STAND_STILL"]
     with pytest.raises(ValueError, match="did you mean WHOLE_BODY_IK"):
         composite_controller_factory("WHOLE_BODY", sim, None, {})
+
+
+def test_a_simulation_of_its_own(sim):
+    move(sim, np.full(16, 0.1), np.full(16, 0.2))
+    state = sim.get_state()
+    again = MjSimState.from_flattened(state.flatten(), sim)
+    sim.step()
+    assert sim.data.time == pytest.approx(0.002)
+    sim.set_state(again)
+    np.testing.assert_array_equal(sim.get_state().flatten(), state.flatten())
+    copy = MjSim.from_xml_string(sim.model.get_xml())
+    assert copy.model.joint_names == sim.model.joint_names
+    with pytest.raises(ValueError, match="expected 1 \\+ 16 \\+ 16 numbers"):
+        sim.set_state_from_flattened(np.zeros(3))
+    with pytest.raises(ValueError, match="from_xml_string"):
+        MjSim(sim.model._model).model.get_xml()
+    assert load_renderer_config("mjviewer") == {}
+    with pytest.raises(ValueError, match="did you mean mjviewer"):
+        load_renderer_config("mjvewer")
+    with pytest.raises(NotImplementedError, match=r"must define get_pixel_obs\(\)"):
+        Renderer(None).get_pixel_obs()
+
+
+def test_pictures_of_a_simulation_of_its_own():
+    sim = MjSim.from_xml_string(
+        '<mujoco><worldbody><light pos="0 0 3"/><camera name="up" pos="0 0 2"/>'
+        '<body><joint name="slide" type="slide" axis="1 0 0"/><geom size=".2" rgba="1 0 0 1"/>'
+        "</body></worldbody></mujoco>"
+    )
+    sim.data.set_joint_qpos("slide", 0.3)
+    sim.forward()
+    picture = sim.render(32, 32, camera_name="up")
+    assert picture.shape == (32, 32, 3)
+    red = picture[..., 0].astype(int) - picture[..., 2] > 50
+    assert red.any()
+    assert np.argwhere(red)[:, 1].mean() > 18  # to the right
+    context = MjRenderContextOffscreen(sim, device_id=-1)
+    context.render(32, 32, camera_id=0)
+    np.testing.assert_array_equal(context.read_pixels(32, 32), picture)
+    sim.free()

@@ -7,32 +7,16 @@ from typing import Any, ClassVar
 import numpy as np
 
 from mjgym.util.suggestions import or_else
-from mjgym_compat.robosuite.controllers.configs import (
-    ALL_COMPOSITE_CONTROLLERS,
-    SPECIFIC,
-    WHOLE_BODY_PARAMETERS,
-    is_part_controller_config,
-    load_composite_controller_config,
-    refactor_composite_controller_config,
-)
+from mjgym_compat.robosuite.controllers import configs
+from mjgym_compat.robosuite.controllers.configs import SPECIFIC, WHOLE_BODY_PARAMETERS
 from mjgym_compat.robosuite.controllers.parts import controller_factory
 from mjgym_compat.robosuite.utils.ik_utils import IKSolver, get_nullspace_gains
 from mjgym_compat.robosuite.utils.log_utils import ROBOSUITE_DEFAULT_LOGGER
 
-__all__ = [
-    "ALL_COMPOSITE_CONTROLLERS",
-    "REGISTERED_COMPOSITE_CONTROLLERS_DICT",
-    "CompositeController",
-    "HybridMobileBase",
-    "WholeBody",
-    "WholeBodyIK",
-    "composite_controller_factory",
-    "is_part_controller_config",
-    "load_composite_controller_config",
-    "refactor_composite_controller_config",
-    "register_composite_controller",
-]
-
+ALL_COMPOSITE_CONTROLLERS = configs.ALL_COMPOSITE_CONTROLLERS
+is_part_controller_config = configs.is_part_controller_config
+load_composite_controller_config = configs.load_composite_controller_config
+refactor_composite_controller_config = configs.refactor_composite_controller_config
 REGISTERED_COMPOSITE_CONTROLLERS_DICT: dict[str, type["CompositeController"]] = {}
 
 
@@ -326,7 +310,9 @@ class WholeBody(CompositeController):
     def _bounds(self, parts: Any) -> tuple[np.ndarray, np.ndarray]:
         if self._skips:
             return super()._bounds(parts)
-        pairs = zip(self.joint_action_policy.control_limits, super()._bounds(self._rest), strict=True)
+        pairs = zip(
+            self.joint_action_policy.control_limits, super()._bounds(self._rest), strict=True
+        )
         low, high = (np.concatenate(pair) for pair in pairs)
         return low, high
 

@@ -8,6 +8,7 @@ import mujoco
 import numpy as np
 
 from mjgym.actions import bounds
+from mjgym.controllers import Controller as Law
 from mjgym.controllers import (
     InverseKinematicsPose,
     InverseKinematicsWholeBody,
@@ -20,29 +21,14 @@ from mjgym.controllers import (
     controllers,
     make,
 )
-from mjgym.controllers import Controller as Law
 from mjgym.controllers.gripper import GripperLaw
 from mjgym.controllers.mobile_base import MobileBase
 from mjgym.controllers.scaled import IMPEDANCE
 from mjgym.sim.dynamics import dense_inertia, inertia_index
 from mjgym.util.suggestions import or_else
-from mjgym_compat.robosuite.controllers.configs import load_part_controller_config
+from mjgym_compat.robosuite.controllers import configs
 
-__all__ = [
-    "IMPEDANCE_MODES",
-    "SUPPORTED_IK_ROBOTS",
-    "Controller",
-    "InverseKinematicsController",
-    "JointPositionController",
-    "JointTorqueController",
-    "JointVelocityController",
-    "MobileBaseJointVelocityController",
-    "OperationalSpaceController",
-    "SimpleGripController",
-    "controller_factory",
-    "load_part_controller_config",
-]
-
+load_part_controller_config = configs.load_part_controller_config
 IMPEDANCE_MODES = set(IMPEDANCE)
 SUPPORTED_IK_ROBOTS = {"Baxter", "GR1", "GR1FixedLowerBody", "IIWA", "Panda", "Sawyer", "UR5e"}
 # Readings of a controller, from the state of its law.
@@ -87,7 +73,7 @@ class Controller:
 
     Args:
         sim: see `utils.binding_utils.MjSim`.
-        joint_indexes: "joints", "qpos" and "qvel": indices in the model, in `qpos` and in `qvel`.
+        joint_indexes: "joints": indices in the model.
         actuator_range: lower and upper limit of each motor, N m.
         ref_name: the tool's site.
         part_name: e.g. "right"; `{naming_prefix}{part_name}_center` is the site of the frame of an
@@ -123,13 +109,8 @@ class Controller:
         self._set_law(self._law(sim, parameters))
         self.part_name, self.naming_prefix = part_name, naming_prefix
         place = f"{naming_prefix}{part_name}_center"
-        self._place(
-            sim,
-            *(joint_indexes[name] for name in ("joints", "qpos", "qvel")),
-            actuator_range,
-            ref_name,
-            place if place in sim.model.site_names else None,
-        )
+        origin = place if place in sim.model.site_names else None
+        self._place(sim, joint_indexes["joints"], actuator_range, ref_name, origin)
         self._memory = self.law.memory(self._state())
 
     @staticmethod
@@ -141,12 +122,9 @@ class Controller:
         made._set_law(law)
         made.naming_prefix, _, made.part_name = part.name.rpartition("_")
         made.naming_prefix += "_"
-        model = env.model
-        joints = [model.joint(name).id for name in part.joints]
-        motors = [model.actuator(name).id for name in part.motors]
-        addresses = model.jnt_qposadr[joints], model.jnt_dofadr[joints]
-        limits = model.actuator_ctrlrange[motors].T
-        made._place(sim, joints, *addresses, limits, part.tool, part.origin)
+        joints = [env.model.joint(name).id for name in part.joints]
+        motors = [env.model.actuator(name).id for name in part.motors]
+        made._place(sim, joints, env.model.actuator_ctrlrange[motors].T, part.tool, part.origin)
         made.part, made._env, made._motors = part, env, motors
         return made
 
@@ -155,14 +133,16 @@ class Controller:
         known = {field.name for name in controllers.names() for field in _fields(name)}
         for name in parameters:
             if name not in known and name not in UNREAD:
-                raise TypeError(f"{type(self).__name__}: no parameter {name!r}{or_else(name, known)}")
+                raise TypeError(
+                    f"{type(self).__name__}: no parameter {name!r}{or_else(name, known)}"
+                )
         own = {f.name: parameters[f.name] for f in _fields(kind) if f.name in parameters}
         ramp = parameters.get("interpolator") or parameters.get("interpolator_pos")
         if ramp is not None:
             own |= {"interpolation": "linear", "ramp_ratio": 1.0, "substeps": ramp.total_steps}
         elif own.get("interpolation"):
-            step = 1 / (sim.model.opt.timestep * parameters.get("policy_freq", 20))
-            own["substeps"] = round(step)
+            rate = parameters.get("policy_freq", 20)
+            own["substeps"] = round(1 / (sim.model.opt.timestep * rate))
         return make(kind, **{n: _plain(x) for n, x in {**self.defaults, **own}.items()})
 
     def _kind(self, parameters: Mapping[str, Any]) -> str:
@@ -172,18 +152,11 @@ class Controller:
         self.__dict__["law"] = law
 
     def _place(
-        self,
-        sim: Any,
-        joints: Any,
-        qpos: Any,
-        dofs: Any,
-        limits: Any,
-        tool: str | None,
-        origin: str | None,
+        self, sim: Any, joints: Any, limits: Any, tool: str | None, origin: str | None
     ) -> None:
         model = sim.model._model
         self.sim, self.joint_index, self.ref_name = sim, list(joints), tool
-        self.qpos_index, self.qvel_index = np.array(qpos), np.array(dofs)
+        self.qpos_index, self.qvel_index = model.jnt_qposadr[joints], model.jnt_dofadr[joints]
         self.joint_names = [model.joint(i).name for i in joints]
         self.joint_dim = len(self.joint_index)
         self.actuator_min, self.actuator_max = (np.array(limit, float) for limit in limits)
@@ -231,7 +204,7 @@ class Controller:
 
     def _recall(self) -> dict[str, Any]:
         if self._env is None:
-            return self._memory
+            return dict(self._memory)
         prefix, memory = f"{self.part.name}/", self._env.view.memory
         return {n.removeprefix(prefix): x for n, x in memory.items() if n.startswith(prefix)}
 
@@ -307,7 +280,12 @@ class Controller:
         for law in (self.law, self.part and self.part.controller):
             if any(field.name == name for field in dataclasses.fields(law or self.law)):
                 return getattr(law, name)
-        known = [*READINGS, *GOALS, *RANGES, *(field.name for field in dataclasses.fields(self.law))]
+        known = [
+            *READINGS,
+            *GOALS,
+            *RANGES,
+            *(field.name for field in dataclasses.fields(self.law)),
+        ]
         raise AttributeError(f"{type(self).__name__} has no {name!r}{or_else(name, known)}")
 
     def __setattr__(self, name: str, value: Any) -> None:
@@ -345,9 +323,8 @@ class Controller:
 
     @property
     def torques(self) -> np.ndarray:
-        if self._env is not None:
-            return np.array(self._env.data.ctrl[self._motors])
-        return self._torques
+        own = self._torques if self._env is None else self._env.data.ctrl[self._motors]
+        return np.array(own)
 
     @property
     def name(self) -> str:
@@ -367,7 +344,7 @@ class Controller:
         return self.actuator_min, self.actuator_max
 
     def clip_torques(self, torques: Any) -> np.ndarray:
-        return np.clip(torques, *self.actuator_limits)
+        return np.asarray(np.clip(torques, *self.actuator_limits))
 
     def scale_action(self, action: Any) -> np.ndarray:
         """Clip to the range of inputs, and map it to that of outputs."""
@@ -520,7 +497,9 @@ TYPES: dict[type[Law], type[Controller]] = {
     MobileBase: MobileBaseJointVelocityController,
 }
 # Parts, and the controllers that they can have.
-ARM = {name: TYPES[_type(name)] for name in controllers.names() if TYPES[_type(name)] is not Controller}
+ARM = {
+    name: TYPES[_type(name)] for name in controllers.names() if TYPES[_type(name)] is not Controller
+}
 _JOINTS = {name: ARM[name] for name in ("JOINT_POSITION", "JOINT_VELOCITY", "JOINT_TORQUE")}
 _GRIPPER = {"GRIP": SimpleGripController, "JOINT_POSITION": JointPositionController}
 PARTS: dict[str, Mapping[str, Any]] = {

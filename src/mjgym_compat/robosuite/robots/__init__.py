@@ -17,8 +17,8 @@ from mjgym_compat.robosuite.controllers.parts import Controller
 from mjgym_compat.robosuite.models.bases import robot_base_factory
 from mjgym_compat.robosuite.models.grippers import gripper_factory
 from mjgym_compat.robosuite.models.robots import create_robot
-from mjgym_compat.robosuite.utils.binding_utils import Simulation
 from mjgym_compat.robosuite.utils import transform_utils
+from mjgym_compat.robosuite.utils.binding_utils import Simulation
 from mjgym_compat.robosuite.utils.buffers import DeltaBuffer
 
 SMOOTHED = 10  # control steps, of accelerations

@@ -263,7 +263,8 @@ class MjSim:
         data: see `MjData`.
     """
 
-    _upright, _hidden = False, ()  # first row of pictures, hidden groups of geoms
+    _upright = False  # whether pictures begin with the top row
+    _hidden: tuple[int, ...] = ()  # groups of geoms that they leave out
     _renderer: Renderer | None = None
 
     def __init__(self, model: MjModel | mujoco.MjModel) -> None:
