@@ -24,7 +24,6 @@ from mjgym.controllers import (
 from mjgym.controllers.gripper import GripperLaw
 from mjgym.controllers.mobile_base import MobileBase
 from mjgym.controllers.scaled import IMPEDANCE
-from mjgym.sim.dynamics import dense_inertia, inertia_index
 from mjgym.util.suggestions import or_else
 from mjgym_compat.robosuite.controllers import configs
 
@@ -160,11 +159,9 @@ class Controller:
         self.joint_names = [model.joint(i).name for i in joints]
         self.joint_dim = len(self.joint_index)
         self.actuator_min, self.actuator_max = (np.array(limit, float) for limit in limits)
-        index, there = inertia_index(model, self.qvel_index)
         ends = np.where(model.jnt_limited[joints, None], model.jnt_range[joints], [-np.inf, np.inf])
         self._fixed = dict(zip(("qpos_low", "qpos_high"), ends.T.copy(), strict=True))
         self._fixed |= {"torque_low": self.actuator_min, "torque_high": self.actuator_max}
-        self._inertia = index, None if there.all() else there
         self._origin = origin
 
     def _state(self) -> State:
@@ -174,7 +171,7 @@ class Controller:
             "qpos": data.qpos[self.qpos_index],
             "qvel": data.qvel[self.qvel_index],
             "bias": data.qfrc_bias[self.qvel_index],
-            "inertia": lambda state: dense_inertia(data.M, *self._inertia),
+            "inertia": lambda state: self._inertia(),
             "origin_velocity": 0.0,
         }
         if self.ref_name is not None:
@@ -192,6 +189,12 @@ class Controller:
             readings["origin_position"], readings["origin_rotation"] = self._frame
             readings["origin_velocity"] = np.zeros(6)
         return State(**readings)
+
+    def _inertia(self) -> np.ndarray:
+        model, data = self.sim.model._model, self.sim.data._data
+        whole = np.zeros((model.nv, model.nv))
+        mujoco.mj_fullM(model, data, whole)
+        return whole[np.ix_(self.qvel_index, self.qvel_index)]
 
     def update_origin(self, origin_pos: Any, origin_ori: Any) -> None:
         """Set the frame of an arm's actions: position (3,) m and rotation matrix (3, 3).
