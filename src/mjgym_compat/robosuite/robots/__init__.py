@@ -106,7 +106,7 @@ class Robot:
                 self._parts.setdefault(part.removeprefix(self.prefix) + suffix, []).append(i)
 
         indices = sorted(i for numbers in self._parts.values() for i in numbers)
-        self._first = first = indices[0]
+        first = indices[0]
         self.action_dim = len(indices)
         self.action_limits = tuple(bound[indices] for bound in bounds(actions))
         self.action_split_indexes = {
@@ -213,20 +213,11 @@ class Robot:
         Raises:
             ValueError: there is no such part, or it has a wrong size.
         """
-        vector = np.zeros(self.action_dim)
-        for number in self._parts.get("base_mode", ()):
-            vector[number - self._first] = -1.0
-        for name, values in parts.items():
-            if name.endswith(("_delta", "_abs")):
-                continue
+        asked = {name: x for name, x in parts.items() if not name.endswith(("_delta", "_abs"))}
+        for name in asked:
             if name not in self._parts:
                 raise ValueError(f"{self.name} has no part {name!r}{or_else(name, self._parts)}")
-            numbers = np.array(self._parts[name]) - self._first
-            given = np.atleast_1d(values) if name == "base_mode" else np.asarray(values)
-            if given.shape != numbers.shape:
-                raise ValueError(f"{name}: expected {len(numbers)} numbers, got {values!r}")
-            vector[numbers] = given
-        return vector
+        return self.composite_controller.create_action_vector(asked)
 
     def print_action_info(self) -> None:
         for name, numbers in self._parts.items():
