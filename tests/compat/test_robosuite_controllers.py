@@ -132,6 +132,16 @@ def test_readings_and_parameters_of_a_part(sim):
         arm.joint_poss  # noqa: B018
 
 
+def test_a_controller_reads_the_present_from_its_first_step():
+    sim = MjSim.from_xml_string(RECORDED["model"])  # nothing has been computed
+    torso = controller_factory("torso", "JOINT_POSITION", arguments(sim, "torso"))
+    torso.set_goal([1.0])
+    inertia = torso.mass_matrix[0, 0]
+    assert inertia > 0.1
+    wanted = inertia * 50 * 0.05 + torso.torque_compensation
+    np.testing.assert_allclose(torso.run_controller(), wanted, rtol=1e-9)
+
+
 def test_arguments_of_parts_that_cannot_be(sim):
     for part, kind, given, error, message in (
         ("rihgt", "OSC_POSE", {}, ValueError, "did you mean right"),

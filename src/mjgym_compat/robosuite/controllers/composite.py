@@ -17,6 +17,14 @@ ALL_COMPOSITE_CONTROLLERS = configs.ALL_COMPOSITE_CONTROLLERS
 is_part_controller_config = configs.is_part_controller_config
 load_composite_controller_config = configs.load_composite_controller_config
 refactor_composite_controller_config = configs.refactor_composite_controller_config
+MODE = "base_mode"  # part of an action
+# Arguments of `IKSolver`, by their names in configurations, and defaults.
+SOLVER = {
+    **WHOLE_BODY_PARAMETERS,
+    "ik_max_dq_torso": "max_dq_torso",
+    "ik_input_rotation_repr": "input_rotation_repr",
+}
+DEFAULTS = {"damping": 0.05, "integration_dt": 0.1, "max_dq": 4.0, "max_dq_torso": 0.2}
 REGISTERED_COMPOSITE_CONTROLLERS_DICT: dict[str, type["CompositeController"]] = {}
 
 
@@ -251,9 +259,6 @@ class HybridMobileBase(CompositeController):
         return vector
 
 
-MODE = "base_mode"
-
-
 @register_composite_controller
 class WholeBody(CompositeController):
     """A robot whose first parts follow positions of joints that a policy finds together.
@@ -339,11 +344,7 @@ class WholeBodyIK(WholeBody):
         specific = self.composite_controller_specific_config
         joints = [j for part in self._actuated for j in self.part_controllers[part].joint_names]
         weights = specific.get("nullspace_joint_weights") or {}
-        given = {
-            ours.replace("ik_", "").replace("pseudo_inverse_", ""): specific[ours]
-            for ours in (*WHOLE_BODY_PARAMETERS, "ik_max_dq_torso")
-            if ours in specific and ours != "ik_input_ref_frame"
-        }
+        given = {ours: specific[key] for key, ours in SOLVER.items() if key in specific}
         self.joint_action_policy = IKSolver(
             self.sim.model._model,
             self.sim.data._data,
@@ -352,7 +353,5 @@ class WholeBodyIK(WholeBody):
                 "joint_names": joints,
                 "nullspace_gains": get_nullspace_gains(joints, weights),
             },
-            **{"damping": 0.05, "integration_dt": 0.1, "max_dq": 4.0, "max_dq_torso": 0.2, **given},
-            input_rotation_repr=specific.get("ik_input_rotation_repr", "axis_angle"),
-            input_ref_frame=specific.get("ik_input_ref_frame", "world"),
+            **{**DEFAULTS, **given},
         )

@@ -110,6 +110,7 @@ class Controller:
         place = f"{naming_prefix}{part_name}_center"
         origin = place if place in sim.model.site_names else None
         self._place(sim, joint_indexes["joints"], actuator_range, ref_name, origin)
+        sim.forward()
         self._memory = self.law.memory(self._state())
 
     @staticmethod
