@@ -196,7 +196,7 @@ def test_a_controller_of_ones_own(sim):
     @composite.register_composite_controller
     class StandStill(composite.WholeBody):
         def _init_joint_action_policy(self):
-            here = self.sim.data.qpos[8:15].copy()
+            here = self.sim.data.qpos[9:16].copy()
             self.joint_action_policy = SimpleNamespace(
                 control_dim=1,
                 control_limits=(np.zeros(1), np.ones(1)),
@@ -210,7 +210,7 @@ def test_a_controller_of_ones_own(sim):
         whole.load_controller_config({"left": still}, {"actuation_part_names": ["left"]})
         whole.set_goal([1.0])
         torques = whole.run_controller({"left": True})["left"]
-        np.testing.assert_allclose(torques, sim.data.qfrc_bias[8:15])
+        np.testing.assert_allclose(torques, sim.data.qfrc_bias[9:16], atol=1e-12)
         config = suite.load_composite_controller_config(controller="BASIC", robot="Panda")
         with pytest.raises(ValueError, match="of one's own"):
             suite.make("Lift", "Panda", controller_configs={**config, "type": "STAND_STILL"})
