@@ -152,7 +152,7 @@ def test_arguments_of_parts_that_cannot_be(sim):
     ):
         with pytest.raises(error, match=message):
             controller_factory(part, kind, arguments(sim, "right", **given))
-    arm = controller_factory("right", "OSC_POSE", arguments(sim, "right"))
+    arm = parts.arm_controller_factory("OSC_POSE", arguments(sim, "right"))
     with pytest.raises(ValueError, match="expected 6 numbers"):
         arm.set_goal(np.zeros(7))
     with pytest.raises(ValueError, match="did you mean desired"):

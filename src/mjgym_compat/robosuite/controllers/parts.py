@@ -2,6 +2,7 @@
 
 import dataclasses
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any, ClassVar
 
 import mujoco
@@ -537,3 +538,11 @@ def controller_factory(
         )
     given = {**controller_params, "control_ori": controller_type != "OSC_POSITION"}
     return kinds[controller_type](**given)
+
+
+arm_controller_factory = partial(controller_factory, "right")
+gripper_controller_factory = partial(controller_factory, "right_gripper")
+mobile_base_controller_factory = partial(controller_factory, "base")
+torso_controller_factory = partial(controller_factory, "torso")
+head_controller_factory = partial(controller_factory, "head")
+legs_controller_factory = partial(controller_factory, "legs")
