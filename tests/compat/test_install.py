@@ -118,11 +118,13 @@ LOOPS = {
         "from robosuite.controllers import load_part_controller_config\n"
         "from robosuite.controllers.composite.composite_controller_factory import (\n"
         "    refactor_composite_controller_config)\n"
+        "from robosuite.controllers.parts.controller_factory import controller_factory\n"
         "from robosuite.controllers.parts.arm.osc import OperationalSpaceController\n"
         "part = load_part_controller_config(default_controller='OSC_POSE')\n"
         "config = refactor_composite_controller_config(part, 'Sawyer', ['right'])\n"
         "env = suite.make('Lift', 'Sawyer', controller_configs=config, use_camera_obs=False)\n"
         "arm = env.robots[0].composite_controller.get_controller('right')\n"
+        "assert callable(controller_factory)\n"
         "print(isinstance(arm, OperationalSpaceController), arm.name, env.action_dim)",
         # a world built of models, in the bindings' simulation
         "from robosuite.models import MujocoWorldBase\n"

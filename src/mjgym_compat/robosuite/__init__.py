@@ -29,7 +29,7 @@ _MERGED = {
         *("controllers.composite", "composite_controller", "composite_controller_factory"),
     ),
     "controllers.parts": (
-        *("controllers.parts", "controller", "controller_factory", "arm", "arm.ik", "arm.osc"),
+        *("controllers.parts", "controller", "arm", "arm.ik", "arm.osc"),
         *("generic", "generic.joint_pos", "generic.joint_tor", "generic.joint_vel", "gripper"),
         *("gripper.gripper_controller", "gripper.simple_grip", "mobile_base"),
         *("mobile_base.joint_vel", "mobile_base.mobile_base_controller"),
@@ -83,7 +83,7 @@ _MERGED = {
 }
 MODULES = {
     f"{package}.{name}": module for package, (module, *names) in _MERGED.items() for name in names
-}
+} | {"controllers.parts.controller_factory": "controllers.part_factory"}
 
 answer_under_own_name("robosuite")
 

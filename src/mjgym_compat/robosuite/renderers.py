@@ -46,3 +46,6 @@ class Renderer:
     def get_pixel_obs(self) -> Any:
         """The picture of the current state."""
         raise NotImplementedError(f"{type(self).__name__} must define get_pixel_obs()")
+
+
+__path__: list[str] = []  # it answers for modules of others

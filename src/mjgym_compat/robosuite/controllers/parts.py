@@ -2,7 +2,6 @@
 
 import dataclasses
 from collections.abc import Callable, Mapping
-from functools import partial
 from typing import Any, ClassVar
 
 import mujoco
@@ -26,9 +25,7 @@ from mjgym.controllers.gripper import GripperLaw
 from mjgym.controllers.mobile_base import MobileBase
 from mjgym.controllers.scaled import IMPEDANCE
 from mjgym.util.suggestions import or_else
-from mjgym_compat.robosuite.controllers import configs
 
-load_part_controller_config = configs.load_part_controller_config
 IMPEDANCE_MODES = set(IMPEDANCE)
 SUPPORTED_IK_ROBOTS = {"Baxter", "GR1", "GR1FixedLowerBody", "IIWA", "Panda", "Sawyer", "UR5e"}
 # Readings of a controller, from the state of its law.
@@ -147,7 +144,7 @@ class Controller:
         return make(kind, **{n: _plain(x) for n, x in {**self.defaults, **own}.items()})
 
     def _kind(self, parameters: Mapping[str, Any]) -> str:
-        return next(name for name in controllers.names() if TYPES[_type(name)] is type(self))
+        return next(name for name in controllers.names() if TYPES[type_of(name)] is type(self))
 
     def _set_law(self, law: Law) -> None:
         self.__dict__["law"] = law
@@ -333,7 +330,7 @@ class Controller:
 
     @property
     def name(self) -> str:
-        return next((n for n in controllers.names() if _type(n) is type(self.law)), "")
+        return next((n for n in controllers.names() if type_of(n) is type(self.law)), "")
 
     @property
     def control_dim(self) -> int:
@@ -483,7 +480,8 @@ def _fields(kind: str) -> tuple[Any, ...]:
     return dataclasses.fields(controllers.find(kind))
 
 
-def _type(kind: str) -> type[Law]:
+def type_of(kind: str) -> type[Law]:
+    """Class of a law by its name."""
     return type(controllers.find(kind))
 
 
@@ -501,48 +499,5 @@ TYPES: dict[type[Law], type[Controller]] = {
     JointTorque: JointTorqueController,
     MobileBase: MobileBaseJointVelocityController,
 }
-# Parts, and the controllers that they can have.
-ARM = {
-    name: TYPES[_type(name)] for name in controllers.names() if TYPES[_type(name)] is not Controller
-}
-_JOINTS = {name: ARM[name] for name in ("JOINT_POSITION", "JOINT_VELOCITY", "JOINT_TORQUE")}
-_GRIPPER = {"GRIP": SimpleGripController, "JOINT_POSITION": JointPositionController}
-PARTS: dict[str, Mapping[str, Any]] = {
-    **dict.fromkeys(("right", "left"), ARM),
-    **dict.fromkeys(("right_gripper", "left_gripper"), _GRIPPER),
-    **dict.fromkeys(("torso", "head", "legs"), _JOINTS),
-    "base": {"JOINT_VELOCITY": MobileBaseJointVelocityController},
-}
 
-
-def controller_factory(
-    part_name: str, controller_type: str, controller_params: Mapping[str, Any]
-) -> Any:
-    """The controller of a part.
-
-    Args:
-        part_name: "right", "right_gripper", "torso" and so on.
-        controller_type: "OSC_POSE", "GRIP" and so on.
-        controller_params: arguments of its class, which takes what it needs.
-
-    Raises:
-        ValueError: there is no such part, or no such controller of it.
-    """
-    if part_name not in PARTS:
-        raise ValueError(f"part_name: no {part_name!r}{or_else(part_name, PARTS)}")
-    kinds = PARTS[part_name]
-    if controller_type not in kinds:
-        raise ValueError(
-            f"controller_type: no {controller_type!r} of {part_name}"
-            f"{or_else(controller_type, kinds)}"
-        )
-    given = {**controller_params, "control_ori": controller_type != "OSC_POSITION"}
-    return kinds[controller_type](**given)
-
-
-arm_controller_factory = partial(controller_factory, "right")
-gripper_controller_factory = partial(controller_factory, "right_gripper")
-mobile_base_controller_factory = partial(controller_factory, "base")
-torso_controller_factory = partial(controller_factory, "torso")
-head_controller_factory = partial(controller_factory, "head")
-legs_controller_factory = partial(controller_factory, "legs")
+__path__: list[str] = []  # it answers for modules of others
