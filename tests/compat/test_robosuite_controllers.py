@@ -262,3 +262,15 @@ def test_pictures_of_a_simulation_of_its_own():
     context.render(32, 32, camera_id=0)
     np.testing.assert_array_equal(context.read_pixels(32, 32), picture)
     sim.free()
+
+
+def test_the_task_finds_the_joints_of_whole_bodies():
+    config = suite.load_composite_controller_config(controller="WHOLE_BODY_IK", robot="Panda")
+    env = suite.make("Lift", "Panda", controller_configs=config, use_camera_obs=False)
+    whole = env.robots[0].composite_controller
+    assert isinstance(whole, composite.WholeBodyIK)
+    assert isinstance(whole.part_controllers["right"], parts.JointPositionController)
+    assert whole.get_control_dim("right") == 6
+    with pytest.raises(ValueError, match=r"env\.step"):
+        whole.set_goal(np.zeros(7))
+    env.close()

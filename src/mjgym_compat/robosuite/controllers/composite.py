@@ -298,6 +298,8 @@ class WholeBody(CompositeController):
         self._whole |= self._split(self._rest, self.joint_action_policy.control_dim)
 
     def set_goal(self, all_action: Any) -> None:
+        if self._limits is not None:
+            raise ValueError("set_goal: the task finds the joints of this robot; see env.step")
         if not self._skips:
             count = self.joint_action_policy.control_dim
             joints = self.joint_action_policy.solve(np.array(all_action[:count], float))
