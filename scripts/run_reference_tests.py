@@ -168,8 +168,10 @@ def run_here(folder: Path, file: Path) -> dict[str, Any]:
     mjgym_compat.install(PACKAGE)
     sys.meta_path.insert(0, Helpers(folder))
     from absl import flags
+    from absl.testing import absltest
 
     flags.FLAGS([str(file)])
+    os.makedirs(absltest.TEST_TMPDIR.value, exist_ok=True)
     name = ".".join(file.relative_to(folder).with_suffix("").parts)
     spec = importlib.util.spec_from_file_location(name, file)
     assert spec is not None

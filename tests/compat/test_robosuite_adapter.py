@@ -237,7 +237,7 @@ def test_arguments_become_the_tasks():
     assert task.table_friction == (0.5, 0.005, 0.0001)
     assert task.reward_scale is None
     assert task.control_frequency == env.control_freq == 50
-    assert env.robots[0].part_controllers["right"].kp == 50
+    assert (env.robots[0].part_controllers["right"].kp == 50).all()
     assert env.action_dim == 8
     still = suite.make(
         "Door", robots=["Panda"], initialization_noise=None, use_latch=False, **BLIND
@@ -354,7 +354,7 @@ def test_changed_configuration_reaches_the_law():
     config["body_parts"] = {"arms": config["body_parts"], "torso": {"type": "JOINT_POSITION"}}
     config["body_parts"]["arms"]["right"] |= {"kp": 300, "interpolation": "null"}
     env = suite.make("Lift", "Panda", controller_configs=config, **BLIND)
-    assert env.robots[0].part_controllers["right"].kp == 300
+    assert (env.robots[0].part_controllers["right"].kp == 300).all()
     both = load_composite_controller_config(robot="Baxter")
     both["body_parts"]["left"]["kp"] = 10
     with pytest.raises(ValueError, match="both arms"):

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 import mjgym_compat.robosuite as suite
-from mjgym_compat.robosuite.sim_facade import Model
 from mjgym_compat.robosuite.utils import control_utils, mjcf_utils, transform_utils
+from mjgym_compat.robosuite.utils.binding_utils import MjModel
 from mjgym_compat.robosuite.utils.mjmod import CameraModder, LightingModder, TextureModder
 from mjgym_compat.robosuite.utils.traj_utils import LinearInterpolator
 
@@ -116,7 +116,7 @@ def test_elements_are_found_by_parts_of_their_names():
 def sim():
     """The scene of which draws are recorded."""
     model = mujoco.MjModel.from_xml_string(RECORDED["scene"])
-    return SimpleNamespace(model=Model(SimpleNamespace(model=model)))
+    return SimpleNamespace(model=MjModel(model))
 
 
 @pytest.mark.parametrize(

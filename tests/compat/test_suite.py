@@ -1,6 +1,7 @@
 """dm_control's suite, its wrappers and helpers, and tasks of one's own on `control.Environment`."""
 
 import pickle
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -272,3 +273,11 @@ def test_the_viewer_shows_an_environment_or_what_makes_one(launched, monkeypatch
     monkeypatch.setattr(viewer.native, "hindrance", lambda: "no display here")
     with pytest.raises(viewing.ViewerError, match="no display"):
         viewer.launch(action_noise.Wrapper(env))
+
+
+def test_a_mock_of_an_environment_has_its_task_and_physics():
+    env = mock.Mock(spec=control.Environment)
+    env.action_spec.return_value = cartpole.swingup().action_spec()
+    wrapped = action_noise.Wrapper(env)
+    assert wrapped.physics is env.physics
+    assert wrapped.task is env.task

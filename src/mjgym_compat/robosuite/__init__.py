@@ -25,6 +25,15 @@ from mjgym_compat.robosuite.utils.placement_samplers import (
 
 # robosuite's modules that are one here: by their package, the module that answers for them.
 _MERGED = {
+    "controllers.composite": (
+        *("controllers.composite", "composite_controller", "composite_controller_factory"),
+    ),
+    "controllers.parts": (
+        *("controllers.parts", "controller", "arm", "arm.ik", "arm.osc"),
+        *("generic", "generic.joint_pos", "generic.joint_tor", "generic.joint_vel", "gripper"),
+        *("gripper.gripper_controller", "gripper.simple_grip", "mobile_base"),
+        *("mobile_base.joint_vel", "mobile_base.mobile_base_controller"),
+    ),
     "environments.manipulation": (
         "environments.manipulation.tasks",
         *("lift", "stack", "nut_assembly", "pick_place", "door", "wipe", "tool_hang"),
@@ -66,6 +75,7 @@ _MERGED = {
         "manipulators.xarm7_robot",
     ),
     "models.tasks": ("models.tasks", "task", "manipulation_task"),
+    "renderers": ("renderers", "base"),
     "robots": (
         *("robots", "robot", "fixed_base_robot", "mobile_robot"),
         *("wheeled_robot", "legged_robot"),
@@ -73,7 +83,7 @@ _MERGED = {
 }
 MODULES = {
     f"{package}.{name}": module for package, (module, *names) in _MERGED.items() for name in names
-}
+} | {"controllers.parts.controller_factory": "controllers.part_factory"}
 
 answer_under_own_name("robosuite")
 

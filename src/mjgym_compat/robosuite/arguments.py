@@ -7,7 +7,7 @@ from typing import Any
 
 from mjgym import registry
 from mjgym.util.suggestions import or_else
-from mjgym_compat.robosuite.controllers import COMPOSITES, controller_of
+from mjgym_compat.robosuite.controllers.configs import COMPOSITES, controller_of
 from mjgym_compat.robosuite.macros import SIMULATION_TIMESTEP
 from mjgym_compat.robosuite.utils.errors import SimulationError
 from mjgym_compat.robosuite.utils.placement_samplers import SampledPlacement

@@ -79,6 +79,9 @@ class Environment(dm_env.Environment):  # type: ignore[misc]
         ValueError: `n_sub_steps` and `control_timestep` are both given.
     """
 
+    physics: Any = None  # attributes of the class too, for mocks of it
+    task: Any = None
+
     def __init__(
         self,
         physics: Any,

@@ -18,8 +18,8 @@ from mjgym.util.suggestions import or_else
 from mjgym_compat.robosuite.episodes import Episodes, Picture
 from mjgym_compat.robosuite.macros import SIMULATION_TIMESTEP
 from mjgym_compat.robosuite.models.base import MujocoModel
-from mjgym_compat.robosuite.sim_facade import Simulation
 from mjgym_compat.robosuite.utils import sim_utils
+from mjgym_compat.robosuite.utils.binding_utils import Simulation
 from mjgym_compat.robosuite.utils.errors import SimulationError
 from mjgym_compat.robosuite.utils.observables import Observable, sensor
 

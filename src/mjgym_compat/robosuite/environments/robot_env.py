@@ -102,7 +102,7 @@ class RobotEnv(MujocoEnv):
         driven += [name for each in self._driver.manipulators for name in each.finger_actuators]
         self._driven = sorted(self.sim.model.actuator_name2id(name) for name in driven)
         for robot in self.robots:
-            robot.reset_sim(self.sim, self.env, self.actions, self._driver)
+            robot.reset_sim(self.sim, self.env, self.actions)
 
     def _setup_observables(self) -> "OrderedDict[str, Observable]":
         entries: OrderedDict[str, Observable] = OrderedDict()

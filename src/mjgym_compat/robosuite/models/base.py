@@ -14,7 +14,6 @@ from mjgym_compat.robosuite.utils.mjcf_utils import (
     add_prefix,
     find_elements,
     inline_defaults,
-    kind_of,
     recolor_collision_geoms,
     sort_elements,
     string_to_array,
@@ -132,6 +131,32 @@ def merge_assets(into: ET.Element, assets: Iterable[ET.Element]) -> None:
     """Add assets whose names are new among those of their kind."""
     known = {(each.tag, each.get("name")) for each in into}
     into.extend([a for a in assets if a.get("name") is None or (a.tag, a.get("name")) not in known])
+
+
+class Extended:
+    """The dimensions of an object, by robosuite's names."""
+
+    _space: Any  # an `Extent`
+
+    @property
+    def horizontal_radius(self) -> float:
+        """Radius of a vertical cylinder around its frame that contains it, m."""
+        return float(self._space.radius)
+
+    @property
+    def bottom_offset(self) -> np.ndarray:
+        """Its lowest point relative to its frame, (3,) m."""
+        return np.array([0.0, 0.0, self._space.bottom])
+
+    @property
+    def top_offset(self) -> np.ndarray:
+        """Its highest point relative to its frame, (3,) m."""
+        return np.array([0.0, 0.0, self._space.top])
+
+    @property
+    def init_quat(self) -> np.ndarray:
+        """Its orientation before a sampler rotates it, w, x, y, z."""
+        return np.array(self._space.quat)
 
 
 class MujocoModel:
@@ -277,6 +302,3 @@ class MujocoXMLModel(Parsed, MujocoXML):
     @property
     def important_sensors(self) -> dict[str, str]:
         return dict(self.correct_naming(self._important_sensors))
-
-
-__all__ = ["MujocoModel", "MujocoXML", "MujocoXMLModel", "Parsed", "kind_of", "merge_assets"]

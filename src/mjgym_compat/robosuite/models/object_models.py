@@ -4,6 +4,7 @@ import copy
 import xml.etree.ElementTree as ET
 from collections.abc import Mapping, Sequence
 from functools import cached_property
+from math import sqrt
 from typing import Any, ClassVar
 
 import mujoco
@@ -12,7 +13,13 @@ import numpy as np
 from mjgym.mjcf import asset_path
 from mjgym.placements import Extent
 from mjgym.util.suggestions import or_else
-from mjgym_compat.robosuite.models.base import MujocoModel, MujocoXML, Parsed, merge_assets
+from mjgym_compat.robosuite.models.base import (
+    Extended,
+    MujocoModel,
+    MujocoXML,
+    Parsed,
+    merge_assets,
+)
 from mjgym_compat.robosuite.utils.errors import XMLError
 from mjgym_compat.robosuite.utils.mjcf_utils import (
     COLLISION_GROUPS,
@@ -272,7 +279,7 @@ class MujocoGeneratedObject(MujocoObject):
         return dict(VISUAL)
 
 
-class PrimitiveObject(MujocoGeneratedObject):
+class PrimitiveObject(Extended, MujocoGeneratedObject):
     """An object of one geom.
 
     Args:
@@ -355,17 +362,9 @@ class PrimitiveObject(MujocoGeneratedObject):
         return half_lengths(self.shape, self.size)
 
     @property
-    def bottom_offset(self) -> np.ndarray:
-        return np.array([0, 0, -self.half[2]])
-
-    @property
-    def top_offset(self) -> np.ndarray:
-        return np.array([0, 0, self.half[2]])
-
-    @property
-    def horizontal_radius(self) -> float:
-        round_one = self.shape != "box"
-        return float(self.half[0] if round_one else np.linalg.norm(self.half[:2]))
+    def _space(self) -> Extent:
+        radius = np.linalg.norm(self.half[:2]) if self.shape == "box" else self.half[0]
+        return Extent(float(radius), float(-self.half[2]), float(self.half[2]))
 
     def get_bounding_box_half_size(self) -> np.ndarray:
         return self.half
@@ -454,7 +453,7 @@ def _each(value: Any, count: int, single: bool) -> list[Any]:
     return [value] * count if single else list(value)
 
 
-class CompositeObject(MujocoGeneratedObject):
+class CompositeObject(Extended, MujocoGeneratedObject):
     """An object of several geoms on one body.
 
     Args:
@@ -558,19 +557,12 @@ class CompositeObject(MujocoGeneratedObject):
         return self.total_size
 
     @property
-    def bottom_offset(self) -> np.ndarray:
-        return np.array([0.0, 0.0, -self.total_size[2]])
-
-    @property
-    def top_offset(self) -> np.ndarray:
-        return np.array([0.0, 0.0, self.total_size[2]])
-
-    @property
-    def horizontal_radius(self) -> float:
-        return float(np.linalg.norm(self.total_size[:2]))
+    def _space(self) -> Extent:
+        radius, half = np.linalg.norm(self.total_size[:2]), self.total_size[2]
+        return Extent(float(radius), float(-half), float(half))
 
 
-class CompositeBodyObject(MujocoGeneratedObject):
+class CompositeBodyObject(Extended, MujocoGeneratedObject):
     """An object of several bodies, each an object of its own.
 
     Args:
@@ -665,16 +657,8 @@ class CompositeBodyObject(MujocoGeneratedObject):
         self._horizontal = max(self._horizontal, max(whole[:2]) + obj.horizontal_radius)
 
     @property
-    def bottom_offset(self) -> np.ndarray:
-        return np.array([0.0, 0.0, self._bottom])
-
-    @property
-    def top_offset(self) -> np.ndarray:
-        return np.array([0.0, 0.0, self._top])
-
-    @property
-    def horizontal_radius(self) -> float:
-        return self._horizontal
+    def _space(self) -> Extent:
+        return Extent(self._horizontal, self._bottom, self._top)
 
     def get_bounding_box_half_size(self) -> np.ndarray:
         half = super().get_bounding_box_half_size()
@@ -694,7 +678,7 @@ EXTENTS = {
 }
 
 
-class TaskObject(MujocoObject, MujocoXML):
+class TaskObject(Extended, MujocoObject, MujocoXML):
     """An object of a task here, by its file.
 
     Args:
@@ -744,7 +728,7 @@ class TaskObject(MujocoObject, MujocoXML):
         return body
 
     @cached_property
-    def _measured(self) -> Extent:
+    def _space(self) -> Extent:
         if self.file_name in EXTENTS:
             return EXTENTS[self.file_name]
         scene = ET.Element("mujoco")
@@ -762,18 +746,6 @@ class TaskObject(MujocoObject, MujocoXML):
         low, high = (middle - reach).min(axis=0), (middle + reach).max(axis=0)
         radius = np.linalg.norm(np.maximum(np.abs(low), np.abs(high))[:2])
         return Extent(float(radius), float(low[2]), float(high[2]))
-
-    @property
-    def bottom_offset(self) -> np.ndarray:
-        return np.array([0.0, 0.0, self._measured.bottom])
-
-    @property
-    def top_offset(self) -> np.ndarray:
-        return np.array([0.0, 0.0, self._measured.top])
-
-    @property
-    def horizontal_radius(self) -> float:
-        return self._measured.radius
 
     @property
     def important_sites(self) -> dict[str, str]:
@@ -831,7 +803,7 @@ StandWithMount.fixed = {
 
 
 DRAWN_HEAD = 0.015  # m, half the height of the head in the hammer's file
-LYING = (np.sqrt(0.5), np.sqrt(0.5), 0.0, 0.0)  # a quaternion: handle and head are level
+LYING = (sqrt(0.5), sqrt(0.5), 0.0, 0.0)  # a quaternion: handle and head are level
 
 
 class HammerObject(TaskObject):
@@ -883,21 +855,10 @@ class HammerObject(TaskObject):
         handle.set("friction", array_to_string((self.handle_friction, *FRICTION[1:])))
 
     @property
-    def init_quat(self) -> np.ndarray:
-        """Orientation lying on its side, w, x, y, z."""
-        return np.array(LYING)
-
-    @property
-    def bottom_offset(self) -> np.ndarray:
-        return np.array([0, 0, -self.handle_radius])
-
-    @property
-    def top_offset(self) -> np.ndarray:
-        return np.array([0, 0, self.handle_radius])
-
-    @property
-    def horizontal_radius(self) -> float:
-        return self.head_halfsize + 0.5 * self.handle_length
+    def _space(self) -> Extent:
+        """Its dimensions lying on its side."""
+        reach = self.head_halfsize + 0.5 * self.handle_length
+        return Extent(reach, -self.handle_radius, self.handle_radius, LYING)
 
 
 class DoorObject(TaskObject):

@@ -11,7 +11,7 @@ import numpy as np
 from mjgym.envs.env import Env
 from mjgym.placements import Extent
 from mjgym.robots import bases, hands
-from mjgym_compat.robosuite.models.base import MujocoModel
+from mjgym_compat.robosuite.models.base import Extended, MujocoModel
 
 # Published object classes, for "class" segmentation.
 CLASSES = {
@@ -57,30 +57,14 @@ class CompiledModel(MujocoModel):
 
 
 @dataclass(frozen=True, eq=False)
-class CompiledObject(CompiledModel):
+class CompiledObject(Extended, CompiledModel):
     """An object of a task, with its dimensions for placement."""
 
     extent: Extent = NO_EXTENT
 
     @property
-    def horizontal_radius(self) -> float:
-        """Radius of a vertical cylinder around its frame that contains it, m."""
-        return self.extent.radius
-
-    @property
-    def bottom_offset(self) -> np.ndarray:
-        """Its lowest point relative to its frame, (3,) m."""
-        return np.array([0.0, 0.0, self.extent.bottom])
-
-    @property
-    def top_offset(self) -> np.ndarray:
-        """Its highest point relative to its frame, (3,) m."""
-        return np.array([0.0, 0.0, self.extent.top])
-
-    @property
-    def init_quat(self) -> np.ndarray:
-        """Its orientation before a sampler rotates it, w, x, y, z."""
-        return np.array(self.extent.quat)
+    def _space(self) -> Extent:
+        return self.extent
 
 
 @dataclass(frozen=True, eq=False)

@@ -2,22 +2,23 @@
 
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 import mujoco
 import numpy as np
 
 from mjgym.actions import Action, bounds
-from mjgym.controllers import Controller
 from mjgym.envs.env import Env
 from mjgym.robots import arms, bases
 from mjgym.util.suggestions import or_else
+from mjgym_compat.robosuite.controllers.composite import composite_controller_factory
+from mjgym_compat.robosuite.controllers.configs import BASIC, HYBRID, WHOLE_BODY
+from mjgym_compat.robosuite.controllers.parts import Controller
 from mjgym_compat.robosuite.models.bases import robot_base_factory
 from mjgym_compat.robosuite.models.grippers import gripper_factory
 from mjgym_compat.robosuite.models.robots import create_robot
-from mjgym_compat.robosuite.sim_facade import Simulation
 from mjgym_compat.robosuite.utils import transform_utils
+from mjgym_compat.robosuite.utils.binding_utils import Simulation
 from mjgym_compat.robosuite.utils.buffers import DeltaBuffer
 
 SMOOTHED = 10  # control steps, of accelerations
@@ -40,7 +41,7 @@ class Robot:
         robot_joints: its joints without those of its base and its fingers.
         dof: the number of `robot_joints`.
         init_qpos: their published initial positions, rad or m.
-        part_controllers: each arm's controller, with its parameters.
+        part_controllers: controllers of its arms, torso, head, legs and base, see `Controller`.
         composite_controller: see `CompositeController`.
         eef_site_id: the site between the fingers of each arm.
         action_dim: numbers of an action for this robot.
@@ -86,23 +87,14 @@ class Robot:
         sides = {each.side: each for each in part.manipulators}
         self._sides = sides  # arms of the task
         self.arms = tuple(sides)
-        self.part_controllers = {n: PartController(each, self) for n, each in sides.items()}
         grippers: list[Any] = list(self.robot_model.models[1:])
         self.gripper: dict[str, Any] = dict(zip(sides, grippers, strict=True))
         self.has_gripper = {side: bool(each.hand.joints) for side, each in sides.items()}
         self.gripper_joints = {side: each.finger_joints for side, each in sides.items()}
 
-    def reset_sim(
-        self, sim: Simulation, env: Env, actions: Sequence[Action], task: Any = None
-    ) -> None:
-        """Use a simulation.
-
-        Args:
-            env: the environment of this package that runs it.
-            task: that drives it; by default that of the environment.
-        """
+    def reset_sim(self, sim: Simulation, env: Env, actions: Sequence[Action]) -> None:
+        """Use a simulation, which an environment of this package runs."""
         self.sim, self._env, self._actions = sim, env, actions
-        self._task = task or env.task
         model = env.model
         self.eef_site_id = {side: int(model.site(m.tool).id) for side, m in self._sides.items()}
         self._index_joints(model)
@@ -114,13 +106,24 @@ class Robot:
                 self._parts.setdefault(part.removeprefix(self.prefix) + suffix, []).append(i)
 
         indices = sorted(i for numbers in self._parts.values() for i in numbers)
-        self._first = first = indices[0]
+        first = indices[0]
         self.action_dim = len(indices)
         self.action_limits = tuple(bound[indices] for bound in bounds(actions))
         self.action_split_indexes = {
             n: (min(ids) - first, max(ids) + 1 - first) for n, ids in self._parts.items()
         }
-        self.composite_controller = CompositeController(self)
+        self.part_controllers = {
+            each.name.removeprefix(self.prefix): Controller.of(each, sim, env)
+            for each in self.part.parts
+        }
+        couples = any(each.controller.couples for each in self.part.manipulators)
+        kind = HYBRID if self.part.hybrid else WHOLE_BODY if couples else BASIC
+        grippers = {f"{side}_gripper": each for side, each in self.gripper.items()}
+        whole = composite_controller_factory(kind, sim, self.robot_model, grippers)
+        whole.drives(
+            self.arms, self.part_controllers, self.action_split_indexes, self.action_limits
+        )
+        self.composite_controller = whole
         self.forget()
 
     def forget(self) -> None:
@@ -145,20 +148,6 @@ class Robot:
             self.recent_ee_vel[side].push([*self._hand_vel[side], *self._hand_ang_vel[side]])
             self._changes[side].append(self.recent_ee_vel[side].delta * self.control_freq)
             self.recent_ee_acc[side].push(np.mean(self._changes[side], axis=0))
-
-    def restart(self, part: Any, joints: Any = None) -> None:
-        """Let the controller of an arm start from the present pose.
-
-        Args:
-            joints: positions of its joints that it prefers, rad; by default the present ones.
-        """
-        view = self._env.view
-        start = f"{part.name}/start"
-        memory = self._task.memory(view)
-        if joints is not None and start in memory:
-            memory[start] = np.asarray(joints, float)
-        own = {name: x for name, x in memory.items() if name.startswith(f"{part.name}/")}
-        view.memory = {**view.memory, **view.owned(own)}
 
     @property
     def torques(self) -> np.ndarray:
@@ -224,20 +213,11 @@ class Robot:
         Raises:
             ValueError: there is no such part, or it has a wrong size.
         """
-        vector = np.zeros(self.action_dim)
-        for number in self._parts.get("base_mode", ()):
-            vector[number - self._first] = -1.0
-        for name, values in parts.items():
-            if name.endswith(("_delta", "_abs")):
-                continue
+        asked = {name: x for name, x in parts.items() if not name.endswith(("_delta", "_abs"))}
+        for name in asked:
             if name not in self._parts:
                 raise ValueError(f"{self.name} has no part {name!r}{or_else(name, self._parts)}")
-            numbers = np.array(self._parts[name]) - self._first
-            given = np.atleast_1d(values) if name == "base_mode" else np.asarray(values)
-            if given.shape != numbers.shape:
-                raise ValueError(f"{name}: expected {len(numbers)} numbers, got {values!r}")
-            vector[numbers] = given
-        return vector
+        return self.composite_controller.create_action_vector(asked)
 
     def print_action_info(self) -> None:
         for name, numbers in self._parts.items():
@@ -388,80 +368,6 @@ class LeggedRobot(MobileRobot):
 
 
 CLASSES = {each.__name__: each for each in (FixedBaseRobot, MobileRobot, WheeledRobot, LeggedRobot)}
-
-
-@dataclass(frozen=True)
-class PartController:
-    """The controller of an arm: its parameters by name, and its state."""
-
-    part: Any = field(compare=False)
-    robot: Robot = field(compare=False, repr=False)
-    law: Controller = field(init=False)
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "law", self.part.controller)
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self.part.controller, name)
-
-    def reset_goal(self) -> None:
-        """Hold the current pose."""
-        self.robot.restart(self.part)
-
-    def update_initial_joints(self, initial_joints: Any) -> None:
-        """Hold the current pose, with a preferred posture of the joints, rad."""
-        self.robot.restart(self.part, initial_joints)
-
-    @property
-    def torques(self) -> np.ndarray:
-        """Controls of the arm's motors, N m."""
-        data = self.robot.sim.data
-        return np.array([data._data.actuator(name).ctrl[0] for name in self.part.motors])
-
-
-class CompositeController:
-    """The controllers of a robot, as parts of its action.
-
-    Attributes:
-        part_controllers: each arm's controller, with its parameters.
-        grippers: its grippers, by "right_gripper" and "left_gripper".
-    """
-
-    def __init__(self, robot: Robot) -> None:
-        self._robot = robot
-        self.arms, self.part_controllers = robot.arms, robot.part_controllers
-        self.grippers = {f"{side}_gripper": each for side, each in robot.gripper.items()}
-        self._action_split_indexes = robot.action_split_indexes
-
-    @property
-    def action_limits(self) -> tuple[np.ndarray, ...]:
-        return self._robot.action_limits
-
-    def get_controller(self, part_name: str) -> Any:
-        return self.part_controllers[part_name]
-
-    def get_control_dim(self, part_name: str) -> int:
-        """Number of action dimensions of a part; 0 without it."""
-        start, end = self._action_split_indexes.get(part_name, (0, 0))
-        return end - start
-
-    def get_controller_base_pose(self, controller_name: str) -> tuple[np.ndarray, np.ndarray]:
-        """Position (3,) m and rotation (3, 3) of an arm's frame of actions in the world."""
-        site = self._robot.sim.data._data.site(self._robot.origins[controller_name])
-        return site.xpos.copy(), site.xmat.reshape(3, 3).copy()
-
-    def create_action_vector(self, action_dict: Mapping[str, Any]) -> np.ndarray:
-        return self._robot.create_action_vector(action_dict)
-
-    def create_action_dict_from_action_vector(self, action_vector: Any) -> dict[str, np.ndarray]:
-        """Split an action of the robot by parts."""
-        vector = np.asarray(action_vector)
-        return {part: vector[a:b] for part, (a, b) in self._action_split_indexes.items()}
-
-    def get_action_info_dict(self) -> dict[str, Any]:
-        """The shape of an action, and start and end index of each part."""
-        shape = self.action_limits[0].shape
-        return {"Action Dimension": shape, **self._action_split_indexes}
 
 
 ALL_ROBOTS = tuple(name for name in arms.names() if arms.find(name).base)

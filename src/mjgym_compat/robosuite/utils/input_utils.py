@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from mjgym.robots import arms
-from mjgym_compat.robosuite.controllers import (
+from mjgym_compat.robosuite.controllers.configs import (
     ALL_COMPOSITE_CONTROLLERS,
     ALL_PART_CONTROLLERS,
     HUMANOID,

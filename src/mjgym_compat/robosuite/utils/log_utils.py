@@ -2,4 +2,4 @@
 
 import logging
 
-ROBOSUITE_DEFAULT_LOGGER = logging.getLogger("mjgym_compat.robosuite")
+ROBOSUITE_DEFAULT_LOGGER = logging.getLogger("robosuite_logs")

@@ -1,7 +1,7 @@
 """Robots composed of an arm, a base and a gripper."""
 
 from mjgym.robots import arms, bases, hands
-from mjgym_compat.robosuite.controllers import COMPOSITES
+from mjgym_compat.robosuite.controllers.configs import COMPOSITES
 
 
 def create_composite_robot(

@@ -1,4 +1,4 @@
-"""Model and state of an environment under the names of robosuite's `sim`."""
+"""Model, state and simulation under the names of robosuite's bindings."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -11,8 +11,10 @@ import numpy as np
 
 from mjgym.envs.env import Env
 from mjgym.loop.states import MEMORY
+from mjgym.mjcf import Spec
 from mjgym.mjcf.size_limits import require_bounded_text
 from mjgym.mjcf.written_fields import fields_of, with_fields
+from mjgym.rendering.renderer import Renderer
 from mjgym.sim.fields import KINDS, SIZES, spans
 from mjgym.util.suggestions import or_else
 from mjgym_compat.robosuite.episodes import Episodes
@@ -42,19 +44,22 @@ EXTENT = 10.60981561453384  # m
 NEAR, FAR = 0.001, 50.0  # of the extent
 COUNTED = ("nq", "nv", "nu", "nbody", "njnt", "ngeom", "nsite", "ncam")
 WRITTEN = ("body_pos", "body_mass", "geom_pos", "geom_size", "geom_friction", "jnt_range")
+SEEN = ("qpos", "mocap_pos", "mocap_quat")  # of the state, in pictures
 PRINTED = 1e-4  # relative rounding of numbers in XML
 
 
-class Model:
+class MjModel:
     """The fields of the MjModel, and `<kind>_names`, `<kind>_name2id` and `<kind>_id2name`.
 
     `stat.extent` and `vis.map` have the published clipping planes, which normalize depth.
+
+    Args:
+        spec: that the model was compiled from, for its XML and pictures.
     """
 
-    def __init__(self, env: Env) -> None:
-        self._env = env
-        self._model = env.model
-        self.stat = SimpleNamespace(extent=EXTENT, center=env.model.stat.center)
+    def __init__(self, model: mujoco.MjModel, spec: Spec | None = None) -> None:
+        self._model, self._spec = model, spec
+        self.stat = SimpleNamespace(extent=EXTENT, center=model.stat.center)
         self.vis = SimpleNamespace(map=SimpleNamespace(znear=NEAR, zfar=FAR))
 
     def __getattr__(self, name: str) -> Any:
@@ -84,7 +89,29 @@ class Model:
         first, width = (int(part[0]) for part in spans(self._model, SIZES[field], joints))
         return first if width == 1 else (first, first + width)
 
-    # XML. Values that episodes change are stored twice: in the elements, and as exact numbers.
+    def scene(self) -> Spec:
+        """The spec of the model, with its textures.
+
+        Raises:
+            ValueError: it was not made from XML.
+        """
+        if self._spec is None:
+            raise ValueError("only a model from XML has it; see MjSim.from_xml_string")
+        return self._spec
+
+    def get_xml(self) -> str:
+        return str(self.scene().to_xml())
+
+
+class EpisodeModel(MjModel):
+    """The model of an environment, whose numbers episodes change.
+
+    XML has changed values twice: in the elements, and as exact numbers.
+    """
+
+    def __init__(self, env: Env) -> None:
+        super().__init__(env.model)
+        self._env = env
 
     def get_xml(self) -> str:
         """The model as MJCF, with the episode's drawn values and the controllers' memory."""
@@ -125,7 +152,7 @@ class Model:
         }
 
 
-class Data:
+class MjData:
     """The fields of the MjData, and accessors by element name.
 
     `body_xpos` and the like have a row per body; `get_body_xpos(name)` returns one row. Geoms,
@@ -194,7 +221,7 @@ def _one_or_all(values: np.ndarray) -> Any:
 
 
 @dataclass(frozen=True)
-class SimState:
+class MjSimState:
     """Time, positions and velocities of a simulation.
 
     Args:
@@ -207,75 +234,102 @@ class SimState:
     qpos: np.ndarray
     qvel: np.ndarray
 
+    @classmethod
+    def from_flattened(cls, array: Any, sim: "MjSim") -> "MjSimState":
+        """A state of `flatten`.
+
+        Raises:
+            ValueError: it has a wrong length.
+        """
+        nq, nv = sim.model.nq, sim.model.nv
+        flat = np.asarray(array, float)
+        if flat.shape != (1 + nq + nv,):
+            raise ValueError(f"state: expected 1 + {nq} + {nv} numbers, got shape {flat.shape}")
+        return cls(float(flat[0]), flat[1 : 1 + nq], flat[1 + nq :])
+
     def flatten(self) -> np.ndarray:
         """Everything in one vector, (1 + nq + nv,), as in demonstrations."""
         return np.concatenate([[self.time], self.qpos, self.qvel])
 
 
-class Simulation:
-    """The simulation of an environment, under the names of robosuite's `sim`.
+class MjSim:
+    """A simulation under robosuite's names.
+
+    Args:
+        model: see `from_xml_string` for pictures.
 
     Attributes:
-        model: see `Model`.
-        data: see `Data`.
+        model: see `MjModel`.
+        data: see `MjData`.
     """
 
-    def __init__(self, env: Env, episodes: Episodes) -> None:
-        self._env = env
-        self._upright = episodes.upright
-        self._hidden = episodes.hidden_groups
-        self.model = Model(env)
-        self.data = Data(env.model, env.data)
+    _upright = False  # whether pictures begin with the top row
+    _hidden: tuple[int, ...] = ()  # groups of geoms that they leave out
+    _renderer: Renderer | None = None
+
+    def __init__(self, model: MjModel | mujoco.MjModel) -> None:
+        self.model = model if isinstance(model, MjModel) else MjModel(model)
+        self.data = MjData(self.model._model, mujoco.MjData(self.model._model))
+
+    @classmethod
+    def from_xml_string(cls, xml: str) -> "MjSim":
+        """The simulation of a model in MJCF.
+
+        Raises:
+            ValueError: it does not compile.
+        """
+        spec = mujoco.MjSpec.from_string(xml)
+        return cls(MjModel(spec.compile(), spec))
+
+    @classmethod
+    def from_xml_file(cls, xml_file: str) -> "MjSim":
+        spec = mujoco.MjSpec.from_file(xml_file)
+        return cls(MjModel(spec.compile(), spec))
+
+    @property
+    def _both(self) -> tuple[mujoco.MjModel, mujoco.MjData]:
+        return self.model._model, self.data._data
 
     def reset(self) -> None:
         """Reset to the model's default state: positions `qpos0`, zero velocities."""
-        mujoco.mj_resetData(self._env.model, self._env.data)
+        mujoco.mj_resetData(*self._both)
 
     def forward(self) -> None:
-        mujoco.mj_forward(self._env.model, self._env.data)
+        mujoco.mj_forward(*self._both)
 
     def step(self) -> None:
-        mujoco.mj_step(self._env.model, self._env.data)
+        mujoco.mj_step(*self._both)
 
     def step1(self) -> None:
         """First half of a physics step, before the controls take effect."""
-        mujoco.mj_step1(self._env.model, self._env.data)
+        mujoco.mj_step1(*self._both)
 
     def step2(self) -> None:
         """Second half of a physics step, with the controls."""
-        mujoco.mj_step2(self._env.model, self._env.data)
+        mujoco.mj_step2(*self._both)
 
-    def get_state(self) -> SimState:
+    def get_state(self) -> MjSimState:
         """Time, positions and velocities; `env.env.get_state()` is complete."""
-        data = self._env.data
-        return SimState(float(data.time), data.qpos.copy(), data.qvel.copy())
+        data = self.data._data
+        return MjSimState(float(data.time), data.qpos.copy(), data.qvel.copy())
 
-    def set_state(self, state: SimState | dict[str, Any]) -> None:
-        """Set a state of `get_state`, or entries of `mjgym.Env.set_state`."""
-        if isinstance(state, dict):
-            self._env.set_state(state)
-        else:
-            self.set_state_from_flattened(state.flatten())
+    def set_state(self, value: MjSimState) -> None:
+        """Set a state of `get_state`; call `forward` afterwards."""
+        self.set_state_from_flattened(value.flatten())
 
     def set_state_from_flattened(self, value: Any) -> None:
-        """Set a state of `SimState.flatten`; call `forward` afterwards.
+        """Set a state of `MjSimState.flatten`; call `forward` afterwards.
 
         Raises:
             ValueError: it has a wrong length.
         """
-        model, data = self._env.model, self._env.data
-        flat = np.asarray(value, float)
-        if flat.shape != (1 + model.nq + model.nv,):
-            raise ValueError(
-                f"state: expected 1 + {model.nq} + {model.nv} numbers, got shape {flat.shape}"
-            )
-        data.time = flat[0]
-        data.qpos[:], data.qvel[:] = flat[1 : 1 + model.nq], flat[1 + model.nq :]
+        state, data = MjSimState.from_flattened(value, self), self.data._data
+        data.time, data.qpos[:], data.qvel[:] = state.time, state.qpos, state.qvel
 
     def contacts(self) -> list[tuple[str, str]]:
         """The pairs of geoms that touch, by name."""
-        model = self._env.model
-        pairs = self._env.data.contact.geom
+        model, data = self._both
+        pairs = data.contact.geom
         return [(model.geom(int(a)).name, model.geom(int(b)).name) for a, b in pairs]
 
     def render(
@@ -306,19 +360,97 @@ class Simulation:
             raise ValueError(f"camera_name: no {camera_name!r}{or_else(camera_name, cameras)}")
         asked = {"width": width, "height": height, "hidden_groups": self._hidden}
         if segmentation:
-            ids_and_types = self._env.camera(camera_name, kind="segmentation", **asked)
+            ids_and_types = self._camera(camera_name, kind="segmentation", **asked)
             return self._rows(ids_and_types[..., ::-1])
-        picture = self._rows(self._env.camera(camera_name, **asked))
+        picture = self._rows(self._camera(camera_name, **asked))
         if not depth:
             return picture
         return picture, self._rows(self._normalized_depth(camera_name, **asked))
 
+    def _camera(self, name: str, **asked: Any) -> np.ndarray:
+        if self._renderer is None:
+            self._renderer = Renderer(self.model.scene, self.model._model)
+        state = {name: getattr(self.data._data, name) for name in SEEN}
+        return self._renderer.render(state, name, **asked)
+
+    def add_render_context(self, render_context: Any) -> None:
+        """Keep an object that renders; `render` works without."""
+        self._render_context_offscreen = render_context
+
+    def free(self) -> None:
+        """Release the rendering resources."""
+        if self._renderer is not None:
+            self._renderer.close()
+            self._renderer = None
+
     def _normalized_depth(self, camera: str, **asked: Any) -> np.ndarray:
         """OpenGL depth, 0 at the near plane to 1 at the far one, top row first."""
-        metres = self._env.camera(camera, kind="depth", **asked)
+        metres = self._camera(camera, kind="depth", **asked)
         near, far = NEAR * EXTENT, FAR * EXTENT
         beyond = np.maximum(metres, near)
         return np.asarray(np.clip((1 - near / beyond) / (1 - near / far), 0, 1), np.float32)
 
     def _rows(self, picture: np.ndarray) -> np.ndarray:
         return picture if self._upright else picture[::-1]
+
+
+class Simulation(MjSim):
+    """The simulation of an environment."""
+
+    def __init__(self, env: Env, episodes: Episodes) -> None:
+        self._env = env
+        self._upright, self._hidden = episodes.upright, episodes.hidden_groups
+        self.model, self.data = EpisodeModel(env), MjData(env.model, env.data)
+
+    def set_state(self, value: MjSimState | dict[str, Any]) -> None:
+        """Set a state of `get_state`, or entries of `mjgym.Env.set_state`."""
+        if isinstance(value, dict):
+            self._env.set_state(value)
+        else:
+            super().set_state(value)
+
+    def _camera(self, name: str, **asked: Any) -> np.ndarray:
+        return self._env.camera(name, **asked)
+
+
+class MjRenderContext:
+    """Pictures of a simulation in two steps, `render` and `read_pixels`.
+
+    Args:
+        device_id: without effect.
+        max_width: pixels, without effect.
+        max_height: pixels, without effect.
+    """
+
+    def __init__(
+        self,
+        sim: MjSim,
+        offscreen: bool = True,
+        device_id: int = -1,
+        max_width: int = 640,
+        max_height: int = 480,
+    ) -> None:
+        self.sim, self.offscreen, self._camera_name = sim, offscreen, ""
+        sim.add_render_context(self)
+
+    def render(
+        self, width: int, height: int, camera_id: int = 0, segmentation: bool = False
+    ) -> None:
+        """Choose a camera of the model."""
+        self._camera_name = self.sim.model.camera_id2name(camera_id)
+
+    def read_pixels(
+        self, width: int, height: int, depth: bool = False, segmentation: bool = False
+    ) -> Any:
+        """An image of the current state from that camera; see `MjSim.render`."""
+        asked = {"depth": depth, "segmentation": segmentation}
+        return self.sim.render(width, height, camera_name=self._camera_name, **asked)
+
+
+class MjRenderContextOffscreen(MjRenderContext):
+    """Pictures of a simulation, without a window."""
+
+    def __init__(
+        self, sim: MjSim, device_id: int, max_width: int = 640, max_height: int = 480
+    ) -> None:
+        super().__init__(sim, True, device_id, max_width, max_height)

@@ -1,0 +1,276 @@
+"""robosuite's controllers, against torques and positions recorded from robosuite 1.5.2."""
+
+import json
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+import mjgym_compat.robosuite as suite
+from mjgym.controllers import JointVelocity
+from mjgym_compat.robosuite.controllers import (
+    composite,
+    composite_controller_factory,
+    controller_factory,
+    part_factory,
+    parts,
+)
+from mjgym_compat.robosuite.renderers import Renderer, load_renderer_config
+from mjgym_compat.robosuite.utils.binding_utils import (
+    MjRenderContextOffscreen,
+    MjSim,
+    MjSimState,
+)
+from mjgym_compat.robosuite.utils.ik_utils import IKSolver, get_nullspace_gains
+
+RECORDED = json.loads((Path(__file__).parents[1] / "data/robosuite/controllers.json").read_text())
+LIMIT = 1e4  # N m, as recorded
+ROUNDED = {"rtol": 2e-5, "atol": 2e-5}  # their rotations are in float32
+
+
+@pytest.fixture
+def sim():
+    return MjSim.from_xml_string(RECORDED["model"])
+
+
+def arguments(sim, part, **given):
+    """Arguments as robosuite's robots give them."""
+    names = {"torso": ["torso_yaw"], "right_gripper": ["joint_right_finger"]}
+    joints = names.get(part, [f"{part}{i}" for i in range(7)])
+    found = [sim.model.joint_name2id(name) for name in joints]
+    grips = part.endswith("gripper")
+    limits = ([-0.01], [0.05]) if grips else ([-LIMIT] * len(joints), [LIMIT] * len(joints))
+    return {
+        **{"sim": sim, "interpolation": None, "ramp_ratio": 0.2, "policy_freq": 20, "ndim": 7},
+        **{"actuator_range": tuple(map(np.array, limits)), "part_name": part},
+        **{"naming_prefix": "robot0_", "ref_name": f"{part}_tool" if len(joints) == 7 else None},
+        "joint_indexes": {"joints": found, "qpos": found, "qvel": found, "actuators": [15]},
+        **given,
+    }
+
+
+def move(sim, qpos, qvel):
+    sim.data.qpos[:], sim.data.qvel[:] = qpos, qvel
+    sim.forward()
+
+
+@pytest.mark.parametrize(
+    "case", RECORDED["parts"], ids=[f"{i}-{x['type']}" for i, x in enumerate(RECORDED["parts"])]
+)
+def test_a_part_is_driven_as_recorded(sim, case):
+    move(sim, *case["start"])
+    part, kind = case["part"], case["type"]
+    controller = controller_factory(part, kind, arguments(sim, part, **case["given"]))
+    for action, qpos, qvel, torques in case["steps"]:
+        move(sim, qpos, qvel)
+        if action is not None:
+            controller.set_goal(action)
+        np.testing.assert_allclose(controller.run_controller(), torques, **ROUNDED)
+    assert controller.name == case["name"]
+    assert controller.control_dim == len(case["low"])
+    if case["given"].get("input_type") != "absolute":  # these have no bounds here
+        for ours, theirs in zip(controller.control_limits, ("low", "high"), strict=True):
+            np.testing.assert_allclose(ours, case[theirs])
+
+
+@pytest.mark.parametrize("case", RECORDED["ik"], ids=[str(x["given"]) for x in RECORDED["ik"]])
+def test_inverse_kinematics_finds_the_recorded_positions(sim, case):
+    joints = case["joints"]
+    config = {
+        "end_effector_sites": ["right_tool", "left_tool"],
+        "joint_names": joints,
+        "nullspace_gains": get_nullspace_gains(joints, {"right1": 4.0}),
+    }
+    usual = {"damping": 0.05, "integration_dt": 0.1, "max_dq": 4.0}
+    solver = IKSolver(sim.model._model, sim.data._data, config, **{**usual, **case["given"]})
+    for qpos, qvel, action, positions in case["rows"]:
+        move(sim, qpos, qvel)
+        np.testing.assert_allclose(solver.solve(action), positions, **ROUNDED)
+    width = solver.control_dim // 2
+    assert solver.action_split_indexes() == {"right": (0, width), "left": (width, 2 * width)}
+    places = solver.forward_kinematics(sim.data.qpos[solver.dof_ids])
+    np.testing.assert_allclose(places["left_tool"], sim.data.get_site_xpos("left_tool"))
+
+
+@pytest.mark.parametrize("case", RECORDED["composites"], ids=lambda case: case["type"])
+def test_a_robot_is_driven_as_recorded(sim, case):
+    move(sim, *case["start"])
+    whole = composite_controller_factory(
+        case["type"], sim, SimpleNamespace(arms=["right", "left"]), {}
+    )
+    configs = {name: arguments(sim, name, **given) for name, given in case["parts"].items()}
+    whole.load_controller_config(configs, case["specific"])
+    whole.reset()
+    move(sim, *case["state"])
+    whole.set_goal(np.array(case["action"]))
+    torques = whole.run_controller(case["enabled"])
+    assert torques.keys() == case["torques"].keys()
+    for name, theirs in case["torques"].items():
+        np.testing.assert_allclose(torques[name], theirs, **ROUNDED)
+    for ours, theirs in zip(whole.action_limits, (case["low"], case["high"]), strict=True):
+        np.testing.assert_array_equal(ours, np.array(theirs, float))
+    assert list(map(list, whole.get_action_info())) == case["info"]
+    shares = whole.create_action_dict_from_action_vector(case["action"])
+    np.testing.assert_allclose(whole.create_action_vector(shares)[:-1], case["action"][:-1])
+    assert whole.name == case["name"]
+
+
+def test_readings_and_parameters_of_a_part(sim):
+    move(sim, np.full(16, 0.1), np.full(16, 0.2))
+    arm = controller_factory("left", "JOINT_VELOCITY", arguments(sim, "left"))
+    assert isinstance(arm, parts.JointVelocityController)
+    np.testing.assert_allclose(arm.kp, 0.25 * 2 * LIMIT)
+    np.testing.assert_allclose(arm.joint_pos, 0.1)
+    np.testing.assert_allclose(arm.ref_pos_vel, sim.data.get_site_xvelp("left_tool"))
+    np.testing.assert_allclose(arm.J_ori[:, 3], sim.data.get_site_jacr("left_tool")[:, 12])
+    np.testing.assert_allclose(arm.mass_matrix, arm.mass_matrix.T)
+    arm.kp = 0.5
+    assert arm.law == JointVelocity(kp=0.5, output_max=1, output_min=-1, velocity_limits=None)
+    first = arm.run_controller()
+    np.testing.assert_allclose(
+        first - arm.torque_compensation, -(1 + 0.005 + 0.001 / 5) * arm.kp * 0.2, rtol=1e-9
+    )
+    np.testing.assert_array_equal(arm.torques, first)
+    with pytest.raises(AttributeError, match="did you mean joint_pos"):
+        arm.joint_poss  # noqa: B018
+
+
+def test_a_controller_reads_the_present_from_its_first_step():
+    sim = MjSim.from_xml_string(RECORDED["model"])  # nothing has been computed
+    torso = controller_factory("torso", "JOINT_POSITION", arguments(sim, "torso"))
+    torso.set_goal([1.0])
+    inertia = torso.mass_matrix[0, 0]
+    assert inertia > 0.1
+    wanted = inertia * 50 * 0.05 + torso.torque_compensation
+    np.testing.assert_allclose(torso.run_controller(), wanted, rtol=1e-9)
+
+
+def test_arguments_of_parts_that_cannot_be(sim):
+    for part, kind, given, error, message in (
+        ("rihgt", "OSC_POSE", {}, ValueError, "did you mean right"),
+        ("right", "OSC_POS", {}, ValueError, "did you mean OSC_POSE"),
+        ("right", "OSC_POSE", {"kpp": 3}, TypeError, "did you mean kp"),
+        ("right", "OSC_POSE", {"kp": -3}, ValueError, "kp"),
+        ("base", "JOINT_POSITION", {}, ValueError, "JOINT_VELOCITY"),
+    ):
+        with pytest.raises(error, match=message):
+            controller_factory(part, kind, arguments(sim, "right", **given))
+    arm = part_factory.arm_controller_factory("OSC_POSE", arguments(sim, "right"))
+    with pytest.raises(ValueError, match="expected 6 numbers"):
+        arm.set_goal(np.zeros(7))
+    with pytest.raises(ValueError, match="did you mean desired"):
+        arm.set_goal_update_mode("desire")
+
+
+def test_controllers_of_an_environment_follow_its_actions():
+    env = suite.make("Lift", robots="PandaOmron", use_camera_obs=False, seed=0)
+    robot = env.robots[0]
+    whole, arm = robot.composite_controller, robot.part_controllers["right"]
+    assert isinstance(whole, composite.HybridMobileBase)
+    assert isinstance(arm, parts.OperationalSpaceController)
+    assert isinstance(robot.part_controllers["base"], parts.MobileBaseJointVelocityController)
+    before = arm.goal_pos
+    action = whole.create_action_vector({"right": [1, 0, 0, 0, 0, 0]})
+    env.step(action)
+    np.testing.assert_allclose(arm.goal_pos - before, [0.05, 0, 0], atol=1e-3)
+    state, memory = env.sim.get_state(), dict(env.env.view.memory)
+    env.step(action)
+    stepped = robot._joint_positions, robot._joint_velocities
+    env.sim.set_state(state)
+    env.env.view.memory = memory
+    env.sim.forward()
+    for i in range(25):  # the same by hand
+        env.sim.forward()
+        if i == 0:
+            whole.set_goal(action)
+        for name, torques in whole.run_controller(
+            dict.fromkeys(whole.part_controllers, True)
+        ).items():
+            env.sim.data.ctrl[whole.part_controllers[name]._motors] = torques
+        env.sim.step()
+    by_hand = robot._joint_positions, robot._joint_velocities
+    np.testing.assert_allclose(by_hand, stepped, atol=1e-5)
+    with pytest.raises(AttributeError, match="controller_configs"):
+        arm.kp = 3
+    env.close()
+
+
+def test_a_controller_of_ones_own(sim):
+    @composite.register_composite_controller
+    class StandStill(composite.WholeBody):
+        def _init_joint_action_policy(self):
+            here = self.sim.data.qpos[9:16].copy()
+            self.joint_action_policy = SimpleNamespace(
+                control_dim=1,
+                control_limits=(np.zeros(1), np.ones(1)),
+                action_split_indexes=lambda: {"left": (0, 1)},
+                solve=lambda action: here,
+            )
+
+    try:
+        whole = composite_controller_factory("STAND_STILL", sim, SimpleNamespace(arms=["left"]), {})
+        still = arguments(sim, "left", type="JOINT_POSITION", input_type="absolute")
+        whole.load_controller_config({"left": still}, {"actuation_part_names": ["left"]})
+        whole.set_goal([1.0])
+        torques = whole.run_controller({"left": True})["left"]
+        np.testing.assert_allclose(torques, sim.data.qfrc_bias[9:16], atol=1e-12)
+        config = suite.load_composite_controller_config(controller="BASIC", robot="Panda")
+        with pytest.raises(ValueError, match="of one's own"):
+            suite.make("Lift", "Panda", controller_configs={**config, "type": "STAND_STILL"})
+    finally:
+        del composite.REGISTERED_COMPOSITE_CONTROLLERS_DICT["STAND_STILL"]
+    with pytest.raises(ValueError, match="did you mean WHOLE_BODY_IK"):
+        composite_controller_factory("WHOLE_BODY", sim, None, {})
+
+
+def test_a_simulation_of_its_own(sim):
+    move(sim, np.full(16, 0.1), np.full(16, 0.2))
+    state = sim.get_state()
+    again = MjSimState.from_flattened(state.flatten(), sim)
+    sim.step()
+    assert sim.data.time == pytest.approx(0.002)
+    sim.set_state(again)
+    np.testing.assert_array_equal(sim.get_state().flatten(), state.flatten())
+    copy = MjSim.from_xml_string(sim.model.get_xml())
+    assert copy.model.joint_names == sim.model.joint_names
+    with pytest.raises(ValueError, match="expected 1 \\+ 16 \\+ 16 numbers"):
+        sim.set_state_from_flattened(np.zeros(3))
+    with pytest.raises(ValueError, match="from_xml_string"):
+        MjSim(sim.model._model).model.get_xml()
+    assert load_renderer_config("mjviewer") == {}
+    with pytest.raises(ValueError, match="did you mean mjviewer"):
+        load_renderer_config("mjvewer")
+    with pytest.raises(NotImplementedError, match=r"must define get_pixel_obs\(\)"):
+        Renderer(None).get_pixel_obs()
+
+
+def test_pictures_of_a_simulation_of_its_own():
+    sim = MjSim.from_xml_string(
+        '<mujoco><worldbody><light pos="0 0 3"/><camera name="up" pos="0 0 2"/>'
+        '<body><joint name="slide" type="slide" axis="1 0 0"/><geom size=".2" rgba="1 0 0 1"/>'
+        "</body></worldbody></mujoco>"
+    )
+    sim.data.set_joint_qpos("slide", 0.3)
+    sim.forward()
+    picture = sim.render(32, 32, camera_name="up")
+    assert picture.shape == (32, 32, 3)
+    red = picture[..., 0].astype(int) - picture[..., 2] > 50
+    assert red.any()
+    assert np.argwhere(red)[:, 1].mean() > 18  # to the right
+    context = MjRenderContextOffscreen(sim, device_id=-1)
+    context.render(32, 32, camera_id=0)
+    np.testing.assert_array_equal(context.read_pixels(32, 32), picture)
+    sim.free()
+
+
+def test_the_task_finds_the_joints_of_whole_bodies():
+    config = suite.load_composite_controller_config(controller="WHOLE_BODY_IK", robot="Panda")
+    env = suite.make("Lift", "Panda", controller_configs=config, use_camera_obs=False)
+    whole = env.robots[0].composite_controller
+    assert isinstance(whole, composite.WholeBodyIK)
+    assert isinstance(whole.part_controllers["right"], parts.JointPositionController)
+    assert whole.get_control_dim("right") == 6
+    with pytest.raises(ValueError, match=r"env\.step"):
+        whole.set_goal(np.zeros(7))
+    env.close()
