@@ -22,7 +22,7 @@ from mjgym.controllers import (
     make,
 )
 from mjgym.controllers.gripper import GripperLaw
-from mjgym.controllers.mobile_base import MobileBase
+from mjgym.controllers.joint import MobileBase
 from mjgym.controllers.scaled import IMPEDANCE
 from mjgym.util.suggestions import or_else
 

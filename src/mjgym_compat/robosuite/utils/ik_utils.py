@@ -8,7 +8,7 @@ import numpy as np
 
 from mjgym import rotations
 from mjgym.controllers import InverseKinematicsWholeBody, State
-from mjgym.controllers.inverse_kinematics_whole_body import GAIN
+from mjgym.controllers.inverse_kinematics import GAIN
 from mjgym.util.suggestions import or_else
 
 REPRESENTATIONS = {"axis_angle": 3, "quat_wxyz": 4}
