@@ -1,16 +1,15 @@
 """Record controllers of robosuite on a small robot, for the tests.
 
-    /path/to/venv/bin/python scripts/record_robosuite_controllers.py  # with robosuite 1.5.2
+    /path/to/venv/bin/python scripts/record_robosuite_controllers.py > controllers.json
 
-`tests/data/robosuite/controllers.json` has, for each case, the arguments, the actions, and the
-torques before each physics step, in states that are written into the simulation. `ik` has joint
-positions of `IKSolver`, `composites` what composite controllers return. `JOINT_VELOCITY` is not
-recorded, as its class raises an AttributeError in this version.
+in an environment with robosuite 1.5.2. `tests/data/robosuite/controllers.json` has, for each case,
+the arguments, the actions, and the torques before each physics step, in states that are written
+into the simulation. `ik` has joint positions of `IKSolver`, `composites` what composite controllers
+return. `JOINT_VELOCITY` is not recorded, as its class raises an AttributeError in this version.
 """
 
 import copy
 import json
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -19,7 +18,6 @@ from robosuite.controllers import composite_controller_factory, controller_facto
 from robosuite.utils.binding_utils import MjSim
 from robosuite.utils.ik_utils import IKSolver, get_nullspace_gains
 
-FILE = Path(__file__).resolve().parents[1] / "tests/data/robosuite/controllers.json"
 SEED, STEPS, DIGITS = 0, 3, 9  # physics steps per action; digits of a recorded number
 LIMIT = 1e4  # N m, of motors: torques of robosuite's laws are limited by its robots
 AXES = ["001", "010", "100", "010", "001", "010", "001"]
@@ -235,7 +233,7 @@ def rounded(value: Any) -> Any:
 
 
 def main() -> None:
-    """Record all cases."""
+    """Record all cases, and print them."""
     rng = np.random.RandomState(SEED)
     recorded = {
         "model": model(),
@@ -243,7 +241,7 @@ def main() -> None:
         "ik": [solve(given, rng) for given in SOLVERS],
         "composites": [compose(k, rng) for k in ("BASIC", "HYBRID_MOBILE_BASE", "WHOLE_BODY_IK")],
     }
-    FILE.write_text(json.dumps(rounded(recorded), separators=(",", ":")) + "\n")
+    print(json.dumps(rounded(recorded), separators=(",", ":")))
 
 
 if __name__ == "__main__":

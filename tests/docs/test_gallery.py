@@ -14,7 +14,7 @@ from mjgym import registry
 pytestmark = pytest.mark.slow
 
 FOLDER = ASSETS / "gallery"
-LIMIT = 7_000_000  # bytes of all that is committed
+LIMIT = 7_100_000  # bytes of all that is committed
 SPACES = ("dmc", "l2m", "legged", "locomotion", "manipulation", "robosuite", "soccer")
 IDS = [id for space in SPACES for id in registry.ids(namespace=space)]
 

@@ -294,7 +294,7 @@ def above(found: Errors, bound: Mapping[str, Any]) -> list[str]:
 class DoubleView(ConvertedView):
     """A view in NumPy and double precision of the numbers that a device has."""
 
-    def _converted(self, value: Any) -> np.ndarray:
+    def _changed(self, value: Any) -> np.ndarray:
         numbers = self._view.to_numpy(value)
         return numbers.astype(float) if numbers.dtype.kind == "f" else np.array(numbers)
 

@@ -761,12 +761,12 @@ def test_the_command_exports_what_the_task_can_follow(tmp_path, reference):
 
 
 def test_the_command_in_json(tmp_path):
-    done = invoke(CLIPS / "reach.amc", "--body", "2019", "--timestep", 0.02, "--rate", 60, "--json")
+    done = invoke(CLIPS / "reach.amc", "--json")
     data = json.loads(done.output)
     bones = read_amc(CLIPS / "reach.amc").bones
     assert data["bones"] == list(bones)
-    assert (data["frames"], data["rate"], data["duration"]) == (61, 60, 1.0)
-    assert (data["body"], data["states"], data["timestep"]) == ("2019", 51, 0.02)
+    assert (data["frames"], data["rate"], data["duration"]) == (61, 120, 0.5)
+    assert (data["body"], data["states"], data["timestep"]) == ("2020", 17, 0.03)
     assert data["written"] is None
     assert list(tmp_path.iterdir()) == []
 
@@ -775,11 +775,8 @@ def test_the_command_in_json(tmp_path):
     ("arguments", "words"),
     [
         ((CLIPS / "wlk.amc",), "did you mean walk.amc"),
-        ((CLIPS / "walk.amc", "--rate", "0"), "rate: must be a positive"),
-        ((CLIPS / "walk.amc", "--timestep", "-1"), "timestep"),
-        ((CLIPS / "walk.amc", "--timestep", "5"), "less than one timestep"),
         ((CLIPS / "walk.amc", "--out", "x.csv"), "does not end in .npz"),
-        ((CLIPS / "walk.amc", "--body", "2021"), "2020"),
+        ((CLIPS / "walk.amc", "--rate", "60"), "No such option: --rate"),
     ],
 )
 def test_the_command_refuses(arguments, words):
