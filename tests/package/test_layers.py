@@ -222,10 +222,6 @@ FILES = sorted(path for name in PACKAGE_NAMES for path in (SOURCE / name).rglob(
 ROOMS = sorted({path.parent.relative_to(SOURCE).as_posix() for path in FILES})
 
 
-# Rooms whose circles are being removed; a file of them counts neither as importer nor as imported.
-CIRCULAR: set[str] = set()
-
-
 def graph(root=SOURCE):
     """The modules that each module imports, at its top or in a function, but not for types only.
 
@@ -252,11 +248,7 @@ def graph(root=SOURCE):
             if isinstance(node, ast.Constant) and isinstance(node.value, str) and "." in node.value
         }
         edges[module] = {t for t in targets if t != module and t.split(".")[0] in PACKAGE_NAMES}
-    return {
-        module: {t for t in targets if t in edges and row(t) not in CIRCULAR}
-        for module, targets in edges.items()
-        if row(module) not in CIRCULAR
-    }
+    return {module: targets & edges.keys() for module, targets in edges.items()}
 
 
 def circles(edges):
