@@ -118,11 +118,7 @@ def bundled(folder: Path) -> trained.Trained:
         RunError: there is no run, or it has no policy yet.
     """
     run = Run(folder)
-    settings, policy = run.settings(), run.policy()
-    if not isinstance(policy, Policy):
-        raise RefusedError("it is the policy of an ensemble: train one agent alone")
-    if policy.encoder:
-        raise RefusedError("it acts by pictures: train it from a state's observations")
+    settings, policy = run.settings(), _perceptron(run.policy())
     lines = run.metrics()
     about = trained.About(
         settings=settings,
@@ -156,7 +152,7 @@ def submitted(file: Path) -> trained.Trained:
     """
     try:
         entry = yaml.safe_load(file.read_text(encoding="utf-8"))
-        policy = network.load(file.with_suffix(".npz"))
+        loaded = network.load(file.with_suffix(".npz"))
         score, spread = float(entry["score"]), float(entry["std"])
         about = trained.About(
             settings={**_settings_of(file), "id": entry["id"], "seed": entry["seed"]},
@@ -168,8 +164,7 @@ def submitted(file: Path) -> trained.Trained:
         )
     except (OSError, yaml.YAMLError, network.PolicyError, KeyError, TypeError, ValueError) as error:
         raise RunError(f"{file} is damaged: {error}") from None
-    if not isinstance(policy, Policy):
-        raise RefusedError("it is the policy of an ensemble: train one agent alone")
+    policy = _perceptron(loaded)
     _check(about, policy)
     found = _scored(policy, about, _score(about.settings, policy))
     _require_alike(np.array(found.about.returns), (score, spread), "in the table")
@@ -183,6 +178,15 @@ def _settings_of(file: Path) -> dict[str, Any]:
     if settings is None:
         raise ValueError(f"{folder.name} is no method of {folder.parent}")
     return settings
+
+
+def _perceptron(policy: network.AnyPolicy) -> Policy:
+    """Refuse a policy that is no perceptron of a state's observations."""
+    if not isinstance(policy, Policy):
+        raise RefusedError("it is the policy of an ensemble: train one agent alone")
+    if policy.encoder:
+        raise RefusedError("it acts by pictures: train it from a state's observations")
+    return policy
 
 
 def _check(about: trained.About, policy: Policy) -> None:

@@ -13,7 +13,7 @@ from mjgym.controllers.controller import Arrays, Controller, State, controllers
 from mjgym.controllers.joint import JointPosition
 from mjgym.controllers.linear_algebra import gram, solve, times
 from mjgym.controllers.operational_space import AXES, UNITS
-from mjgym.controllers.parameters import Numbers, as_precise, clip, constant, one_of
+from mjgym.controllers.parameters import Numbers, as_precise, clip, constant, one_of, positive
 
 GAIN = 0.95  # fraction of the error corrected within the time scale of the joint velocities
 
@@ -52,8 +52,7 @@ class InverseKinematicsPose(Controller):
 
     def __post_init__(self) -> None:
         for name in ("ik_pos_limit", "ik_ori_limit"):
-            if not getattr(self, name) > 0:
-                raise ValueError(f"{name}: expected more than 0, got {getattr(self, name)!r}")
+            positive(name, getattr(self, name))
         self.joints  # noqa: B018  (checks its parameters)
 
     @functools.cached_property
@@ -100,14 +99,9 @@ class InverseKinematicsPose(Controller):
             axis=-1,
         )
         jacobian = state.jacobian
-        across = jacobian.mT
         gains = POSTURE_GAINS + POSTURE_GAINS[-1:] * jacobian.shape[-1]
         posture = constant(gains[: jacobian.shape[-1]], action) * (memory["start"] - state.qpos)
-        velocity = (
-            times(across, solve(gram(jacobian, DAMPING**2), twist))
-            + posture
-            - times(across, solve(gram(jacobian), times(jacobian, posture)))
-        )
+        velocity = _near_posture(_damped(jacobian, twist, DAMPING), jacobian, posture)
         wanted = state.qpos + TIME * _slowed(velocity, FASTEST)
         return self.joints.goal(state, wanted, memory)
 
@@ -163,8 +157,7 @@ class InverseKinematicsWholeBody(Controller):
     def __post_init__(self) -> None:
         one_of("input_ref_frame", self.input_ref_frame, ("base", "world"))
         for name in ("damping", "integration_dt"):
-            if not getattr(self, name) > 0:
-                raise ValueError(f"{name}: expected more than 0, got {getattr(self, name)!r}")
+            positive(name, getattr(self, name))
         if not self.max_dq >= 0:
             raise ValueError(f"max_dq: expected 0 or more, got {self.max_dq!r}")
         self.joints  # noqa: B018  (checks its parameters)
@@ -214,16 +207,10 @@ class InverseKinematicsWholeBody(Controller):
             for _, state, _ in tools
         ]
         jacobian = xp.concat(rows, axis=-2)
-        across = jacobian.mT
         pulls = [-constant(each.posture_gain, state.qpos) * state.qpos for each, state, *_ in parts]
         posture = xp.concat(pulls, axis=-1)
-        velocity = (
-            times(across, solve(gram(jacobian, law.damping**2), error))
-            * (GAIN / law.integration_dt)
-            + posture
-            - times(across, solve(gram(jacobian), times(jacobian, posture)))
-        )
-        velocity = _slowed(velocity, law.max_dq)
+        velocity = _damped(jacobian, error, law.damping) * (GAIN / law.integration_dt)
+        velocity = _slowed(_near_posture(velocity, jacobian, posture), law.max_dq)
         ends = list(itertools.accumulate(state.qpos.shape[-1] for state in states))
         goals = []
         for (each, state, _, memory), end in zip(parts, ends, strict=True):
@@ -249,6 +236,17 @@ class InverseKinematicsWholeBody(Controller):
     def torque(self, state: State, memory: Arrays) -> Array:
         """Torques of the joint law."""
         return self.joints.torque(state, memory)
+
+
+def _damped(jacobian: Array, twist: Array, damping: float) -> Array:
+    """Joint velocities (..., n) of a tool's twist (..., 6), by damped least squares."""
+    return times(jacobian.mT, solve(gram(jacobian, damping**2), twist))
+
+
+def _near_posture(velocity: Array, jacobian: Array, posture: Array) -> Array:
+    """Joint velocities with the part of a posture's, (..., n), that does not move the tool."""
+    moving = times(jacobian.mT, solve(gram(jacobian), times(jacobian, posture)))
+    return velocity + posture - moving
 
 
 def _slowed(velocity: Array, limit: float) -> Array:

@@ -44,6 +44,16 @@ def not_negative(what: str, value: Numbers) -> None:
         raise ValueError(f"{what}: expected 0 or more, got {value!r}")
 
 
+def positive(what: str, value: float) -> None:
+    """Check that a parameter is more than 0.
+
+    Raises:
+        ValueError: it is not.
+    """
+    if not value > 0:
+        raise ValueError(f"{what}: expected more than 0, got {value!r}")
+
+
 def ordered(what: str, limits: tuple[Numbers, Numbers] | None, count: int | None = None) -> None:
     """Check that a parameter is None or an ordered pair of limits.
 

@@ -135,14 +135,14 @@ def _needed(reason: str, node: Node) -> Problem | None:
 
 
 def _unknown_word(reason: str, node: Node) -> Problem | None:
-    keyword = re.match(r"invalid keyword: '([^']*)'", reason)
-    for attribute, value in node.attributes.items() if keyword else ():
-        if keyword is None or keyword[1] not in (value, "(null)") or attribute in _FREE:
-            continue
-        words = words_of(node, attribute)
-        tried = [value] if keyword[1] == value else value.split()
-        if wrong := [word for word in tried if word not in words]:
-            return _no_word(node, attribute, wrong[0], words)
+    if keyword := re.match(r"invalid keyword: '([^']*)'", reason):
+        for attribute, value in node.attributes.items():
+            if keyword[1] not in (value, "(null)") or attribute in _FREE:
+                continue
+            words = words_of(node, attribute)
+            tried = [value] if keyword[1] == value else value.split()
+            if wrong := [word for word in tried if word not in words]:
+                return _no_word(node, attribute, wrong[0], words)
     if "URDF joint" in reason and "joint type" in reason:
         return _no_word(node, "type", node.attributes["type"], _URDF_JOINTS)
     return None
