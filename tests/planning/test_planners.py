@@ -10,9 +10,9 @@ from helpers.lanes import mostly_slow
 from helpers.linear_quadratic import IDS, cost_matrices, dynamics, made, riccati
 from helpers.rollouts import equal
 from mjgym import planning
-from mjgym.planning.ilqg import bounded_minimum
+from mjgym.planning import splines
+from mjgym.planning.bounded import bounded_minimum
 from mjgym.planning.learned import learned
-from mjgym.planning.problem import SPLINES, spline_basis
 from mjgym.policies import network
 from mjgym.policies.run_errors import RunError
 
@@ -165,13 +165,13 @@ def test_free_actions_go_on():
     assert np.array_equal(after[-2:], before[[-1, -1]])
 
 
-@pytest.mark.parametrize("kind", SPLINES)
+@pytest.mark.parametrize("kind", splines.KINDS)
 def test_a_spline_meets_its_knots(kind):
-    weights = spline_basis(np.array([0.0, 5.0, 10.0, 12.0]), 3, 10.0, kind)
+    weights = splines.basis(np.array([0.0, 5.0, 10.0, 12.0]), 3, 10.0, kind)
     assert np.allclose(weights, np.eye(3)[[0, 1, 2, 2]])
-    between = spline_basis(np.linspace(0, 10, 21), 3, 10.0, kind)
+    between = splines.basis(np.linspace(0, 10, 21), 3, 10.0, kind)
     assert np.allclose(between.sum(axis=1), 1)
-    assert np.array_equal(spline_basis(np.zeros(2), 1, 10.0, kind), np.ones((2, 1)))
+    assert np.array_equal(splines.basis(np.zeros(2), 1, 10.0, kind), np.ones((2, 1)))
 
 
 # The end of the horizon.
