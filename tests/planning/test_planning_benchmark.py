@@ -42,12 +42,13 @@ def row(bench, **values):
 
 @pytest.mark.parametrize("each", [1e-6, 1e-4, 1e-2])
 @pytest.mark.parametrize("budget", [0.1, 1.0, 10.0])
-def test_a_budget_is_used_up(bench, budget, each):
+@pytest.mark.parametrize("longest", [1.0, 4.0])
+def test_a_budget_is_used_up(bench, longest, budget, each):
     """With known costs: of a step, and of a candidate's control steps."""
     cost, timestep = bench.Cost(alone=2e-5, a=1e-4, b=each), 0.02
-    chosen = bench.settings(cost, timestep, budget)
+    chosen = bench.settings(cost, timestep, budget, longest)
     horizon, count, every = chosen["horizon"], chosen["rollouts"], chosen["every"]
-    assert bench.SHORTEST <= horizon <= bench.LONGEST
+    assert bench.SHORTEST <= horizon <= longest
     assert bench.FEWEST <= count <= bench.MOST
     assert every * timestep >= bench.INTERVAL
     improvement = horizon / timestep * (cost.a + cost.b * count)
@@ -69,6 +70,11 @@ def test_a_cost_is_that_of_steps(bench):
 
     found = bench.cost("dmc/reacher-easy-v0", "mppi", seconds)
     assert dataclasses.astuple(found) == pytest.approx((alone, a, b))
+
+
+def test_the_horizon_is_long_where_no_candidate_earns_more(bench):
+    assert bench.longest_horizon("dmc/cartpole-swingup_sparse-v0") == bench.FARTHEST
+    assert bench.longest_horizon("dmc/cartpole-swingup-v0") == bench.LONGEST
 
 
 def test_rows_are_read_as_they_were_written(bench, tmp_path):
@@ -149,7 +155,7 @@ def test_the_published_rows_are_of_the_protocol(bench):
         assert each.commit
         assert not each.commit.endswith("+")
         assert bench.FEWEST <= each.rollouts <= bench.MOST
-        assert bench.SHORTEST <= each.horizon <= bench.LONGEST
+        assert bench.SHORTEST <= each.horizon <= bench.FARTHEST
 
 
 def test_the_ids_are_registered(bench):
