@@ -2,12 +2,15 @@
 
     python scripts/search_walker.py RUN --cpu-minutes 100
     python scripts/search_walker.py RUN --cpu-minutes 200 --trust --choose  # goes on from there
+    python scripts/search_walker.py RUN --id l2m/walk_around-v0 --steered --cpu-minutes 40
 
 It needs `pip install -e ".[fast]" cma`. A generation's candidates walk from the same starts, START
 and others drawn anew; the horizon grows as more of the walks reach it. A walk is worth its seconds
 without a fall, each up to half more at the target velocity, and a twentieth of its published
 reward. RUN holds `search.csv` (a line per generation) and `search.pickle` (the state). Physics
-steps are 2 ms, or those of the id with `--fine`. `--choose` ends with the choice of `chosen.toml`:
+steps are 2 ms, or those of the id with `--fine`. `--steered` searches the parameters of turns and
+pace, of the frontal plane and of balance, and nine of the sagittal plane, close to those of the
+base; its budget was declared as 40 CPU minutes. `--choose` ends with the choice of `chosen.toml`:
 of the distribution's mean and 47 of its points, those that walk longest from START, up to 25 s, and
 of these the one with the longest mean walk, up to 10 s, from 16 other starts.
 """
@@ -39,7 +42,7 @@ from mjgym.util import atomic
 
 CANDIDATES = 24
 # Of a generation's starts, shares of the largest perturbation; and if targets draw them aside.
-SPREADS, STEERED_SPREADS = (0.0, 1.0, 1.0, 1.0), (0.0, 0.0, 0.0, 1.0)
+SPREADS, STEERED_SPREADS = (0.0, 1.0, 1.0, 1.0), (0.0, 0.0, 0.5, 1.0)
 STARTS = len(SPREADS)
 COARSE = 0.002  # s, physics steps
 SPEED_RANGE, LEAN_RANGE = 0.1, np.deg2rad(3)  # m/s forward and sideways, rad, of starts
@@ -49,7 +52,18 @@ SAGITTAL = 37  # parameters, before those of the frontal plane
 CHOSEN_FROM, CHOSEN_BY, CHOICE_SEED = 48, 16, 1  # points, starts and seed of the choice
 LONG, LONG_ENOUGH = 25.0, 10.0  # s, of the choice: from START, and from the others
 # Of one-at-a-time variations, the better.
-FIRST = {"cd_f": 1.5, "HAB_6_DG": 0.5, "HAD_6_DG": 0.3, "turn_twist": 0.4, "turn_rate": 2.0}
+FIRST = {"cd_f": 1.5, "HAB_6_DG": 0.5, "HAD_6_DG": 0.3}
+# Middle and spread of the steered search; its other parameters vary by STEERED_SPREAD, those of
+# the sagittal plane by as much of their values.
+STEERED = {
+    "turn_twist": (0.6, 0.12), "turn_stance": (1.6, 0.6), "turn_lean": (0.5, 0.3),
+    "turn_foot": (0.0, 0.15), "turn_step": (-0.7, 0.5), "turn_rate": (0.3, 0.3),
+    "pace_lean": (0.2, 0.08), "pace_foot": (0.2, 0.2),
+}  # fmt: skip
+STEERED_SPREAD = 0.05
+STEERED_SAGITTAL = (
+    "theta_tgt", "c0", "cv", "knee_tgt", "HFL_3_PG", "HFL_3_DG", "GLU_3_PG", "GLU_3_DG", "SOL_1_FG",
+)  # fmt: skip
 PER_SECOND = 20.0  # largest published reward, which counts as much as a second without a fall
 
 
@@ -159,29 +173,36 @@ class Walks:
         return {"time": time, "worth": worth, "reward": reward, "alive": alive}
 
 
-def reflexes_of(names: list[str], points: np.ndarray) -> Reflexes:
-    """Reflexes of many walkers, each with its parameters, (k, parameters)."""
-    return Reflexes(
-        {name: x[:, None] for name, x in zip(names, points.T, strict=True)}, abduction="angle"
-    )
+def reflexes_of(state: dict[str, Any], points: np.ndarray) -> Reflexes:
+    """Reflexes of many walkers, each with its point of the search, (k, parameters)."""
+    searched = {name: x[:, None] for name, x in zip(state["names"], points.T, strict=True)}
+    return Reflexes({**state["known"], **searched}, abduction="angle")
 
 
 def begin(base: str, seed: int, steered: bool) -> dict[str, Any]:
     """Initial state of a search from named parameters."""
-    new = (*BALANCE, *STEERING) if steered else BALANCE
-    known = {**parameters("spatial"), **dict.fromkeys(new, 0.0)}
-    known |= {name: x for name, x in FIRST.items() if name in known} | dict(parameters(base))
-    names = list(known)
-    middle = np.array(list(known.values()))
-    spread = np.maximum(SPREAD * np.abs(middle), LEAST_SPREAD)
-    spread[SAGITTAL:] = SIDEWAYS_SPREAD
+    known = {**parameters("spatial"), **dict.fromkeys((*BALANCE, *STEERING), 0.0), **FIRST}
+    known |= parameters(base)
+    if steered:
+        known |= {name: middle for name, (middle, _) in STEERED.items()}
+        names = [*STEERED_SAGITTAL, *list(known)[SAGITTAL:]]
+    else:
+        names = [name for name in known if name not in STEERING]
+    middle = np.array([known[name] for name in names])
+    if steered:
+        spread = np.full(len(names), STEERED_SPREAD)
+        spread[: len(STEERED_SAGITTAL)] *= np.abs(middle[: len(STEERED_SAGITTAL)])
+        spread[-len(STEERING) :] = [STEERED[name][1] for name in names[-len(STEERING) :]]
+    else:
+        spread = np.maximum(SPREAD * np.abs(middle), LEAST_SPREAD)
+        spread[SAGITTAL:] = SIDEWAYS_SPREAD
     strategy = cma.CMAEvolutionStrategy(
         middle,
         1.0,
         {"CMA_stds": spread, "popsize": CANDIDATES, "seed": seed + 1, "verbose": -9},
     )
     return {
-        "names": names, "strategy": strategy, "horizon": 6.0, "cpu": 0.0,
+        "names": names, "known": known, "strategy": strategy, "horizon": 6.0, "cpu": 0.0,
         "generation": 0, "rng": np.random.default_rng(seed),
     }  # fmt: skip
 
@@ -195,7 +216,7 @@ def choose(state: dict[str, Any], id: str) -> np.ndarray:
         observation = walks.start(
             np.random.default_rng(CHOICE_SEED), len(points), CHOICE_SEED, spread
         )
-        reflexes = reflexes_of(state["names"], np.repeat(points, count, axis=0))
+        reflexes = reflexes_of(state, np.repeat(points, count, axis=0))
         found = walks.walk(reflexes, observation, round(seconds / walks.timestep))
         times = found["time"].reshape(len(points), count).mean(axis=1).round(3)
         print(times.tolist(), flush=True)
@@ -240,7 +261,7 @@ def main() -> None:
         observation = walks.start(state["rng"], CANDIDATES, seed, spreads)
         steps = round(state["horizon"] / walks.timestep)
         found = walks.walk(
-            reflexes_of(state["names"], np.repeat(points, STARTS, axis=0)), observation, steps
+            reflexes_of(state, np.repeat(points, STARTS, axis=0)), observation, steps
         )
         worth = found["worth"].reshape(CANDIDATES, STARTS).mean(axis=1)
         strategy.tell(points, list(-worth))
@@ -266,7 +287,8 @@ def main() -> None:
         atomic.write_bytes(file, pickle.dumps(state))
     if options.choose:
         point = choose(state, options.id)
-        lines = [f"{name} = {x:.6f}" for name, x in zip(state["names"], point, strict=True)]
+        chosen = {**state["known"], **dict(zip(state["names"], point, strict=True))}
+        lines = [f"{name} = {x:.6f}" for name, x in chosen.items()]
         atomic.write_text(options.run / "chosen.toml", "\n".join(["[spatial-walk]", *lines, ""]))
 
 

@@ -21,7 +21,7 @@ import numpy as np
 from mjgym import mjcf
 from mjgym.task import Task
 from mjgym.tasks.l2m.skeleton import SIDES
-from mjgym.tasks.l2m.target_field import SEEN
+from mjgym.tasks.l2m.target_field import FORWARD_SPEED, SEEN
 
 # Start of the recorded walks, for `init_pose`.
 START = (
@@ -90,8 +90,9 @@ STEERING = (
 # Foot placement by the angle of the standing leg, forward and sideways, as Song and Geyer have it;
 # lean of the trunk by sideways speed (rad s/m); and damping of the sideways swing.
 BALANCE = ("cd", "cd_f", "cv_lean", "HAB_6_DG", "HAD_6_DG")
-SHARPEST = 0.5  # rad, largest turn that the walker aims at
+SHARPEST = 0.3  # rad, largest turn that the walker aims at
 SLOW = 0.5  # m/s, slower targets turn it less
+SMOOTHING = 0.01  # share of a new target in the one that the walker follows, per control step
 
 
 class Seen(NamedTuple):
@@ -193,8 +194,8 @@ class Reflexes:
         knee_rate = state.rates[..., 2]
         alpha, alpha_rate = hip - 0.5 * knee, state.rates[..., 1] - 0.5 * knee_rate
 
-        turn = self._turn(state)
-        late_by = state.target[..., 0:1] - state.velocity[..., 0:1]
+        turn, pace = self._followed(state)
+        late_by = pace - state.velocity[..., 0:1]
         alpha_target = p["c0"] - p["cv"] * state.velocity[..., 0:1] - theta
         alpha_target = alpha_target + p["pace_foot"] * late_by + p["turn_step"] * turn
         behind = contact * (alpha + theta - UPRIGHT)
@@ -266,14 +267,19 @@ class Reflexes:
         legs = np.stack(rows, axis=-1)
         return legs.reshape(*legs.shape[:-2], -1)
 
-    def _turn(self, state: Seen) -> np.ndarray:
-        """Angle to turn by towards the side of each leg, (..., 2), rad."""
+    def _followed(self, state: Seen) -> tuple[np.ndarray, np.ndarray]:
+        """Smoothed angle to turn by towards the side of each leg (rad) and pace (m/s), (..., 2)."""
+        assert self._phases is not None
         ahead, left = state.target[..., 0], state.target[..., 1]
         off = np.clip(np.arctan2(left, ahead), -SHARPEST, SHARPEST)
         off = off * np.minimum(np.hypot(ahead, left) / SLOW, 1.0)
-        off = off[..., None] - self._p["turn_rate"] * state.velocity[..., 5:6]
+        new = np.stack([off, np.maximum(ahead, 0.0)], axis=-1)
+        followed = self._phases["followed"]
+        followed = followed + SMOOTHING * (new - followed)
+        self._phases["followed"] = followed
+        off = followed[..., :1] - self._p["turn_rate"] * state.velocity[..., 5:6]
         turn: np.ndarray = np.array([-1.0, 1.0]) * off
-        return turn
+        return turn, followed[..., 1:]
 
     def _sideways(
         self,
@@ -335,6 +341,7 @@ class Reflexes:
             "hold_knee": hold_knee,
             "stop": stop,
             "hold_leg": hold_leg,
+            "followed": old["followed"],
         }
         return self._phases
 
@@ -373,7 +380,8 @@ def looked_at(observation: np.ndarray | Mapping[str, np.ndarray]) -> Seen:
 def _first_phases(lead: tuple[int, ...]) -> dict[str, np.ndarray]:
     """Initial phases: right foot in stance, left leg swinging and bending."""
     right, left, none = ([True, False], [False, True], [False, False])
-    first = {"contact": right, "flex": left, "hold_knee": none, "stop": none, "hold_leg": none}
+    first = {"contact": right, "flex": left, "hold_knee": none, "stop": none, "hold_leg": none,
+             "followed": [0.0, FORWARD_SPEED]}
     return {name: np.broadcast_to(np.array(x), (*lead, 2)) for name, x in first.items()}
 
 
