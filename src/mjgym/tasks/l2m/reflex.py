@@ -91,8 +91,9 @@ STEERING = (
 # lean of the trunk by sideways speed (rad s/m); and damping of the sideways swing.
 BALANCE = ("cd", "cd_f", "cv_lean", "HAB_6_DG", "HAD_6_DG")
 SHARPEST = 0.3  # rad, largest turn that the walker aims at
+BEHIND = 2.6  # rad, targets further aside than this do not change the side that it turns to
 SLOW = 0.5  # m/s, slower targets turn it less
-SMOOTHING = 0.01  # share of a new target in the one that the walker follows, per control step
+SMOOTHING = 0.005  # share of a new target in the one that the walker follows, per control step
 
 
 class Seen(NamedTuple):
@@ -271,10 +272,12 @@ class Reflexes:
         """Smoothed angle to turn by towards the side of each leg (rad) and pace (m/s), (..., 2)."""
         assert self._phases is not None
         ahead, left = state.target[..., 0], state.target[..., 1]
-        off = np.clip(np.arctan2(left, ahead), -SHARPEST, SHARPEST)
+        followed = self._phases["followed"]
+        off = np.arctan2(left, ahead)
+        off = np.where(np.abs(off) > BEHIND, np.copysign(off, followed[..., 0]), off)
+        off = np.clip(off, -SHARPEST, SHARPEST)
         off = off * np.minimum(np.hypot(ahead, left) / SLOW, 1.0)
         new = np.stack([off, np.maximum(ahead, 0.0)], axis=-1)
-        followed = self._phases["followed"]
         followed = followed + SMOOTHING * (new - followed)
         self._phases["followed"] = followed
         off = followed[..., :1] - self._p["turn_rate"] * state.velocity[..., 5:6]
