@@ -2,18 +2,14 @@
 
     python scripts/search_walker.py RUN --cpu-minutes 100
     python scripts/search_walker.py RUN --cpu-minutes 200 --trust --choose  # goes on from there
-    python scripts/search_walker.py RUN --id l2m/walk_around-v0 --steered --cpu-minutes 40
 
 It needs `pip install -e ".[fast]" cma`. A generation's candidates walk from the same starts, START
 and others drawn anew; the horizon grows as more of the walks reach it. A walk is worth its seconds
 without a fall, each up to half more at the target velocity, and a twentieth of its published
 reward. RUN holds `search.csv` (a line per generation) and `search.pickle` (the state). Physics
-steps are 2 ms, or those of the id with `--fine`. `--steered` searches the parameters of turns and
-pace, of the frontal plane and of balance, and nine of the sagittal plane, close to those of the
-base; its budget was declared as 40 CPU minutes. `--choose` ends with the choice of `chosen.toml`:
-of the distribution's mean and 47 of its points, those that walk straight on for longest from START,
-up to 25 s, and of these the one whose walks are worth most: 16 from other starts, up to 10 s; with
-`--steered` from START to 16 other targets, up to 25 s.
+steps are 2 ms, or those of the id with `--fine`. `--choose` ends with the choice of `chosen.toml`:
+of the distribution's mean and 47 of its points, those that walk longest from START, up to 25 s, and
+of these the one with the longest mean walk, up to 10 s, from 16 other starts.
 """
 
 import argparse
@@ -38,36 +34,24 @@ from mjgym.tasks.l2m.reflex import (
     looked_at,
     parameters,
 )
-from mjgym.tasks.l2m.target_field import DRAWS
 from mjgym.tasks.l2m.walk import OpenSimWalk
 from mjgym.util import atomic
 
 CANDIDATES = 24
 # Of a generation's starts, shares of the largest perturbation; and if targets draw them aside.
-SPREADS, STEERED_SPREADS = (0.0, 1.0, 1.0, 1.0), (0.0, 0.2)
+SPREADS, STEERED_SPREADS = (0.0, 1.0, 1.0, 1.0), (0.0, 0.0, 0.0, 1.0)
+STARTS = len(SPREADS)
 COARSE = 0.002  # s, physics steps
 SPEED_RANGE, LEAN_RANGE = 0.1, np.deg2rad(3)  # m/s forward and sideways, rad, of starts
 ENOUGH, LONGER = 0.35, 1.15  # share of walks that reach the horizon, and its growth then
 SPREAD, LEAST_SPREAD, SIDEWAYS_SPREAD = 0.05, 0.04, 0.2  # of parameters
 SAGITTAL = 37  # parameters, before those of the frontal plane
 CHOSEN_FROM, CHOSEN_BY, CHOICE_SEED = 48, 16, 1  # points, starts and seed of the choice
-LONG, LONG_ENOUGH = 25.0, 10.0  # s, of the choice: from START, and from others
-CHOICE_EPISODES = 500  # seed of the first; the search's begin at 1000
-STRAIGHT_ON = "l2m/walk_forward-v0"
+CHOICE_EPISODES = 500  # seed of the first; scores have 0 to 63, and the search begins at 1000
+LONG, LONG_ENOUGH = 25.0, 10.0  # s, of the choice: from START, and from the others
 # Of one-at-a-time variations, the better.
-FIRST = {"cd_f": 1.5, "HAB_6_DG": 0.5, "HAD_6_DG": 0.3}
-# Middle and spread of the steered search; its other parameters vary by STEERED_SPREAD, those of
-# the sagittal plane by as much of their values.
-STEERED = {
-    "turn_twist": (0.6, 0.12), "turn_stance": (1.6, 0.6), "turn_lean": (0.5, 0.3),
-    "turn_foot": (0.0, 0.15), "turn_step": (-0.7, 0.5), "turn_rate": (0.3, 0.3),
-    "pace_lean": (0.2, 0.08), "pace_foot": (0.2, 0.2),
-}  # fmt: skip
-STEERED_SPREAD = 0.05
-STEERED_SAGITTAL = (
-    "theta_tgt", "c0", "cv", "knee_tgt", "HFL_3_PG", "HFL_3_DG", "GLU_3_PG", "GLU_3_DG", "SOL_1_FG",
-)  # fmt: skip
-PER_SECOND = 5.0  # published reward that counts as much as a second without a fall
+FIRST = {"cd_f": 1.5, "HAB_6_DG": 0.5, "HAD_6_DG": 0.3, "turn_twist": 0.4}
+PER_SECOND = 20.0  # largest published reward, which counts as much as a second without a fall
 
 
 @dataclasses.dataclass(frozen=True)
@@ -110,7 +94,6 @@ class Walks:
         repeats: int,
         seed: int,
         spread: float | tuple[float, ...] = 1.0,
-        mirrored: bool = False,
     ) -> np.ndarray:
         """Begin `repeats` walks from each start.
 
@@ -119,18 +102,11 @@ class Walks:
             repeats: number of walks from each start.
             seed: of the first start's episode.
             spread: share of the largest perturbation, of all starts or of each.
-            mirrored: whether every other start has the targets of the one before it, mirrored.
         """
         envs = self.batches[0]
         n = envs.num_envs // repeats
         envs.reset(seed=[seed + i for i in range(n)] * repeats)
         state = envs.get_state()
-        if mirrored:
-            draws = state["userdata"]
-            draws[1::2] = draws[::2]
-            draws[1::2, 1::DRAWS] = 1 - draws[::2, 1::DRAWS]
-            field = envs.task.field.start(draws, state["memory.map_centre"])
-            state |= {f"memory.{name}": x for name, x in field.items()}
         at = self._dofs
         share = np.asarray(spread)
         speed = share * rng.uniform(-SPEED_RANGE, SPEED_RANGE, size=(2, n))
@@ -184,56 +160,47 @@ class Walks:
         return {"time": time, "worth": worth, "reward": reward, "alive": alive}
 
 
-def reflexes_of(state: dict[str, Any], points: np.ndarray) -> Reflexes:
-    """Reflexes of many walkers, each with its point of the search, (k, parameters)."""
-    searched = {name: x[:, None] for name, x in zip(state["names"], points.T, strict=True)}
-    return Reflexes({**state["known"], **searched}, abduction="angle")
+def reflexes_of(names: list[str], points: np.ndarray) -> Reflexes:
+    """Reflexes of many walkers, each with its parameters, (k, parameters)."""
+    return Reflexes(
+        {name: x[:, None] for name, x in zip(names, points.T, strict=True)}, abduction="angle"
+    )
 
 
 def begin(base: str, seed: int, steered: bool) -> dict[str, Any]:
     """Initial state of a search from named parameters."""
-    known = {**parameters("spatial"), **dict.fromkeys((*BALANCE, *STEERING), 0.0), **FIRST}
-    known |= parameters(base)
-    if steered:
-        known |= {name: middle for name, (middle, _) in STEERED.items()}
-        names = [*STEERED_SAGITTAL, *list(known)[SAGITTAL:]]
-    else:
-        names = [name for name in known if name not in STEERING]
-    middle = np.array([known[name] for name in names])
-    if steered:
-        spread = np.full(len(names), STEERED_SPREAD)
-        spread[: len(STEERED_SAGITTAL)] *= np.abs(middle[: len(STEERED_SAGITTAL)])
-        spread[-len(STEERING) :] = [STEERED[name][1] for name in names[-len(STEERING) :]]
-    else:
-        spread = np.maximum(SPREAD * np.abs(middle), LEAST_SPREAD)
-        spread[SAGITTAL:] = SIDEWAYS_SPREAD
+    new = (*BALANCE, *STEERING) if steered else BALANCE
+    known = {**parameters("spatial"), **dict.fromkeys(new, 0.0)}
+    known |= {name: x for name, x in FIRST.items() if name in known} | dict(parameters(base))
+    names = list(known)
+    middle = np.array(list(known.values()))
+    spread = np.maximum(SPREAD * np.abs(middle), LEAST_SPREAD)
+    spread[SAGITTAL:] = SIDEWAYS_SPREAD
     strategy = cma.CMAEvolutionStrategy(
         middle,
         1.0,
         {"CMA_stds": spread, "popsize": CANDIDATES, "seed": seed + 1, "verbose": -9},
     )
     return {
-        "names": names, "known": known, "strategy": strategy, "horizon": 6.0, "cpu": 0.0,
+        "names": names, "strategy": strategy, "horizon": 6.0, "cpu": 0.0,
         "generation": 0, "rng": np.random.default_rng(seed),
     }  # fmt: skip
 
 
-def choose(state: dict[str, Any], id: str, steered: bool) -> np.ndarray:
-    """Point of the distribution with the best walks from starts which the search has not had."""
+def choose(state: dict[str, Any], id: str) -> np.ndarray:
+    """Point of the distribution that walks longest from starts which the search has not had."""
     strategy = pickle.loads(pickle.dumps(state["strategy"]))  # asking changes it
     points = np.array([strategy.mean, *strategy.ask(CHOSEN_FROM - 1)]).round(6)
-    others = (id, CHOSEN_BY, 0.0, LONG) if steered else (id, CHOSEN_BY, 1.0, LONG_ENOUGH)
-    for where, count, spread, seconds in ((STRAIGHT_ON, 1, 0.0, LONG), others):
-        walks = Walks(where, count * len(points), fine=True)
+    for count, spread, seconds in ((1, 0.0, LONG), (CHOSEN_BY, 1.0, LONG_ENOUGH)):
+        walks = Walks(id, count * len(points), fine=True)
         observation = walks.start(
             np.random.default_rng(CHOICE_SEED), len(points), CHOICE_EPISODES, spread
         )
-        reflexes = reflexes_of(state, np.repeat(points, count, axis=0))
+        reflexes = reflexes_of(state["names"], np.repeat(points, count, axis=0))
         found = walks.walk(reflexes, observation, round(seconds / walks.timestep))
-        means = {x: found[x].reshape(-1, count).mean(axis=1).round(3) for x in found}
-        print({x: y.tolist() for x, y in means.items()}, flush=True)
-        measure = means["time" if count == 1 else "worth"]
-        points = points[measure == measure.max()]
+        times = found["time"].reshape(len(points), count).mean(axis=1).round(3)
+        print(times.tolist(), flush=True)
+        points = points[times == times.max()]
     best: np.ndarray = points[0]
     return best
 
@@ -265,21 +232,20 @@ def main() -> None:
     )
     strategy = state["strategy"]
     strategy.sigma *= options.step
+    walks = Walks(options.id, CANDIDATES * STARTS, options.fine, np.deg2rad(options.heading))
     spreads = STEERED_SPREADS if options.steered else SPREADS
-    starts = len(spreads)
-    walks = Walks(options.id, CANDIDATES * starts, options.fine, np.deg2rad(options.heading))
     before, start = state["cpu"], time.process_time()
     while state["cpu"] < 60 * options.cpu_minutes:
         points = np.array(strategy.ask())
         seed = 1000 * (state["generation"] + 1)
-        observation = walks.start(state["rng"], CANDIDATES, seed, spreads, options.steered)
+        observation = walks.start(state["rng"], CANDIDATES, seed, spreads)
         steps = round(state["horizon"] / walks.timestep)
         found = walks.walk(
-            reflexes_of(state, np.repeat(points, starts, axis=0)), observation, steps
+            reflexes_of(state["names"], np.repeat(points, STARTS, axis=0)), observation, steps
         )
-        worth = found["worth"].reshape(CANDIDATES, starts).mean(axis=1)
+        worth = found["worth"].reshape(CANDIDATES, STARTS).mean(axis=1)
         strategy.tell(points, list(-worth))
-        share = found["alive"].reshape(CANDIDATES, starts).mean(axis=1)
+        share = found["alive"].reshape(CANDIDATES, STARTS).mean(axis=1)
         state["generation"] += 1
         state["cpu"] = before + time.process_time() - start
         row = {
@@ -287,7 +253,7 @@ def main() -> None:
             "cpu_s": round(state["cpu"], 1),
             "horizon": round(state["horizon"], 2),
             "mean_time": round(float(found["time"].mean()), 3),
-            "best_time": round(float(found["time"].reshape(CANDIDATES, starts).mean(1).max()), 3),
+            "best_time": round(float(found["time"].reshape(CANDIDATES, STARTS).mean(1).max()), 3),
             "share": round(float(share.mean()), 3),
             "best_share": round(float(share.max()), 3),
             "worth": round(float(worth.max()), 3),
@@ -300,9 +266,8 @@ def main() -> None:
             state["horizon"] = min(options.longest, LONGER * state["horizon"])
         atomic.write_bytes(file, pickle.dumps(state))
     if options.choose:
-        point = choose(state, options.id, options.steered)
-        chosen = {**state["known"], **dict(zip(state["names"], point, strict=True))}
-        lines = [f"{name} = {x:.6f}" for name, x in chosen.items()]
+        point = choose(state, options.id)
+        lines = [f"{name} = {x:.6f}" for name, x in zip(state["names"], point, strict=True)]
         atomic.write_text(options.run / "chosen.toml", "\n".join(["[spatial-walk]", *lines, ""]))
 
 
