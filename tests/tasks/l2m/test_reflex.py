@@ -134,7 +134,7 @@ def test_steering_changes_nothing_by_default():
     values = parameters("spatial-walk")
     plain = Reflexes(values, abduction="angle")
     zeros = Reflexes({**values, **dict.fromkeys(STEERING, 0.0)}, abduction="angle")
-    steered = Reflexes({**values, "turn_step": 1.0}, abduction="angle")
+    steered = Reflexes({**values, "turn_lean": 1.0}, abduction="angle")
     aside = rows.copy()
     aside[:, 60], aside[:, 181] = 0.0, 1.4  # the target is on the left
     np.testing.assert_array_equal([plain(x) for x in aside], [zeros(x) for x in rows])

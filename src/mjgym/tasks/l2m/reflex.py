@@ -70,9 +70,8 @@ SCALES = {
     "SOL_1_FG": (1.2, 0.0), "TA_5_PG": (2.0, 0.0), "TA_5_G_SOL": (0.5, 0.0),
     "HAB_3_PG": (10.0, 0.0), "HAB_6_PG": (2.0, 0.0), "HAD_3_PG": (2.0, 0.0),
     "HAD_3_DG": (0.3, 0.0), "HAD_6_PG": (2.0, 0.0),
-    "turn_lean": (0.1, 0.0), "turn_foot": (0.1, 0.0), "turn_step": (0.1, 0.0),
-    "turn_stance": (0.1, 0.0), "turn_twist": (5.0, 0.0), "turn_rate": (0.1, 0.0),
-    "pace_lean": (0.1, 0.0), "pace_foot": (0.1, 0.0),
+    "turn_lean": (0.1, 0.0), "turn_stance": (0.1, 0.0), "turn_twist": (5.0, 0.0),
+    "pace_lean": (0.1, 0.0),
     "cd": (0.1, 0.0), "cd_f": (0.1, 0.0), "cv_lean": (0.1, 0.0), "HAB_6_DG": (0.1, 0.0),
     "HAD_6_DG": (0.1, 0.0),
 }  # fmt: skip
@@ -81,12 +80,9 @@ IN_DEGREES = (
     "theta_tgt_f", "c0_f", "cv_f",
 )  # fmt: skip
 
-# By angle to the target (turn) and by missing speed (pace): lean of the trunk, foot placement, and
-# stimulations of hip abductors and adductors in stance. The yaw rate damps turns.
-STEERING = (
-    "turn_lean", "turn_foot", "turn_step", "turn_stance", "turn_twist", "turn_rate", "pace_lean",
-    "pace_foot",
-)  # fmt: skip
+# By angle to the target (turn) and by missing speed (pace): lean of the trunk, and stimulations of
+# hip abductors and adductors in stance.
+STEERING = ("turn_lean", "turn_stance", "turn_twist", "pace_lean")
 # Foot placement by the angle of the standing leg, forward and sideways, as Song and Geyer have it;
 # lean of the trunk by sideways speed (rad s/m); and damping of the sideways swing.
 BALANCE = ("cd", "cd_f", "cv_lean", "HAB_6_DG", "HAD_6_DG")
@@ -193,10 +189,9 @@ class Reflexes:
         knee_rate = state.rates[..., 2]
         alpha, alpha_rate = hip - 0.5 * knee, state.rates[..., 1] - 0.5 * knee_rate
 
-        turn = self._turn(state)
+        turn = _turn(state.target)
         late_by = state.target[..., 0:1] - state.velocity[..., 0:1]
         alpha_target = p["c0"] - p["cv"] * state.velocity[..., 0:1] - theta
-        alpha_target = alpha_target + p["pace_foot"] * late_by + p["turn_step"] * turn
         behind = contact * (alpha + theta - UPRIGHT)
         alpha_target = alpha_target - p["cd"] * behind[..., ::-1]
         hip_target = alpha_target + 0.5 * p["knee_tgt"]
@@ -266,15 +261,6 @@ class Reflexes:
         legs = np.stack(rows, axis=-1)
         return legs.reshape(*legs.shape[:-2], -1)
 
-    def _turn(self, state: Seen) -> np.ndarray:
-        """Angle to turn by towards the side of each leg, (..., 2), rad."""
-        ahead, left = state.target[..., 0], state.target[..., 1]
-        off = np.clip(np.arctan2(left, ahead), -SHARPEST, SHARPEST)
-        off = off * np.minimum(np.hypot(ahead, left) / SLOW, 1.0)
-        off = off[..., None] - self._p["turn_rate"] * state.velocity[..., 5:6]
-        turn: np.ndarray = np.array([-1.0, 1.0]) * off
-        return turn
-
     def _sideways(
         self,
         state: Seen,
@@ -296,7 +282,7 @@ class Reflexes:
         alpha = UPRIGHT - (abduction if by_angle else abduction_rate)
         outside = (state.load > CONTACT) * (abduction - lean)
         target = p["c0_f"] + p["cv_f"] * inward - p["cd_f"] * outside[..., ::-1] - lean
-        off = alpha - target - p["turn_foot"] * turn
+        off = alpha - target
         fallen = lean - p["theta_tgt_f"] - p["cv_lean"] * inward - p["turn_lean"] * turn
         # A leg ahead that pushes outward turns the trunk to its other side; one behind, to its own.
         aside = (p["turn_stance"] + p["turn_twist"] * behind) * turn
@@ -375,6 +361,15 @@ def _first_phases(lead: tuple[int, ...]) -> dict[str, np.ndarray]:
     right, left, none = ([True, False], [False, True], [False, False])
     first = {"contact": right, "flex": left, "hold_knee": none, "stop": none, "hold_leg": none}
     return {name: np.broadcast_to(np.array(x), (*lead, 2)) for name, x in first.items()}
+
+
+def _turn(target: np.ndarray) -> np.ndarray:
+    """Angle to turn by towards the side of each leg, (..., 2), rad."""
+    ahead, left = target[..., 0], target[..., 1]
+    off = np.clip(np.arctan2(left, ahead), -SHARPEST, SHARPEST)
+    off = off * np.minimum(np.hypot(ahead, left) / SLOW, 1.0)
+    turn: np.ndarray = np.array([-1.0, 1.0]) * off[..., None]
+    return turn
 
 
 def _positive(x: np.ndarray) -> np.ndarray:
