@@ -84,19 +84,16 @@ class Composite:
 
     def torque(self, states: Mapping[str, State], memory: Arrays) -> Arrays:
         """Torques of each part, (..., n), by name."""
-        torques = {}
+        torques, names = {}, tuple(memory)
         for name, part in self.parts:
-            torques[name] = part.torque(states[name], _within(name, memory))
+            own, whole = _keys(name, names)
+            of_part = dict(zip(own, map(memory.__getitem__, whole), strict=True))
+            torques[name] = part.torque(states[name], of_part)
         return torques
 
     def start_from_goal(self, name: str, state: State, memory: Arrays, where: Array) -> None:
         """Let the next goal of a part begin at its last one where a condition (...) holds."""
         dict(self.parts)[name].start_from_goal(state, _within(name, memory), where)
-
-    @property
-    def remembers_substeps(self) -> bool:
-        """Whether `substep` changes the memory of any part."""
-        return any(part.remembers_substeps for _, part in self.parts)
 
     def substep(self, states: Mapping[str, State], memory: Arrays) -> Arrays:
         """Memory after a physics step."""
@@ -110,14 +107,13 @@ def _joined(parts: Mapping[str, Arrays]) -> Arrays:
 
 
 def _within(name: str, memory: Arrays) -> Arrays:
-    part = {}
-    for own, key in _keys(name, tuple(memory)):
-        part[own] = memory[key]
-    return part
+    own, whole = _keys(name, tuple(memory))
+    return dict(zip(own, map(memory.__getitem__, whole), strict=True))
 
 
 @functools.lru_cache
-def _keys(name: str, keys: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
+def _keys(name: str, keys: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Memory keys of a part, and their keys in the whole memory."""
     prefix = f"{name}/"
-    return tuple((key.removeprefix(prefix), key) for key in keys if key.startswith(prefix))
+    whole = tuple(key for key in keys if key.startswith(prefix))
+    return tuple(key.removeprefix(prefix) for key in whole), whole

@@ -301,27 +301,20 @@ class Tabletop(Task):
         return drive.actions(self.robots)
 
     @functools.cached_property
-    def _drives(self) -> list[drive.Drive]:
-        return []
-
-    def _drive(self, model: Model) -> drive.Drive:
-        """Control of the robots, looked up once: ids are the same in all models of the task."""
-        if not self._drives:
-            self._drives.append(drive.Drive(model, self.robots))
-        return self._drives[0]
+    def _drive(self) -> drive.Drive:
+        return drive.Drive(self.robots)
 
     def memory(self, v: View) -> Arrays:
-        return self._drive(v.model).memory(v)
+        return self._drive.memory(v)
 
     def before_step(self, v: View, action: Array) -> Arrays:
-        return self._drive(v.model).goal(v, action)
+        return self._drive.goal(v, action)
 
     def control(self, v: View, action: Array) -> Array:
-        return self._drive(v.model).control(v)
+        return self._drive.control(v)
 
     def substep(self, v: View) -> Arrays:
-        drives = self._drive(v.model)
-        return drives.substep(v) if drives.remembers_substeps else {}
+        return self._drive.substep(v)
 
     def current_forces(self, v: View) -> Array:
         """Always: accelerations and contacts are of the instant of all other entries."""
