@@ -42,18 +42,7 @@ class Environment(dm_env.Environment):  # type: ignore[misc]
     """A task as an environment.
 
     Args:
-        time_limit: s, at which an episode ends.
-        random_state: a seed or a `RandomState`.
         n_sub_steps: ignored; the task says how many physics steps a control step has.
-        raise_exception_on_physics_error: whether a diverged simulation raises; else it ends the
-            episode with reward and discount 0.
-        strip_singleton_obs_buffer_dim: whether a buffer of one value is that value.
-        max_reset_attempts: how many starts are tried.
-        recompile_mjcf_every_episode: whether each episode compiles the model anew.
-        fixed_initial_state: whether all episodes start alike.
-        delayed_observation_padding: values of a buffer before the first have arrived.
-        legacy_step: whether positions and velocities are those of the new state and forces those of
-            the last step, as in the published suite; else all is of the state before it.
 
     Raises:
         ValueError: the model does not compile.

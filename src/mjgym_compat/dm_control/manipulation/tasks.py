@@ -24,14 +24,7 @@ def _is_within(distance: Any, radius: float, **options: Any) -> float:
 
 
 class ArmTask(composer.Task):
-    """A task of an arm with a hand over a work top.
-
-    Args:
-        hand: the hand, which is attached to the arm.
-        obs_settings: options of what is observed.
-        workspace: where an episode begins; see `shared.Workspace`.
-        control_timestep: s.
-    """
+    """A task of an arm with a hand over a work top."""
 
     def __init__(
         self,
@@ -211,9 +204,6 @@ class SphereCradle(composer.Entity):
 class Pedestal(composer.Entity):
     """A post that carries a cradle.
 
-    Args:
-        target_radius: of the sphere that shows the target, m.
-
     Attributes:
         target_site: that sphere.
     """
@@ -236,11 +226,7 @@ class PedestalObservables(composer.Observables):
 
 
 class Place(_PropTask):
-    """Place a prop on a cradle on a pedestal, and let go; for other arguments see `ArmTask`.
-
-    Args:
-        cradle: an entity that it is placed on.
-    """
+    """Place a prop on a cradle on a pedestal, and let go; for other arguments see `ArmTask`."""
 
     def __init__(self, *args: Any, cradle: Any, **kwargs: Any) -> None:
         self._cradle = cradle
@@ -359,12 +345,6 @@ class _BrickTask(ArmTask):
 class Stack(_BrickTask):
     """Stack bricks; for other arguments see `ArmTask`.
 
-    Args:
-        num_bricks: how many there are, 2 to 6.
-        target_height: how many the stack should have.
-        moveable_base: whether its lowest brick is free too.
-        randomize_order: whether each episode draws the order.
-
     Raises:
         ValueError: there are too few or too many bricks, or the stack is too low or too high.
     """
@@ -402,14 +382,7 @@ class Stack(_BrickTask):
 
 
 class Reassemble(_BrickTask):
-    """Take a stack apart and build it in another order; for other arguments see `ArmTask`.
-
-    Args:
-        num_bricks: how many there are, 2 to 6.
-        randomize_initial_order: whether each episode draws the order at the start.
-        randomize_desired_order: whether it draws the goal, which is the reverse otherwise; the
-            lowest brick stays.
-    """
+    """Take a stack apart and build it in another order; for other arguments see `ArmTask`."""
 
     _close_weight = 0.0
 

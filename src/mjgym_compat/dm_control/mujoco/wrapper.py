@@ -83,9 +83,6 @@ class MjModel(_Struct):
     ) -> Self:
         """The model of an MJCF string.
 
-        Args:
-            assets: contents of the files that it names.
-
         Raises:
             ValueError: it does not compile; the message is the compiler's.
         """
@@ -108,23 +105,19 @@ class MjModel(_Struct):
 
     @classmethod
     def from_binary_path(cls, binary_path: str | Path) -> Self:
-        """The model of an MJB file."""
         return cls(mujoco.MjModel.from_binary_path(str(binary_path)))
 
     @classmethod
     def from_byte_string(cls, byte_string: bytes) -> Self:
-        """The model of an MJB file's bytes."""
         with tempfile.NamedTemporaryFile(suffix=".mjb") as file:
             file.write(byte_string)
             file.flush()
             return cls.from_binary_path(file.name)
 
     def save_binary(self, binary_path: str | Path) -> None:
-        """Write an MJB file."""
         mujoco.mj_saveModel(self.ptr, str(binary_path), None)
 
     def to_bytes(self) -> bytes:
-        """The bytes of an MJB file."""
         buffer = np.zeros(mujoco.mj_sizeModel(self.ptr), np.uint8)
         mujoco.mj_saveModel(self.ptr, None, buffer)
         return buffer.tobytes()
@@ -148,9 +141,6 @@ class MjModel(_Struct):
 
     def name2id(self, name: str, object_type: str | int) -> int:
         """The index of an element.
-
-        Args:
-            object_type: kind of element, e.g. "geom", or a value of `mujoco.mjtObj`.
 
         Raises:
             Error: there is no such kind or element; the message names the nearest ones.
@@ -202,11 +192,7 @@ class _NoFileError(FileNotFoundError, ValueError):
 
 
 class MjData(_Struct):
-    """The fields of an MjData, with dm_control's additions.
-
-    Args:
-        ptr: the MjData; by default a new one.
-    """
+    """The fields of an MjData, with dm_control's additions."""
 
     _held = "_data"
     model: MjModel
@@ -272,7 +258,6 @@ class MjvScene(mujoco.MjvScene):  # type: ignore[misc]
 
     @property
     def geoms(self) -> Any:
-        """The geoms in use."""
         return super().geoms[: self.ngeom]
 
     def free(self) -> None:
@@ -301,7 +286,6 @@ class MjrContext(_Struct):
         self.__dict__["_gl_context"] = gl_context
 
     def free(self) -> None:
-        """Release the driver's resources."""
         if self._held in self.__dict__:
             self.__dict__["_gl_context"].discard(self.__dict__.pop(self._held).free)
 

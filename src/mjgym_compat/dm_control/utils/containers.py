@@ -8,11 +8,7 @@ _F = TypeVar("_F", bound=Callable[..., Any])
 
 
 class TaggedTasks(Mapping[str, Callable[..., Any]]):
-    """Functions by name; `@tasks.add("easy")` above one adds it.
-
-    Args:
-        allow_overriding_keys: whether a function may replace another of its name.
-    """
+    """Functions by name; `@tasks.add("easy")` above one adds it."""
 
     def __init__(self, allow_overriding_keys: bool = False) -> None:
         self.allow_overriding_keys = allow_overriding_keys
@@ -38,7 +34,6 @@ class TaggedTasks(Mapping[str, Callable[..., Any]]):
         return register
 
     def tagged(self, *tags: str) -> dict[str, Callable[..., Any]]:
-        """The functions that have all of the tags."""
         if not tags:
             return {}
         names = set.intersection(*(set(self._tags.get(tag, ())) for tag in tags))

@@ -49,15 +49,6 @@ def qpos_from_site_pose(
 ) -> IKResult:
     """Joint positions that bring a site to a pose.
 
-    Args:
-        target_pos: where to, (3,) in m; None for anywhere.
-        target_quat: orientation, (4,); None for any.
-        joint_names: joints that may move; None for all.
-        rot_weight: weight of the orientation's error.
-        regularization_threshold: error above which steps are damped.
-        progress_thresh: ratio of error to step at which no progress is made.
-        inplace: whether to move the simulation itself.
-
     Raises:
         ValueError: no target is given, or `joint_names` has a wrong type.
     """

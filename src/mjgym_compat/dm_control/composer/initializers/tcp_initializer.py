@@ -21,14 +21,6 @@ class ToolCenterPointInitializer(Initializer):
     """Moves an arm's joints such that the tool has a pose.
 
     The robot may touch free bodies, but neither itself nor what is fixed.
-
-    Args:
-        hand: its `tool_center_point` is moved; None moves the arm's `wrist_site`.
-        position: of the tool, m, or a variation.
-        quaternion: of the tool, or a variation; None leaves it free.
-        ignore_collisions: whether the robot may touch anything.
-        max_ik_attempts: of inverse kinematics for each pose.
-        max_rejection_samples: poses that are tried.
     """
 
     def __init__(

@@ -43,12 +43,7 @@ class QuaternionFromAxisAngle(Variation):
 
 
 class QuaternionPreMultiply(Variation):
-    """The first orientation, or the present one, turned by a quaternion in the world's frame.
-
-    Args:
-        quat: the quaternion, or a variation.
-        cumulative: whether the present one is turned.
-    """
+    """The first orientation, or the present one, turned by a quaternion in the world's frame."""
 
     def __init__(self, quat: Any, cumulative: bool = False) -> None:
         self._quat, self._cumulative = quat, cumulative
@@ -67,13 +62,7 @@ class QuaternionPreMultiply(Variation):
 
 
 class QuaternionRotate(Variation):
-    """A vector turned by a quaternion.
-
-    Args:
-        quat: the quaternion, or a variation.
-        vec: the vector, or a variation; the first value, or the present one, by default.
-        cumulative: whether the present value is turned.
-    """
+    """A vector turned by a quaternion."""
 
     def __init__(self, quat: Any, vec: Any = None, cumulative: bool = False) -> None:
         self._quat, self._vec, self._cumulative = quat, vec, cumulative

@@ -13,15 +13,6 @@ _HALF_HEIGHT = 1.0  # m, at which a zone without a height is drawn
 class PositionDetector(composer.Entity):
     """Detects registered entities with a geom's centre in an axis-aligned box.
 
-    Args:
-        pos: centre of the box, m; two numbers for a box without top and bottom.
-        size: half lengths of the box, m, as many numbers.
-        inverted: whether entities outside of it are noticed instead.
-        rgba: colour while nothing is noticed.
-        detected_rgba: colour while something is noticed.
-        retain_substep_detections: whether an entity that was inside at one physics step counts for
-            the whole control step.
-
     Raises:
         ValueError: centre and lengths do not have two or three numbers each.
     """
@@ -77,16 +68,13 @@ class PositionDetector(composer.Entity):
 
     @property
     def lower(self) -> np.ndarray:
-        """Lower corner, m."""
         return self.mid - self._half
 
     @property
     def upper(self) -> np.ndarray:
-        """Upper corner, m."""
         return self.mid + self._half
 
     def set_position(self, physics: Any, pos: Sequence[float]) -> None:
-        """Move the box in a simulation."""
         self.mid[:] = np.asarray(pos)[: self.mid.size]
         for site, place in zip(
             (self.mid_site, self.lower_site, self.upper_site),
@@ -98,14 +86,12 @@ class PositionDetector(composer.Entity):
             physics.bind(site).pos = moved
 
     def set_colors(self, rgba: Sequence[float], detected_rgba: Sequence[float]) -> None:
-        """Set the colours shown without and with a detection."""
         self._rgba, self._detected_rgba = np.array(rgba, float), np.array(detected_rgba, float)
 
     def register_entities(self, *entities: composer.Entity) -> None:
         self._entities += entities
 
     def deregister_entities(self) -> None:
-        """Stop detecting all entities."""
         self._entities.clear()
         self._detected.clear()
 
@@ -118,7 +104,6 @@ class PositionDetector(composer.Entity):
         return bool(self._detected)
 
     def site_pos(self, physics: Any) -> np.ndarray:
-        """Centre of the box in the world, m."""
         return np.array(physics.bind(self.mid_sensor).sensordata)
 
     def initialize_episode(self, physics: Any, random_state: np.random.RandomState) -> None:

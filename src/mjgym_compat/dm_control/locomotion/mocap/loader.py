@@ -18,9 +18,6 @@ _ABOUT = ("year", "month", "day", "dt")
 class TrajectoryLoader(abc.ABC):
     """Clips by name.
 
-    Args:
-        proto_modifier: function, or functions, that change a clip's message after it is read.
-
     Raises:
         ValueError: a modifier cannot be called.
     """
@@ -70,9 +67,6 @@ class TrajectoryLoader(abc.ABC):
 
 class HDF5TrajectoryLoader(TrajectoryLoader):
     """Clips of an HDF5 file.
-
-    Args:
-        **kwargs: see `TrajectoryLoader`.
 
     Raises:
         ValueError: h5py is not installed, or it is no HDF5 file.
@@ -140,11 +134,7 @@ def _text(value: Any) -> Any:
 
 
 class PropMassLimiter:
-    """Limits the mass of each prop.
-
-    Args:
-        max_mass: kg, or a variation.
-    """
+    """Limits the mass of each prop."""
 
     def __init__(self, max_mass: Any) -> None:
         self._max_mass = max_mass
@@ -157,11 +147,6 @@ class PropMassLimiter:
 
 class PropResizer:
     """Changes the size and the mass of each prop.
-
-    Args:
-        size_factor: by which sizes are multiplied, or a variation.
-        size_delta: m, added to sizes instead.
-        mass: kg; unchanged without it.
 
     Raises:
         ValueError: both factor and delta are given.
@@ -184,11 +169,7 @@ class PropResizer:
 
 
 class ZOffsetter:
-    """Lifts a clip.
-
-    Args:
-        z_offset: m, or a variation.
-    """
+    """Lifts a clip."""
 
     def __init__(self, z_offset: Any = 0.0) -> None:
         self._z_offset = z_offset

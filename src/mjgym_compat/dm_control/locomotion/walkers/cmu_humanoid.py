@@ -77,11 +77,6 @@ class PositionActuatorParams(NamedTuple):
 class CMUHumanoidPositionControlled(CMUHumanoid):
     """The humanoid with servos; a control is a share of a joint's range, from -1 to 1.
 
-    Args:
-        model_version: "2019" or "2020".
-        scale_default: whether it has the size and the mass of the V2020 humanoid.
-        **kwargs: of `CMUHumanoid`.
-
     Raises:
         ValueError: there is no such version.
     """
@@ -102,7 +97,6 @@ class CMUHumanoidPositionControlled(CMUHumanoid):
         _span_ranges(self._mjcf_root)
 
     def cmu_pose_to_actuation(self, target_pose: Any) -> np.ndarray:
-        """Controls that hold the motion-capture joints at given angles, rad."""
         low, high = np.array([joint.range for joint in self.mocap_joints]).T
         shares = (2 * np.asarray(target_pose) - (low + high)) / (high - low)
         return np.asarray(shares[self.actuator_order])
@@ -126,7 +120,6 @@ class CMUHumanoidObservables(known.HeadObservables):
 
     @composer.observable
     def body_camera(self) -> Any:
-        """Image of the camera that moves with the body."""
         return observable.MJCFCamera(self._entity.body_camera)
 
 

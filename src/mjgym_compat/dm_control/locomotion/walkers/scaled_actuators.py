@@ -14,12 +14,6 @@ def add_position_actuator(
 ) -> mjcf.Element:
     """Add a position servo with controls mapped to positions.
 
-    Args:
-        target: a joint or a tendon.
-        qposrange: positions at the ends of the controls' range.
-        kp: gain, of the error of the position.
-        **kwargs: other attributes of the actuator.
-
     Raises:
         TypeError: the target is neither, or another attribute is set by this function.
     """

@@ -21,10 +21,6 @@ class Converted(NamedTuple):
 def convert(file_name: str | Path, physics: Any, timestep: float) -> Converted:
     """Read an AMC file and resample it.
 
-    Args:
-        physics: of `humanoid_CMU`.
-        timestep: s between two columns.
-
     Raises:
         ValueError: the file is none of the CMU database's, or the physics is of another model.
     """
