@@ -29,10 +29,6 @@ def get_environments_by_tag(tag: str) -> tuple[str, ...]:
 def load(environment_name: str, seed: dm_env.Seed = None) -> dm_env.DmEnv:
     """A task as a `dm_env.Environment`.
 
-    Args:
-        environment_name: one of `ALL`.
-        seed: of the first episode, or a `RandomState` that draws it; None for an unpredictable one.
-
     Raises:
         ValueError: there is no such task; the message names the nearest ones.
     """

@@ -28,12 +28,6 @@ def from_xml_string(
 ) -> RootElement:
     """The model of an MJCF string.
 
-    Args:
-        escape_separators: whether to replace "/" in names, which is reserved for prefixes.
-        model_dir: folder of the files that it names.
-        resolve_references: whether attributes hold the elements that they name.
-        assets: contents of files by name, which are not read then.
-
     Raises:
         ValueError: the text is not MJCF, or a name holds "/".
         OSError: a file cannot be read.

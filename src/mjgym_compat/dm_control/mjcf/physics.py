@@ -42,7 +42,6 @@ class BoundArray(np.ndarray):
         self.__dict__.pop("_binding", None)
 
     def copy(self, order: Any = "C") -> Any:
-        """A plain array."""
         return np.array(self, order=order, subok=False)
 
     def __reduce__(self) -> NoReturn:
@@ -61,9 +60,6 @@ class Binding:
     """Numbers of some elements of one kind in the simulation, as attributes.
 
     Names are those of the engine's fields, with the kind's prefix or without.
-
-    Args:
-        names: their full names; one name for a single element.
     """
 
     _physics: "Physics"
@@ -200,7 +196,6 @@ class Physics(PhysicsOfText):
         return physics
 
     def reload_from_mjcf_model(self, mjcf_model: RootElement) -> None:
-        """Replace the model, and start from its default state."""
         self._compiled(self.reload_from_xml_string, mjcf_model)
 
     @staticmethod
@@ -216,7 +211,6 @@ class Physics(PhysicsOfText):
 
     @property
     def is_dirty(self) -> bool:
-        """Whether values were written since dependent quantities were computed."""
         return self._dirty
 
     def mark_as_dirty(self) -> None:

@@ -45,7 +45,6 @@ class Renderer:
 
     @contextlib.contextmanager
     def make_current(self) -> Iterator["Renderer"]:
-        """A context whose `call` runs functions with OpenGL."""
         yield self
 
     def call(self, function: Callable[..., _T], *args: Any) -> _T:
@@ -71,7 +70,6 @@ class Renderer:
         _threads.garbage.append(job)
 
     def free(self) -> None:
-        """Release the context before the next call of any; may be called more than once."""
         context, self._context = self._context, None
         if context is not None:
             _threads.garbage.append(context.free)

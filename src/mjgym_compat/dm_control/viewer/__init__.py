@@ -24,11 +24,7 @@ def launch(
     An environment that is not loaded by this package, or wrapped, is shown in a window only.
 
     Args:
-        environment_loader: an environment, or a function that makes one.
-        policy: from a time step to an action; None for actions of zeros.
         title: unused, as `width` and `height`: the viewer has its own.
-        width: in pixels.
-        height: in pixels.
 
     Raises:
         ViewerError: there is no viewer for this; the message says why.
