@@ -377,8 +377,7 @@ def _differing(a: Any, b: Any, tolerance: float) -> tuple[Any, Any] | None:
 
 
 def _plain(array: np.ndarray) -> Any:
-    """A number, or a list of them, in as many digits as their type has."""
-    if array.dtype == np.float32:
+    if array.dtype == np.float32:  # only its own digits
         array = np.array([float(str(x)) for x in array.flat]).reshape(array.shape)
     return array.tolist()
 
