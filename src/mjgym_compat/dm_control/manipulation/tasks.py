@@ -205,7 +205,7 @@ class Pedestal(composer.Entity):
     """A post that carries a cradle.
 
     Attributes:
-        target_site: that sphere.
+        target_site: sphere that shows the target.
     """
 
     def _build(self, cradle: composer.Entity, target_radius: float) -> None:

@@ -12,11 +12,7 @@ DEFAULT_DISTANCE_TOLERANCE_TO_TARGET = 1.0  # m
 
 
 class GoToTarget(WalkingTask):
-    """A walker goes to a target, which may move once it is reached.
-
-    Args:
-        walker_spawn_position: likewise.
-    """
+    """A walker goes to a target, which may move once it is reached."""
 
     _ends_on_contact = True
 
