@@ -138,11 +138,7 @@ class RobosuiteDemonstrations:
 
 
 def _meta(file: File) -> dict[str, Any]:
-    """`env_name` and `env_kwargs` of a robomimic or robosuite file.
-
-    Raises:
-        DemonstrationError: the file lacks them, or has another type of environment.
-    """
+    """`env_name` and `env_kwargs` of a robomimic or robosuite file."""
     attributes = file.attributes
     try:
         if "env_args" in attributes:

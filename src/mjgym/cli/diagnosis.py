@@ -168,7 +168,8 @@ def _law(problems: list[Problem]) -> dict[str, str]:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # the reason is reported
-            return mjgym.fingerprint(gymnasium.make(LAW_SAMPLE))["law"]
+            law: dict[str, str] = mjgym.fingerprint(gymnasium.make(LAW_SAMPLE))["law"]
+            return law
     except Exception as error:
         problem = _broken(LAW_SAMPLE, error)
         _add(problems, problem, "pip install --force-reinstall -e .")

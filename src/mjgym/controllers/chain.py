@@ -81,7 +81,7 @@ class Chain:
         moving: which of the model's degrees of freedom move the tool, (nv,) bool.
 
     Raises:
-        KeyError: the model has no element of a name; the message names the nearest ones.
+        KeyError: an element does not exist; the message names the nearest ones.
         ValueError: a joint has several degrees of freedom, or joints and actuators do not match.
     """
 

@@ -209,11 +209,7 @@ class PlayersVectorEnv(gymnasium.vector.VectorEnv[Any, Any, Any]):
         return self.call(name)
 
     def set_attr(self, name: str, values: Any, *, ids: Any = None) -> None:
-        """Refuse: attributes belong to a match; see `matches.set_attr`.
-
-        Raises:
-            AttributeError: always.
-        """
+        """Raise AttributeError: attributes belong to a match; see `matches.set_attr`."""
         raise AttributeError(f"{name!r} belongs to matches, not to players: matches.set_attr")
 
     def __getattr__(self, name: str) -> Any:

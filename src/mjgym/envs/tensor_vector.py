@@ -240,7 +240,7 @@ class DeviceCameras(Cameras):
         if self._task.colours(self._simulation.view):
             name = type(self._task).__name__
             raise NotImplementedError(
-                f"pixels: pictures on the device do not show the colours of {name};"
+                f"pixels: images on the device do not show the colours of {name};"
                 ' backend="mujoco" draws them'
             )
         _ = self._pictures

@@ -224,11 +224,7 @@ class VectorEnv(SubEnvironments, RolloutMethods):
         self._episodes.first_number = first
 
     def check_ready(self) -> None:
-        """Refuse to step sub-environments without an episode, or that await a reset by mask.
-
-        Raises:
-            gymnasium.error.ResetNeeded: there is one; the message names it.
-        """
+        """Raise ResetNeeded if a sub-environment has no episode, or awaits a reset by mask."""
         if np.count_nonzero(self._episodes.started) < self.num_envs:  # a tenth of the cost of all()
             self._refuse_unstarted()
         if self.autoreset_mode == AutoresetMode.DISABLED and np.count_nonzero(self._done):

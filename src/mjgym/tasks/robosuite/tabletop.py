@@ -350,11 +350,11 @@ class Tabletop(Task):
         return {name: Signal(meaning) for name, meaning in groups.items()}
 
     def robot_entries(self, v: View, robot: Robot) -> Arrays:
-        """The entries of the observation that are a robot's."""
+        """Observation entries of a robot."""
         return proprioception(v, robot)
 
     def objects(self, v: View) -> Arrays:
-        """The entries of the observation that are no robot's."""
+        """Observation entries of the objects."""
         raise NotImplementedError(f"{type(self).__name__} must define objects()")
 
     def from_tools(self, v: View, points: Mapping[str, Array]) -> Arrays:

@@ -176,11 +176,7 @@ class Entity(Callbacks):
         return frame
 
     def detach(self) -> None:
-        """Detach this entity from the one that it is attached to.
-
-        Raises:
-            RuntimeError: it is not attached.
-        """
+        """Detach this entity from the one that it is attached to."""
         if self.parent is None:
             raise RuntimeError("Cannot detach an entity that is not attached.")
         self.parent._attached.remove(self)
@@ -206,11 +202,7 @@ class Entity(Callbacks):
         return local.reshape(matrix.shape)
 
     def get_pose(self, physics: Any) -> tuple[Any, Any]:
-        """Position and quaternion, as they are stored: of the free joint or of the body.
-
-        Raises:
-            ValueError: the entity is not attached.
-        """
+        """Position and quaternion, as they are stored: of the free joint or of the body."""
         frame = self._frame()
         joint = mjcf.get_frame_freejoint(self.mjcf_model)
         if joint is not None:
@@ -226,11 +218,7 @@ class Entity(Callbacks):
         return frame
 
     def set_pose(self, physics: Any, position: Any = None, quaternion: Any = None) -> None:
-        """Move the entity, in the frame of its parent.
-
-        Raises:
-            ValueError: the entity is not attached.
-        """
+        """Move the entity, in the frame of its parent."""
         frame = self._frame()
         joint = mjcf.get_frame_freejoint(self.mjcf_model)
         target = physics.bind(joint if joint is not None else frame)
@@ -265,22 +253,14 @@ class Entity(Callbacks):
         self.set_pose(physics, here, rotation)
 
     def get_velocity(self, physics: Any) -> tuple[np.ndarray, np.ndarray]:
-        """Linear and angular velocity of the free joint.
-
-        Raises:
-            ValueError: there is none.
-        """
+        """Linear and angular velocity of the free joint."""
         qvel = np.array(physics.bind(self._freejoint()).qvel)
         return qvel[:3], qvel[3:]
 
     def set_velocity(
         self, physics: Any, velocity: Any = None, angular_velocity: Any = None
     ) -> None:
-        """Set the velocity of the free joint.
-
-        Raises:
-            ValueError: there is none.
-        """
+        """Set the velocity of the free joint."""
         target = physics.bind(self._freejoint())
         qvel = np.array(target.qvel)
         qvel[:3] = qvel[:3] if velocity is None else velocity

@@ -83,11 +83,7 @@ class Environment(dm_env.Environment):  # type: ignore[misc]
         return self.task.control_timestep
 
     def add_extra_hook(self, hook_name: str, hook_callable: Callable[..., None]) -> None:
-        """Call a function after the callbacks of task and entities.
-
-        Raises:
-            ValueError: there is no such callback.
-        """
+        """Call a function after the callbacks of task and entities."""
         if hook_name not in HOOK_NAMES:
             raise ValueError(
                 f"{hook_name!r} is not a valid hook name{or_else(hook_name, HOOK_NAMES)}"
@@ -122,11 +118,7 @@ class Environment(dm_env.Environment):  # type: ignore[misc]
         }
 
     def reset(self) -> dm_env.TimeStep:
-        """Begin an episode.
-
-        Raises:
-            EpisodeInitializationError: all starts were refused.
-        """
+        """Begin an episode."""
         for attempt in range(self._attempts):
             try:
                 return self._try_reset()
@@ -152,11 +144,7 @@ class Environment(dm_env.Environment):  # type: ignore[misc]
         return dm_env.TimeStep(dm_env.StepType.FIRST, None, None, observation)
 
     def step(self, action: Any) -> dm_env.TimeStep:
-        """A control step; after the end of an episode, the next one begins.
-
-        Raises:
-            PhysicsError: the simulation diverges, if that raises.
-        """
+        """A control step; after the end of an episode, the next one begins."""
         if self._reset_next_step:
             return self.reset()
         failed = False

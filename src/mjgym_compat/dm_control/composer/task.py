@@ -59,11 +59,7 @@ class Task(Callbacks):
         self.set_timesteps(value, self.physics_timestep)
 
     def set_timesteps(self, control_timestep: float, physics_timestep: float) -> None:
-        """Set both time steps, s.
-
-        Raises:
-            ValueError: the first is no multiple of the second.
-        """
+        """Set both time steps, s."""
         _ratio(control_timestep, physics_timestep)
         self.root_entity.mjcf_model.option.timestep = physics_timestep
         self._control_timestep = control_timestep

@@ -1,4 +1,4 @@
-"""The published tasks of manipulation on Composer, to be built of entities of one's own."""
+"""The published manipulation tasks on Composer, for custom entities."""
 
 import itertools
 from collections.abc import Sequence

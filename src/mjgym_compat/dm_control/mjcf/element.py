@@ -300,11 +300,7 @@ class Element:
         return child
 
     def remove(self, affect_attachments: bool = False) -> None:
-        """Remove this element, or clear it if its parent always has it.
-
-        Raises:
-            ValueError: it is merged with attached models, and they may not be affected.
-        """
+        """Remove this element, or clear it if its parent always has it."""
         others = self._merged()
         if others and not affect_attachments:
             raise ValueError(
@@ -345,11 +341,7 @@ class Element:
     # Finding.
 
     def find(self, namespace: str, identifier: str) -> "Element | None":
-        """The element of this name in this subtree; None if there is none.
-
-        Raises:
-            ValueError: there is no such kind.
-        """
+        """The element of this name in this subtree; None if there is none."""
         self._require_namespace(namespace)
         try:
             element: Element = self.namescope.get(namespace, identifier)
@@ -379,11 +371,7 @@ class Element:
         immediate_children_only: bool = False,
         exclude_attachments: bool = False,
     ) -> "list[Element]":
-        """All elements of a kind in this subtree.
-
-        Raises:
-            ValueError: there is no such kind.
-        """
+        """All elements of a kind in this subtree."""
         self._require_namespace(namespace)
         elements: list[Element] = []
         for child in self._existing():
@@ -704,11 +692,7 @@ class RootElement(Element):
         return frame
 
     def detach(self) -> None:
-        """Detach this model from the one that it is attached to.
-
-        Raises:
-            RuntimeError: it is not attached.
-        """
+        """Detach this model from the one that it is attached to."""
         frame, outer = self.parent_frame, self.parent_model
         if frame is None or outer is None or frame.parent is None:
             raise RuntimeError("this model is not attached to another")
@@ -828,11 +812,7 @@ def _sections(model: Element) -> Iterator[Element]:
 
 
 def _reconciled(outer: RootElement, inner: RootElement) -> list[tuple[Element, str, Any]]:
-    """Values that two models will share: section of the outer one, attribute, value.
-
-    Raises:
-        ValueError: they conflict.
-    """
+    """Values that two models will share: section of the outer one, attribute, value."""
     values: list[tuple[Element, str, Any]] = []
     for section in _sections(inner):
         path = section._path()

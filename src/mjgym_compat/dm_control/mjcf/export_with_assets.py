@@ -26,11 +26,7 @@ def export_with_assets(
     precision: int = 17,
     zero_threshold: float = 0.0,
 ) -> None:
-    """Write a model and the files that it names into a folder.
-
-    Raises:
-        ValueError: the name does not end with ".xml".
-    """
+    """Write a model and the files that it names into a folder."""
     files = _contents(mjcf_model, out_file_name, precision, zero_threshold)
     folder = Path(out_dir)
     folder.mkdir(parents=True, exist_ok=True)

@@ -65,11 +65,7 @@ def from_path(
 
 
 def from_zip(path: Any) -> RootElement:
-    """The model of an archive that holds one MJCF file, and the files that it names.
-
-    Raises:
-        ValueError: it holds none, or several.
-    """
+    """The model of an archive that holds one MJCF file, and the files that it names."""
     source = io.BytesIO(path) if isinstance(path, bytes) else path
     with zipfile.ZipFile(source) as archive:
         assets = {Path(name).name: archive.read(name) for name in archive.namelist()}
@@ -80,11 +76,7 @@ def from_zip(path: Any) -> RootElement:
 
 
 def _parse(text: str | bytes) -> Any:
-    """An lxml element.
-
-    Raises:
-        ValueError: this is not XML, or is too large.
-    """
+    """An lxml element."""
     content = text.encode() if isinstance(text, str) else text
     require_bounded_text(content.decode())
     if b"<!DOCTYPE" in content:

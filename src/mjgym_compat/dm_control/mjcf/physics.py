@@ -80,7 +80,7 @@ class Binding:
     def _field(self, name: str) -> _Field:
         data = self._physics.data.ptr
         known: _Field | None = self._fields.get(name)
-        if known is None or known.data is not data:  # loaded anew
+        if known is None or known.data is not data:  # reloaded
             known = self._fields[name] = self._find(name, data)
         return known
 
@@ -187,11 +187,7 @@ class Physics(PhysicsOfText):
 
     @classmethod
     def from_mjcf_model(cls, mjcf_model: RootElement) -> Self:
-        """The physics of a model.
-
-        Raises:
-            ValueError: it does not compile; the message is the compiler's.
-        """
+        """The physics of a model."""
         physics: Self = cls._compiled(cls.from_xml_string, mjcf_model)
         return physics
 
@@ -221,11 +217,7 @@ class Physics(PhysicsOfText):
         self._dirty = False
 
     def bind(self, mjcf_elements: Element | Iterable[Element] | None) -> Any:
-        """Numbers of an element, or of several of one kind, as attributes.
-
-        Raises:
-            ValueError: they are of several kinds, or of one that has no numbers.
-        """
+        """Numbers of an element, or of several of one kind, as attributes."""
         if mjcf_elements is None:
             return None
         single = isinstance(mjcf_elements, Element)

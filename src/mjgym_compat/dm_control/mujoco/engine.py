@@ -180,11 +180,7 @@ class Physics(simulation.Physics):
         return self.get_state()
 
     def set_state(self, physics_state: Any, sig: int | None = None) -> None:
-        """Set a state of `get_state`; what depends on it is recomputed by `forward` or `step`.
-
-        Raises:
-            ValueError: the vector has a wrong length; nothing is written.
-        """
+        """Set a state of `get_state`; what depends on it is recomputed by `forward` or `step`."""
         vector = np.asarray(physics_state, dtype=np.float64)
         items = self._physics_state_items()
         size = sum(map(len, items)) if sig is None else mujoco.mj_stateSize(self.model.ptr, sig)
@@ -219,11 +215,7 @@ class Physics(simulation.Physics):
     # Physics.
 
     def forward(self) -> None:
-        """Recompute everything that depends on the state in `data`.
-
-        Raises:
-            PhysicsError: MuJoCo warns.
-        """
+        """Recompute everything that depends on the state in `data`."""
         with self.check_invalid_state():
             mujoco.mj_forward(self.model.ptr, self.data.ptr)
 
@@ -248,11 +240,7 @@ class Physics(simulation.Physics):
                 mujoco.mj_step1(model, data)
 
     def reset(self, keyframe_id: int | None = None) -> None:
-        """Reset to the model's default state, or to a keyframe.
-
-        Raises:
-            ValueError: there is no such keyframe.
-        """
+        """Reset to the model's default state, or to a keyframe."""
         if keyframe_id is None:
             mujoco.mj_resetData(self.model.ptr, self.data.ptr)
         elif keyframe_id in range(self.model.nkey):
@@ -268,11 +256,7 @@ class Physics(simulation.Physics):
 
     @contextlib.contextmanager
     def check_invalid_state(self) -> Iterator[None]:
-        """Raise MuJoCo's warnings in a `with` block.
-
-        Raises:
-            PhysicsError: MuJoCo warned; the message names the warnings.
-        """
+        """Raise MuJoCo's warnings in a `with` block."""
         before = self.data.ptr.warning.number.copy()
         yield
         new = self.data.ptr.warning.number > before

@@ -81,11 +81,7 @@ class MjModel(_Struct):
     def from_xml_string(
         cls, xml_string: str | bytes, assets: Mapping[str, bytes] | None = None
     ) -> Self:
-        """The model of an MJCF string.
-
-        Raises:
-            ValueError: it does not compile; the message is the compiler's.
-        """
+        """The model of an MJCF string."""
         text = xml_string.decode() if isinstance(xml_string, bytes) else xml_string
         require_bounded_text(text)
         return cls._parsed(mujoco.MjModel.from_xml_string(text, dict(assets or {})))
@@ -140,11 +136,7 @@ class MjModel(_Struct):
         return names[: names.find(b"\0")].decode()
 
     def name2id(self, name: str, object_type: str | int) -> int:
-        """The index of an element.
-
-        Raises:
-            Error: there is no such kind or element; the message names the nearest ones.
-        """
+        """The index of an element."""
         kind = _object(object_type)
         index = mujoco.mj_name2id(self.ptr, kind, name)
         if index < 0:
@@ -154,11 +146,7 @@ class MjModel(_Struct):
         return int(index)
 
     def id2name(self, object_id: int, object_type: str | int) -> str:
-        """The name of an element, "" if it has none.
-
-        Raises:
-            Error: there is no such kind or index.
-        """
+        """The name of an element, "" if it has none."""
         kind = _object(object_type)
         count = len(_names(self.ptr, kind))
         if object_id not in range(count):
@@ -168,11 +156,7 @@ class MjModel(_Struct):
 
     @contextlib.contextmanager
     def disable(self, *flags: str | int) -> Iterator[None]:
-        """Disable parts of the physics in a `with` block: "gravity", "contact", "actuation", ...
-
-        Raises:
-            ValueError: there is no such flag; the message names the nearest ones.
-        """
+        """Disable parts of the physics in a `with` block: "gravity", "contact", "actuation", ..."""
         bits = 0
         for flag in flags:
             known = flag in _FLAGS if isinstance(flag, str) else int(flag) in _FLAGS.values()
@@ -234,11 +218,7 @@ class MjData(_Struct):
         return velocity.reshape(2, 3)[::-1]
 
     def contact_force(self, contact_id: int) -> np.ndarray:
-        """Force and torque of a contact in its frame, (2, 3).
-
-        Raises:
-            ValueError: there is no such contact.
-        """
+        """Force and torque of a contact in its frame, (2, 3)."""
         if contact_id not in range(self.ptr.ncon):
             most = self.ptr.ncon - 1
             raise ValueError(_CONTACT_ID_OUT_OF_RANGE.format(max_valid=most, actual=contact_id))
@@ -321,11 +301,7 @@ def callback_context(callback_name: str, callback: Callable[..., Any] | None) ->
 
 
 def save_last_parsed_model_to_xml(xml_path: str | Path, check_model: MjModel | None = None) -> None:
-    """Write the last model that was parsed, with its changes, as MJCF.
-
-    Raises:
-        ValueError: `check_model` is not that model, or none was parsed.
-    """
+    """Write the last model that was parsed, with its changes, as MJCF."""
     if not _last_parsed or (check_model is not None and check_model.ptr is not _last_parsed[0]):
         raise ValueError(_NOT_LAST_PARSED_ERROR)
     mujoco.mj_saveLastXML(str(xml_path), _last_parsed[0])

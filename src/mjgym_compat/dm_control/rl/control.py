@@ -146,11 +146,7 @@ class Environment(dm_env.Environment):  # type: ignore[misc]
 def compute_n_steps(
     control_timestep: float, physics_timestep: float, tolerance: float = TOLERANCE
 ) -> int:
-    """Number of physics steps in a control step.
-
-    Raises:
-        ValueError: the one is shorter than, or no multiple of, the other.
-    """
+    """Number of physics steps in a control step."""
     if control_timestep < physics_timestep:
         raise ValueError(
             f"control_timestep: {control_timestep} s is shorter than a physics step,"
@@ -168,11 +164,7 @@ def compute_n_steps(
 def flatten_observation(
     observation: Mapping[str, Any], output_key: str = FLAT_OBSERVATION_KEY
 ) -> "collections.OrderedDict[str, np.ndarray]":
-    """One vector of all entries, in their order, or by name if they have none.
-
-    Raises:
-        ValueError: the observation is no mapping.
-    """
+    """One vector of all entries, in their order, or by name if they have none."""
     if not isinstance(observation, Mapping):
         raise ValueError(f"can only flatten a mapping, got {observation!r}")
     ordered = isinstance(observation, collections.OrderedDict)

@@ -16,11 +16,7 @@ class TaggedTasks(Mapping[str, Callable[..., Any]]):
         self._tags: dict[str, dict[str, Callable[..., Any]]] = {}
 
     def add(self, *tags: str) -> Callable[[_F], _F]:
-        """A decorator that adds a function with tags.
-
-        Raises:
-            ValueError: there is one of its name.
-        """
+        """A decorator that adds a function with tags."""
 
         def register(function: _F) -> _F:
             name = function.__name__

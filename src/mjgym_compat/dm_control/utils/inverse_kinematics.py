@@ -47,11 +47,7 @@ def qpos_from_site_pose(
     max_steps: int = 100,
     inplace: bool = False,
 ) -> IKResult:
-    """Joint positions that bring a site to a pose.
-
-    Raises:
-        ValueError: no target is given, or `joint_names` has a wrong type.
-    """
+    """Joint positions that bring a site to a pose."""
     if target_pos is None and target_quat is None:
         raise ValueError(_REQUIRE_TARGET_POS_OR_QUAT)
     if joint_names is not None and not isinstance(joint_names, list | tuple | np.ndarray):

@@ -50,7 +50,7 @@ def _show(env: Any, policy: Callable[[dm_env.TimeStep], Any] | None) -> None:
     timestep = env.reset()
     running = True
     while running:
-        data = env.physics.data.ptr  # another object after a model has been compiled anew
+        data = env.physics.data.ptr  # another object after a model has been recompiled
         with viewer.launch_passive(env.physics.model.ptr, data) as window:
             while (running := window.is_running()) and env.physics.data.ptr is data:
                 start = time.monotonic()

@@ -40,11 +40,7 @@ class ToolCenterPointInitializer(Initializer):
         self._ik_attempts, self._samples = max_ik_attempts, max_rejection_samples
 
     def __call__(self, physics: Any, random_state: np.random.RandomState) -> bool:
-        """Move the arm.
-
-        Raises:
-            EpisodeInitializationError: no pose can be reached without a collision.
-        """
+        """Move the arm."""
         joints = physics.bind(self._arm.joints)
         before = np.array(joints.qpos)
         for _ in range(self._samples):

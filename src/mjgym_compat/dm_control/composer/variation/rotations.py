@@ -41,7 +41,7 @@ class QuaternionFromAxisAngle(Variation):
 
 @dataclass(eq=False)
 class QuaternionPreMultiply(Variation):
-    """The first orientation, or the present one, turned by a quaternion in the world's frame."""
+    """The initial or current orientation, rotated by a quaternion in the world's frame."""
 
     quat: Any
     cumulative: bool = False

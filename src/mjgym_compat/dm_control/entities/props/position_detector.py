@@ -50,11 +50,7 @@ class PositionDetector(composer.Entity):
         self.resize(pos, size)
 
     def resize(self, pos: Sequence[float], size: Sequence[float]) -> None:
-        """Set centre and half lengths, m, before the model is compiled.
-
-        Raises:
-            ValueError: they do not have two or three numbers each.
-        """
+        """Set centre and half lengths, m, before the model is compiled."""
         if len(pos) != len(size) or len(pos) not in (2, 3):
             raise ValueError(
                 f"`pos` and `size` should have the same length, 2 or 3: got {len(pos)}, {len(size)}"
@@ -126,5 +122,5 @@ class PositionDetector(composer.Entity):
                 self._detected.append(entity)
         rgba = self._detected_rgba if self._detected else self._rgba
         site = physics.bind(self.mid_site)
-        if not np.array_equal(site.rgba, rgba):  # writing makes the simulation compute anew
+        if not np.array_equal(site.rgba, rgba):  # writing triggers recomputation
             site.rgba = rgba

@@ -12,7 +12,7 @@ _FOLDERS = (Path(), Path("~/.dm_control"))
 
 
 def get_path_for_cmu(version: str = "2020") -> str:
-    """Path of the file in the present folder or in `~/.dm_control`; nothing is downloaded.
+    """Path of the file in the current folder or in `~/.dm_control`; nothing is downloaded.
 
     Raises:
         ValueError: there is no such version.

@@ -47,11 +47,7 @@ class Trajectory:
         self._first, self._last = first, last
 
     def _step(self, time: float) -> int:
-        """Step of the whole clip at a time, within the clip.
-
-        Raises:
-            ValueError: the time is between two steps.
-        """
+        """Step of the whole clip at a time, within the clip."""
         steps = time / self.dt
         if abs(steps - round(steps)) > STEP_TIME_TOLERANCE:
             raise ValueError(f"time: {time} is no multiple of the clip's step, {self.dt} s")
@@ -120,11 +116,7 @@ class Trajectory:
         return arrays
 
     def get_timestep_data(self, time: float) -> Any:
-        """Message of the step at a time from the start, s; the nearest one beyond the ends.
-
-        Raises:
-            ValueError: the time is between two steps.
-        """
+        """Message of the step at a time from the start, s; the nearest one beyond the ends."""
         step = min(self._step(self.start_time + time), self._last)
         data = self._proto.timesteps[step]
         if step < self._last or not self._zero_out_velocities:

@@ -90,7 +90,7 @@ class TargetSphere(_Sphere):
 
 
 class TargetSphereTwoTouch(_Sphere):
-    """A sphere that notices two touches, and shows by its colours how many there were."""
+    """A sphere that detects two touches and shows their number by its colours."""
 
     def _build(
         self,

@@ -12,11 +12,7 @@ _OWN = ("joint", "tendon", "ctrllimited", "ctrlrange", "biastype", "gainprm", "b
 def add_position_actuator(
     target: mjcf.Element, qposrange: Any, ctrlrange: Any = (-1, 1), kp: float = 1.0, **kwargs: Any
 ) -> mjcf.Element:
-    """Add a position servo with controls mapped to positions.
-
-    Raises:
-        TypeError: the target is neither, or another attribute is set by this function.
-    """
+    """Add a position servo with controls mapped to positions."""
     return _add(target, qposrange, ctrlrange, kp, 1, kwargs)
 
 

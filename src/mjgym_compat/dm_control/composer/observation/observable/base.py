@@ -69,11 +69,7 @@ class Observable:
         return self.corruptor(value, random_state=random_state)
 
     def configure(self, **options: Any) -> None:
-        """Set options.
-
-        Raises:
-            AttributeError: there is no such option.
-        """
+        """Set options."""
         for name, value in options.items():
             if not hasattr(self, name):
                 raise AttributeError(

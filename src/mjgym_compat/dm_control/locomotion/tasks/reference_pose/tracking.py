@@ -272,11 +272,7 @@ class ReferencePosesTask(WalkingTask):
                 )
 
     def initialize_episode(self, physics: Any, random_state: np.random.RandomState) -> None:
-        """Set the walker, the props and the ghost to the reference.
-
-        Raises:
-            ValueError: the walker's bodies are elsewhere than the clip's in the same state.
-        """
+        """Set the walker, the props and the ghost to the reference."""
         self.set_timesteps(self._current_clip.dt, self.physics_timestep)
         self._should_truncate = self._end_mocap = False
         self._reset_reward_channels()
