@@ -171,7 +171,6 @@ def _modern(config: Mapping[str, Any]) -> dict[str, Any]:
 def _played(
     env: gymnasium.Env[Any, Any], actions: np.ndarray, states: np.ndarray, xml: str
 ) -> Episode:
-    """An episode of actions, each replayed from its recorded state."""
     plain: Any = env.unwrapped
     if actions.shape[1:] != env.action_space.shape:
         raise DemonstrationError(

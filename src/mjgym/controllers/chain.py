@@ -182,7 +182,6 @@ class _ArmState(State):
         return known[name]
 
     def jacobian_by(self, part: State) -> Array:
-        """Jacobian of the tool with respect to the joints of a part of the robot."""
         if part is self or not isinstance(part, _ArmState):
             return super().jacobian_by(part)
         joints, mask = part.arm, self.arm.moving[part.arm.dofs]

@@ -65,7 +65,6 @@ class Composite:
 
     @functools.cached_property
     def _coupled(self) -> list[list[tuple[str, Controller]]]:
-        """Coupled parts of each robot that has any."""
         of_robots: dict[int, list[tuple[str, Controller]]] = {}
         robots = self.robots or (0,) * len(self.parts)
         for robot, (name, law) in zip(robots, self.parts, strict=True):
@@ -113,7 +112,6 @@ def _within(name: str, memory: Arrays) -> Arrays:
 
 @functools.lru_cache
 def _keys(name: str, keys: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Memory keys of a part, and their keys in the whole memory."""
     prefix = f"{name}/"
     whole = tuple(key for key in keys if key.startswith(prefix))
     return tuple(key.removeprefix(prefix) for key in whole), whole

@@ -149,7 +149,6 @@ class OperationalSpacePose(ImpedanceController):
         return limited(state, torque[..., 0] + state.bias)
 
     def _in_frame(self, state: State) -> tuple[Array, Array]:
-        """Tool pose in the frame of the action."""
         if self.input_ref_frame == "world":
             return _tool(state)
         place = rotations.to_local(state.origin_rotation, state.position - state.origin_position)

@@ -258,7 +258,6 @@ class DeviceCameras(Cameras):
 
 
 def _arrays(values: Any) -> Any:
-    """The values with NumPy arrays in place of tensors."""
     if isinstance(values, tuple):
         return tuple(_arrays(value) for value in values)
     if isinstance(values, dict):

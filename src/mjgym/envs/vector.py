@@ -231,7 +231,6 @@ class VectorEnv(SubEnvironments, RolloutMethods):
             self._refuse_ended()
 
     def _prepare(self, actions: Any) -> tuple[Array, int]:
-        """Checked actions, and the number of episodes that have ended."""
         self.check_ready()
         ended = int(np.count_nonzero(self._done))
         return self.checked_actions(actions, self._action_shape), ended

@@ -251,7 +251,6 @@ class _Scratch:
 
     @classmethod
     def parent(cls, kind: str) -> Any:
-        """The parent that takes elements of a kind."""
         if cls.count >= cls.enough:
             cls.spec, cls.count = mujoco.MjSpec(), 0
             cls.body = cls.spec.worldbody.add_body()

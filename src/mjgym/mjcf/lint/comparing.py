@@ -248,7 +248,6 @@ class _Table:
         return _OTHERWISE.get(said, said) if by != "objtype" else said
 
     def _of_freedoms(self, known: Container[str]) -> dict[str, Callable[[int], Any]]:
-        """Joint fields that are stored by degree of freedom or position."""
         joints, positions = self.arrays["dof_jntid"], self.arrays["jnt_qposadr"]
         readers: dict[str, Callable[[int], Any]] = {}
 

@@ -94,7 +94,6 @@ def located(root: Node, main: Path, models: dict[str, Node], message: str) -> Pr
 
 
 def _node(root: Node, message: str, nodes: list[Node]) -> Node | None:
-    """The element that an error is about, if known."""
     places = re.findall(r"^Element (?:name )?'(.*)'(?:, id (\d+))?(?:, line (\d+))?", message, re.M)
     if not places:
         return _node_by_words(root, reason_of(message))

@@ -137,7 +137,6 @@ class Scene(Task):
         """Add the objects on the table."""
 
     def _feel(self, scene: Spec) -> None:
-        """Add a contact sensor for each finger geom."""
         for finger in self.robot.pads:
             for pad in finger:
                 add(

@@ -196,7 +196,6 @@ class Tabletop(Task):
 
     @property
     def _noises(self) -> list[tuple[float, str]]:
-        """Size and type of each robot's start noise."""
         count = len(self.robots)
         sizes = one_each("start_noise", self.start_noise, count)
         return list(

@@ -793,7 +793,6 @@ def _outer_models(model: RootElement) -> Iterator[RootElement]:
 
 
 def _at(model: "RootElement", path: tuple[ElementSpec, ...]) -> Element:
-    """The section of a model at a path."""
     element: Element = model
     for spec in path:
         only = element._only(spec)
@@ -912,7 +911,6 @@ class _Writer:
         self._made, self._unnamed = made, unnamed
 
     def write(self, element: Element, self_only: bool = False) -> Any:
-        """An lxml element."""
         in_class = False  # whether a body above gives a default class
         above: Element | None = element
         while above is not None and above.root is element.root:

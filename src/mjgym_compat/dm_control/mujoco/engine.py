@@ -48,6 +48,10 @@ Pose = collections.namedtuple("Pose", "lookat, distance, azimuth, elevation")
 Selected = collections.namedtuple("Selected", "body, geom, flex, skin, world_position")
 
 
+def _copied(field: str) -> Callable[[Any], np.ndarray]:
+    return lambda physics: np.array(getattr(physics.data, field))
+
+
 class Physics(simulation.Physics):
     """A model and its state under dm_control's names."""
 
@@ -150,17 +154,8 @@ class Physics(simulation.Physics):
     def time(self) -> float:
         return float(self.data.time)
 
-    def position(self) -> np.ndarray:
-        return np.array(self.data.qpos)
-
-    def velocity(self) -> np.ndarray:
-        return np.array(self.data.qvel)
-
-    def activation(self) -> np.ndarray:
-        return np.array(self.data.act)
-
-    def control(self) -> np.ndarray:
-        return np.array(self.data.ctrl)
+    position, velocity = _copied("qpos"), _copied("qvel")
+    activation, control = _copied("act"), _copied("ctrl")
 
     def set_control(self, control: Any) -> None:
         self.data.ctrl[:] = control

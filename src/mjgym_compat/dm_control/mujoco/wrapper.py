@@ -60,7 +60,6 @@ class _Struct:
         return sorted({*super().__dir__(), *dir(self.ptr)})
 
     def copy(self) -> Self:
-        """An independent copy."""
         return self.__deepcopy__({})
 
     def __deepcopy__(self, memo: Any) -> Self:

@@ -179,7 +179,6 @@ class MazeWithTargets(looks.Place):
         self._tiles = list(self._floor(random_state))
 
     def _floor(self, random_state: np.random.RandomState) -> Any:
-        """Add visual floor rectangles, one material per character of the variations layer."""
         layer = np.asarray(self.maze.variations_layer)
         chars = sorted(set(layer.ravel()))
         for number, char in enumerate(chars):

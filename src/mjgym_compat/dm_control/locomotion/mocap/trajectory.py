@@ -47,7 +47,6 @@ class Trajectory:
         self._first, self._last = first, last
 
     def _step(self, time: float) -> int:
-        """Step of the whole clip at a time, within the clip."""
         steps = time / self.dt
         if abs(steps - round(steps)) > STEP_TIME_TOLERANCE:
             raise ValueError(f"time: {time} is no multiple of the clip's step, {self.dt} s")

@@ -108,7 +108,6 @@ class WalkerObservables(composer.Observables):
         return self._sensors("framequat")
 
     def _group(self, name: str) -> list[Any]:
-        """Observables of a group, including those of attached entities."""
         own = [getattr(self, each) for each in self._groups[name]]
         for entity in self._entity.iter_entities(exclude_self=True):
             own += getattr(entity.observables, name, [])

@@ -32,7 +32,6 @@ class _CMUHumanoidBase(known.WithHead):
 
     @functools.cached_property
     def mocap_tracking_bodies(self) -> tuple[mjcf.Element, ...]:
-        """All bodies but the root."""
         return tuple(body for body in self.bodies if body is not self.root_body)
 
     @property
@@ -51,7 +50,6 @@ class _CMUHumanoidBase(known.WithHead):
 
     @functools.cached_property
     def actuator_to_joint_order(self) -> np.ndarray:
-        """Index among the actuators of each motion-capture joint."""
         names = [actuator.joint.name for actuator in self.actuators]
         return np.array([names.index(joint.name) for joint in self.mocap_joints])
 
@@ -124,7 +122,6 @@ class CMUHumanoidObservables(known.HeadObservables):
 
 
 def _add_face(head: mjcf.Element) -> None:
-    """Add a nearly massless body at the face."""
     face = head.add("body", name="face", pos=FACE)
     face.add("inertial", pos=FACE, mass=FACE_MASS, diaginertia=(FACE_INERTIA,) * 3)
 

@@ -407,7 +407,6 @@ class PlaybackTask(ReferencePosesTask):
 
 
 def _of_clip(clip: Any) -> dict[str, np.ndarray]:
-    """Features of a clip's walker and props, a row for each step."""
     arrays = clip.as_dict()
     features = {
         name.removeprefix("walker/"): values
