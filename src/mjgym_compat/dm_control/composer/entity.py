@@ -47,12 +47,7 @@ class Observables:
         observable.enabled = enabled
 
     def set_options(self, options: Mapping[str, Any] | None) -> None:
-        """Set options of all, by option, or of some, by name.
-
-        Raises:
-            KeyError: there is no such observable.
-            AttributeError: there is no such option.
-        """
+        """Set options of all, by option, or of some, by name."""
         for name, value in (options or {}).items():
             if name in self._observables:
                 self._observables[name].configure(**(value or {}))

@@ -43,9 +43,6 @@ class Environment(dm_env.Environment):  # type: ignore[misc]
 
     Args:
         n_sub_steps: ignored; the task says how many physics steps a control step has.
-
-    Raises:
-        ValueError: the model does not compile.
     """
 
     def __init__(

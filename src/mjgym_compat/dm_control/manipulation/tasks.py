@@ -343,11 +343,7 @@ class _BrickTask(ArmTask):
 
 
 class Stack(_BrickTask):
-    """Stack bricks; for other arguments see `ArmTask`.
-
-    Raises:
-        ValueError: there are too few or too many bricks, or the stack is too low or too high.
-    """
+    """Stack bricks; for other arguments see `ArmTask`."""
 
     def __init__(
         self,

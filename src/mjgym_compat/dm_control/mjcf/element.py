@@ -153,12 +153,7 @@ class Element:
         return {_outer(name): value for name, value in values.items() if value is not None}
 
     def set_attributes(self, **attributes: Any) -> None:
-        """Set attributes; None clears one.
-
-        Raises:
-            AttributeError: there is no such attribute; nothing is written.
-            ValueError: a value does not fit; nothing is written.
-        """
+        """Set attributes; None clears one."""
         converted = self._converted(attributes)
         identifier = self._spec.identifier
         if identifier in converted:  # may fail
@@ -269,12 +264,7 @@ class Element:
     # Building.
 
     def add(self, element_name: str, **attributes: Any) -> "Element":
-        """Add a child at the end.
-
-        Raises:
-            AttributeError: there is no such child or attribute; nothing is added.
-            ValueError: it exists already, lacks something, or a value does not fit.
-        """
+        """Add a child at the end."""
         return self.insert(element_name, len(self._children), **attributes)
 
     def insert(self, element_name: str, position: int, **attributes: Any) -> "Element":
@@ -330,9 +320,6 @@ class Element:
 
         Returns:
             The body that holds it, to which joints can be added.
-
-        Raises:
-            ValueError: it is not a whole model, is attached elsewhere, or options conflict.
         """
         if self.tag not in ("site", "body", "worldbody"):
             raise AttributeError(f"<{self.tag}> takes no attachments, only bodies and sites do")
@@ -703,12 +690,7 @@ class RootElement(Element):
         self._frame = None
 
     def include_copy(self, other: "RootElement", override_attributes: bool = False) -> None:
-        """Copy the contents of another model into this one.
-
-        Raises:
-            NotImplementedError: models are attached to it.
-            ValueError: values conflict, or names are taken.
-        """
+        """Copy the contents of another model into this one."""
         if other.attached_models:
             raise NotImplementedError("a model that others are attached to cannot be copied")
         made: dict[int, Element] = {id(other): self, id(other.worldbody): self.worldbody}

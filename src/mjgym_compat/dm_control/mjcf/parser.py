@@ -26,12 +26,7 @@ def from_xml_string(
     resolve_references: bool = True,
     assets: Mapping[str, bytes] | None = None,
 ) -> RootElement:
-    """The model of an MJCF string.
-
-    Raises:
-        ValueError: the text is not MJCF, or a name holds "/".
-        OSError: a file cannot be read.
-    """
+    """The model of an MJCF string."""
     xml = _parse(xml_string)
     return _Reader(Path(model_dir), dict(assets or {}), escape_separators).read(
         xml, resolve_references

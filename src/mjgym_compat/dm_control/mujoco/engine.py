@@ -219,9 +219,6 @@ class Physics(simulation.Physics):
 
         With `legacy_step`, afterwards positions, velocities and quantities that depend only on
         them belong to the new state; forces and accelerations belong to the last step.
-
-        Raises:
-            PhysicsError: MuJoCo warns, e.g. of a diverged state.
         """
         model, data = self.model.ptr, self.data.ptr
         with self.check_invalid_state():
@@ -343,9 +340,6 @@ class Camera:
 
     Attributes:
         scene: what is drawn, with the flags of `mujoco.mjtRndFlag`.
-
-    Raises:
-        ValueError: there is no such camera, or the size exceeds the model's off-screen buffer.
     """
 
     def __init__(
@@ -426,10 +420,6 @@ class Camera:
 
         Returns:
             uint8 (height, width, 3), unless depth or segmentation is set.
-
-        Raises:
-            ValueError: two of the arguments exclude each other.
-            RenderingError: OpenGL is not available; the message says what to install.
         """
         overlays = list(overlays)
         if depth and segmentation:

@@ -32,11 +32,7 @@ if hasattr(os, "register_at_fork"):
 
 
 class Renderer:
-    """An off-screen OpenGL context.
-
-    Raises:
-        RenderingError: OpenGL does not work here; the message says what to install.
-    """
+    """An off-screen OpenGL context."""
 
     def __init__(self, max_width: int = 0, max_height: int = 0) -> None:
         self._context = _threads.drawing.submit(

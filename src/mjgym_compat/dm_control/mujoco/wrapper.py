@@ -87,12 +87,7 @@ class MjModel(_Struct):
 
     @classmethod
     def from_xml_path(cls, xml_path: str | Path) -> Self:
-        """The model of an MJCF file.
-
-        Raises:
-            FileNotFoundError: there is no such file; it is a ValueError too.
-            ValueError: it does not compile; the message is the compiler's.
-        """
+        """The model of an MJCF file."""
         if not Path(xml_path).is_file():
             raise _NoFileError(f"no file {xml_path}")
         require_bounded(Path(xml_path))
@@ -244,11 +239,7 @@ class MjvScene(mujoco.MjvScene):  # type: ignore[misc]
 
 
 class MjrContext(_Struct):
-    """The driver's copy of a model.
-
-    Raises:
-        ValueError: there is no such font scale.
-    """
+    """The driver's copy of a model."""
 
     _held = "_context"
 

@@ -62,11 +62,7 @@ class Task(abc.ABC):
 
 
 class Environment(dm_env.Environment):  # type: ignore[misc]
-    """A `dm_env.Environment` of a task on its physics.
-
-    Raises:
-        ValueError: `n_sub_steps` and `control_timestep` are both given.
-    """
+    """A `dm_env.Environment` of a task on its physics."""
 
     physics: Any = None  # attributes of the class too, for mocks of it
     task: Any = None

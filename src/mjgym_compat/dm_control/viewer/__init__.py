@@ -25,9 +25,6 @@ def launch(
 
     Args:
         title: unused, as `width` and `height`: the viewer has its own.
-
-    Raises:
-        ViewerError: there is no viewer for this; the message says why.
     """
     env = environment_loader() if callable(environment_loader) else environment_loader
     if not isinstance(env, DmEnv):

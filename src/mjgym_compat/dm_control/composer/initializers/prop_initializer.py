@@ -23,11 +23,7 @@ _SETTLING_PHYSICS_FAILED = (
 
 
 class PropPlacer(Initializer):
-    """Places props one after another where they touch nothing.
-
-    Raises:
-        ValueError: there are no attempts.
-    """
+    """Places props one after another where they touch nothing."""
 
     def __init__(
         self,
@@ -66,9 +62,6 @@ class PropPlacer(Initializer):
 
         Args:
             ignore_contacts_with_entities: entities that props may touch.
-
-        Raises:
-            EpisodeInitializationError: there is no free pose, or they do not rest.
         """
         ignored = list(ignore_contacts_with_entities or ())
         for attempt in range(self._settle_attempts if self._settles else 1):

@@ -107,11 +107,7 @@ class UniformPointOnSphere(Distribution):
 
 
 class BiasedRandomWalk(Variation):
-    """A walk that is drawn back to zero: an Ornstein-Uhlenbeck process in discrete time.
-
-    Raises:
-        ValueError: one of them is negative.
-    """
+    """A walk that is drawn back to zero: an Ornstein-Uhlenbeck process in discrete time."""
 
     def __init__(self, stdev: float = 0.1, timescale: float = 10.0) -> None:
         if stdev < 0:

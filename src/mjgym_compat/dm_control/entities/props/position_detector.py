@@ -11,11 +11,7 @@ _HALF_HEIGHT = 1.0  # m, at which a zone without a height is drawn
 
 
 class PositionDetector(composer.Entity):
-    """Detects registered entities with a geom's centre in an axis-aligned box.
-
-    Raises:
-        ValueError: centre and lengths do not have two or three numbers each.
-    """
+    """Detects registered entities with a geom's centre in an axis-aligned box."""
 
     def _build(
         self,

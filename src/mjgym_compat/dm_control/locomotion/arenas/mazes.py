@@ -228,9 +228,6 @@ class RandomMazeWithTargets(MazeWithTargets):
         simplify: whether dead ends and detours are removed; only True is supported.
 
     The looks are those of `MazeWithTargets`.
-
-    Raises:
-        ValueError: the sizes do not fit, or simplify is False.
     """
 
     def _build(

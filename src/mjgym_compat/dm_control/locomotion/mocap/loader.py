@@ -16,11 +16,7 @@ _ABOUT = ("year", "month", "day", "dt")
 
 
 class TrajectoryLoader(abc.ABC):
-    """Clips by name.
-
-    Raises:
-        ValueError: a modifier cannot be called.
-    """
+    """Clips by name."""
 
     def __init__(
         self,
@@ -51,12 +47,7 @@ class TrajectoryLoader(abc.ABC):
         end_step: int | None = None,
         zero_out_velocities: bool = True,
     ) -> Any:
-        """A clip, or a part of it; see `Trajectory`.
-
-        Raises:
-            KeyError: there is no such clip; the message names the nearest.
-            ValueError: both times and steps are given, or a clip is malformed.
-        """
+        """A clip, or a part of it; see `Trajectory`."""
         proto = self._get_proto_for_key(key)
         for modify in self._modifiers:
             modify(proto)
@@ -66,11 +57,7 @@ class TrajectoryLoader(abc.ABC):
 
 
 class HDF5TrajectoryLoader(TrajectoryLoader):
-    """Clips of an HDF5 file.
-
-    Raises:
-        ValueError: h5py is not installed, or it is no HDF5 file.
-    """
+    """Clips of an HDF5 file."""
 
     def __init__(self, path: Any, **kwargs: Any) -> None:
         super().__init__(**kwargs)
@@ -146,11 +133,7 @@ class PropMassLimiter:
 
 
 class PropResizer:
-    """Changes the size and the mass of each prop.
-
-    Raises:
-        ValueError: both factor and delta are given.
-    """
+    """Changes the size and the mass of each prop."""
 
     def __init__(self, size_factor: Any = None, size_delta: Any = None, mass: Any = None) -> None:
         if size_factor is not None and size_delta is not None:

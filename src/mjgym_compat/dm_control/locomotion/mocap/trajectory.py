@@ -17,11 +17,7 @@ _MANY = ("end_effectors", "appendages", "body_positions", "body_quaternions")
 
 
 class Trajectory:
-    """A recorded motion.
-
-    Raises:
-        ValueError: both times and steps are given, or a time is between two steps.
-    """
+    """A recorded motion."""
 
     def __init__(
         self,

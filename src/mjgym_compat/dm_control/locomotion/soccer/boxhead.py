@@ -18,9 +18,6 @@ class BoxHead(jumping_ball.JumpingBallWithHead):
 
     Args:
         walker_id: its number, from 0 to 10; not drawn.
-
-    Raises:
-        ValueError: there is no such number.
     """
 
     file = "boxhead.xml"

@@ -15,9 +15,6 @@ class Humanoid(CMUHumanoidPositionControlled):
 
     Args:
         walker_id: its number, from 0 to 10; not drawn.
-
-    Raises:
-        ValueError: there is no such number.
     """
 
     class Visual(enum.Enum):

@@ -47,9 +47,6 @@ class Pitch(looks.Place):
     Args:
         field_box_offset: m, between the field and those walls; only 0 is supported.
         hoarding_color_scheme_id: not used: there are no hoardings.
-
-    Raises:
-        ValueError: field_box_offset is not 0.
     """
 
     def _build(

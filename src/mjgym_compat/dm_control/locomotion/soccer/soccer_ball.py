@@ -19,9 +19,6 @@ class SoccerBall(Primitive):
         repossessed: whether that was not the player who had hit it before.
         intercepted: whether that was a player of the other team.
         dist_between_last_hits: distance between the places of the last two hits, m; None before.
-
-    Raises:
-        ValueError: damp_ratio is negative.
     """
 
     def _build(

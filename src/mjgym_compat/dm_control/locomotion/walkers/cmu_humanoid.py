@@ -73,11 +73,7 @@ class PositionActuatorParams(NamedTuple):
 
 
 class CMUHumanoidPositionControlled(CMUHumanoid):
-    """The humanoid with servos; a control is a share of a joint's range, from -1 to 1.
-
-    Raises:
-        ValueError: there is no such version.
-    """
+    """The humanoid with servos; a control is a share of a joint's range, from -1 to 1."""
 
     def _build(
         self, model_version: str = "2019", scale_default: bool = False, **kwargs: Any

@@ -13,11 +13,7 @@ STATE_KEY = "state"
 
 
 class Wrapper(Delegating):
-    """Adds an image to the observation, or replaces it by one.
-
-    Raises:
-        ValueError: the observation has such an entry.
-    """
+    """Adds an image to the observation, or replaces it by one."""
 
     def __init__(
         self,

@@ -12,11 +12,7 @@ _BOTH_SEGMENTATION_AND_DEPTH_ENABLED = "`depth` and `segmentation` cannot both b
 
 
 class MJCFFeature(base.Observable):
-    """Numbers of elements of a model.
-
-    Raises:
-        ValueError: something is not an element.
-    """
+    """Numbers of elements of a model."""
 
     def __init__(self, kind: str, mjcf_element: Any, index: Any = None, **options: Any) -> None:
         self._kind, self._index = kind, index

@@ -26,10 +26,6 @@ class ReferencePosesTask(WalkingTask):
 
     Args:
         actuator_force_coeff: unused, as in the published tasks.
-
-    Raises:
-        ValueError: there is no such selection, reward or clip, or the walker is another one than
-            the recorded; the message names the nearest.
     """
 
     def __init__(

@@ -4,11 +4,7 @@ from collections.abc import Sequence
 
 
 class ClipCollection:
-    """Clips with their weights, or parts of them.
-
-    Raises:
-        ValueError: the lengths differ, or a weight is negative.
-    """
+    """Clips with their weights, or parts of them."""
 
     def __init__(
         self,
