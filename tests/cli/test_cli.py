@@ -626,16 +626,15 @@ class TestBenchmark:
         subject.close()
 
     def test_the_engine_alone_steps_controllers_as_they_were(self, monkeypatch):
-        monkeypatch.setattr(benchmark, "PHYSICS_STEPS", 50)
         subject = benchmark.engine("robosuite/Lift-v0", 2, threads=1, seed=7)
-        assert subject.control_steps == 4
+        assert subject.control_steps == 12
         env = gymnasium.make("robosuite/Lift-v0").unwrapped
         env.reset(seed=7)
         space = env.action_space
         # The second simulation starts some steps later than the first.
         before = (space.low, space.high, (), space.dtype, benchmark.CYCLE, 7)
-        then = (space.low, space.high, (), np.float64, 2, 8)
-        for sequence, steps in ((before, benchmark.APART), (then, 2)):
+        then = (space.low, space.high, (), np.float64, 6, 8)
+        for sequence, steps in ((before, benchmark.APART), (then, 6)):
             for action in itertools.islice(benchmark.random_actions(*sequence), steps):
                 env.step(action)
         states = []
