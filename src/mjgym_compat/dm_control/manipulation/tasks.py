@@ -101,7 +101,7 @@ class _PropTask(ArmTask):
 
 
 class Reach(_PropTask):
-    """Bring the hand to `prop`, or with None to a place; for other arguments see `ArmTask`."""
+    """Bring the hand to `prop`, or with None to a place."""
 
     def _furnish(
         self, arena: Any, prop: Any, settings: shared.ObservationSettings, workspace: Any
@@ -164,7 +164,7 @@ class _DuploWithVertexSites(props.Duplo, _VertexSites):
 
 
 class Lift(_PropTask):
-    """Lift `prop`, whose `vertices` are sites; for other arguments see `ArmTask`."""
+    """Lift `prop`, whose `vertices` are sites."""
 
     def _furnish(
         self, arena: Any, prop: Any, settings: shared.ObservationSettings, workspace: Any
@@ -226,7 +226,7 @@ class PedestalObservables(composer.Observables):
 
 
 class Place(_PropTask):
-    """Place a prop on a cradle on a pedestal, and let go; for other arguments see `ArmTask`."""
+    """Place a prop on a cradle on a pedestal, and let go."""
 
     def __init__(self, *args: Any, cradle: Any, **kwargs: Any) -> None:
         self._cradle = cradle
@@ -269,7 +269,7 @@ class Place(_PropTask):
 
 
 class _BrickTask(ArmTask):
-    """Bricks that should become a stack; for arguments see `ArmTask`."""
+    """Bricks that should become a stack."""
 
     _close_weight = bricks.CLOSE_WEIGHT
 
@@ -343,7 +343,7 @@ class _BrickTask(ArmTask):
 
 
 class Stack(_BrickTask):
-    """Stack bricks; for other arguments see `ArmTask`."""
+    """Stack bricks."""
 
     def __init__(
         self,
@@ -378,7 +378,7 @@ class Stack(_BrickTask):
 
 
 class Reassemble(_BrickTask):
-    """Take a stack apart and build it in another order; for other arguments see `ArmTask`."""
+    """Take a stack apart and build it in another order."""
 
     _close_weight = 0.0
 

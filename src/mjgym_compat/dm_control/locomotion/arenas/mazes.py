@@ -226,8 +226,6 @@ class RandomMazeWithTargets(MazeWithTargets):
     Args:
         max_variations: number of rooms whose floors differ; not used.
         simplify: whether dead ends and detours are removed; only True is supported.
-
-    The looks are those of `MazeWithTargets`.
     """
 
     def _build(

@@ -113,10 +113,7 @@ class NullGoalMaze(WalkingTask):
 
 
 class RepeatSingleGoalMaze(NullGoalMaze):
-    """A walker finds a target, again and again from another start.
-
-    The other arguments are those of `NullGoalMaze`.
-    """
+    """A walker finds a target, again and again from another start."""
 
     def __init__(
         self,
