@@ -72,7 +72,12 @@ def to_world(xmat: Array, vector: Array) -> Array:
 
 def compose(a: Array, b: Array) -> Array:
     """The matrix of the rotation b followed by a, both about fixed axes, (..., 9) each."""
-    return _row_by_row(_times(_square(a), _square(b)))
+    reshape = METHODS[isinstance(a, np.ndarray)].reshape
+    product = _times(
+        reshape(a, (*a.shape[:-1], 3, 3)),
+        reshape(b, (*b.shape[:-1], 3, 3)),
+    )
+    return reshape(product, (*product.shape[:-2], 9))
 
 
 def _times(a: Array, b: Array) -> Array:
@@ -85,10 +90,6 @@ def _times(a: Array, b: Array) -> Array:
 
 def _square(xmat: Array) -> Array:
     return reshaped(xmat, (*xmat.shape[:-1], 3, 3))
-
-
-def _row_by_row(square: Array) -> Array:
-    return reshaped(square, (*square.shape[:-2], 9))
 
 
 def transposed(xmat: Array) -> Array:

@@ -286,11 +286,7 @@ def load(
 
 
 def _timing(id: str, fields: dict[str, Any], options: dict[str, Any]) -> dict[str, Any]:
-    """Keyword arguments for the durations given to `load`; removes them from its arguments.
-
-    Raises:
-        TypeError: both `n_sub_steps` and `control_timestep` are given, or two time limits.
-    """
+    """Keyword arguments for the durations given to `load`; removes them from its arguments."""
     task = _task(registry.registration(id))
     if "n_sub_steps" in options and "control_timestep" in options:
         raise TypeError("environment_kwargs: control_timestep and n_sub_steps say the same thing")

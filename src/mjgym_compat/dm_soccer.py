@@ -31,11 +31,11 @@ class SoccerEnv(dm_env.Environment):  # type: ignore[misc]
         self.task = players.task
         self._space: gymnasium.spaces.Dict = players.single_observation_space
         self._physics: Physics | None = None
-        self._shown = False  # whether that has the present state
+        self._shown = False  # whether that has the current state
 
     @property
     def physics(self) -> Physics:
-        """A copy of the match's model and present state; the match does not read it."""
+        """A copy of the match's model and current state; the match does not read it."""
         if self._physics is None:
             self._physics = Physics.of_copy(self._players.matches.model, self.task.model)
         if not self._shown:

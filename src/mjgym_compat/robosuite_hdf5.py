@@ -138,11 +138,7 @@ class RobosuiteDemonstrations:
 
 
 def _meta(file: File) -> dict[str, Any]:
-    """`env_name` and `env_kwargs` of a robomimic or robosuite file.
-
-    Raises:
-        DemonstrationError: the file lacks them, or has another type of environment.
-    """
+    """`env_name` and `env_kwargs` of a robomimic or robosuite file."""
     attributes = file.attributes
     try:
         if "env_args" in attributes:
@@ -175,7 +171,6 @@ def _modern(config: Mapping[str, Any]) -> dict[str, Any]:
 def _played(
     env: gymnasium.Env[Any, Any], actions: np.ndarray, states: np.ndarray, xml: str
 ) -> Episode:
-    """An episode of actions, each replayed from its recorded state."""
     plain: Any = env.unwrapped
     if actions.shape[1:] != env.action_space.shape:
         raise DemonstrationError(

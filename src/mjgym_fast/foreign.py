@@ -29,8 +29,6 @@ inlined = functools.partial(compiled, inline="always")
 
 
 def _caller(result: Any, value: ir.Type) -> Any:
-    """A function that calls a C function by address and a tuple of numbers."""
-
     @intrinsic
     def call(typing: Any, address: Any, arguments: Any) -> Any:
         def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:

@@ -123,7 +123,6 @@ class Function:
             self._line(f"{result} = load double, ptr {address}")
 
     def _count(self, result: str, order: str, ends: Sequence[float], value: Any) -> None:
-        """Count the ends below a number."""
         total = "0"
         for i, end in enumerate(ends):
             self._line(f"{result}c{i} = fcmp {order} double {_value(end)}, {_value(value)}")

@@ -70,7 +70,6 @@ def _counts(warnings):
 
 @inlined
 def _hand_back(i, model, data, state, known, functions, outputs, warnings, diverged):
-    """Write a simulation's state and outputs back to the batch."""
     sources, targets, sizes = outputs
     call(functions[GET_STATE], (model, data, state[i].ctypes.data, np.int32(_INTEGRATION)))
     for k in range(state.shape[1]):

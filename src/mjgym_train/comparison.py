@@ -136,7 +136,7 @@ def _names(paths: Sequence[Path]) -> dict[Path, tuple[str, str]]:
             try:
                 settings = Run(path).settings()
             except RunError:
-                continue  # its metrics can be compared all the same
+                continue  # its metrics can still be compared
             name = str(settings.get("name") or settings["algorithm"])
             folders.setdefault(name, {})[path] = settings
     found = {}

@@ -47,11 +47,7 @@ class Bounds:
     above: float = -math.inf
 
     def check(self, name: str, value: float | None) -> None:
-        """Compare a setting's value.
-
-        Raises:
-            ConfigError: it is out of range.
-        """
+        """Raise ConfigError if the value of a setting is out of range."""
         if value is None:
             return
         wanted = ""

@@ -134,7 +134,6 @@ class SeededVectorEnv(SyncVectorEnv):
         return super().reset(seed=seeds, options={**(options or {}), "reset_mask": which})
 
     def _seed(self, i: int) -> int:
-        """The seed of a sub-environment's episode."""
         given, episode = int(self._seeds[i]), int(self._episodes[i])
         if not episode:
             return given
@@ -241,7 +240,6 @@ class _Remembering(TransformAction):
 
 
 def _with_vector_actions(id: str, env: Any) -> Any:
-    """The environment with actions that are a vector."""
     space = env.action_space
     if isinstance(space, spaces.Box):
         flat = spaces.Box(space.low.reshape(-1), space.high.reshape(-1), dtype=space.dtype.type)

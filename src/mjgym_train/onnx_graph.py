@@ -88,7 +88,6 @@ class _Graph:
         return name
 
     def layer(self, x: str, layer: dict[str, np.ndarray]) -> str:
-        """Add a layer normalisation, or a linear layer x W^T + b."""
         parameters = self.constant(layer["weight"]), self.constant(layer["bias"])
         if layer["weight"].ndim == 1:
             return self.add("LayerNormalization", x, *parameters, epsilon=LAYER_NORM)

@@ -62,11 +62,7 @@ class Run(RunFolder):
         self.keep(config)
 
     def require_new(self) -> None:
-        """Check that a new run can be made here; nothing is written.
-
-        Raises:
-            RunError: there is already a run, or the path leads through a file.
-        """
+        """Raise RunError unless a new run can be made here; nothing is written."""
         if self.begun:
             raise RunError(
                 f"{self.path} holds a run already; continue it with --resume, or replace it with"

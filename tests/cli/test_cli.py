@@ -21,7 +21,7 @@ import mjgym
 from helpers.commands import data, mjgym_, refused
 from helpers.toys import Cart
 from mjgym.checks import benchmark
-from mjgym.cli import bench, diagnosis, doctor
+from mjgym.cli import bench, diagnosis, doctor, gl
 from mjgym.cli.app import app
 from mjgym.cli.gl import gl_report
 from mjgym.cli.ids import find_id, nearest_ids
@@ -626,16 +626,15 @@ class TestBenchmark:
         subject.close()
 
     def test_the_engine_alone_steps_controllers_as_they_were(self, monkeypatch):
-        monkeypatch.setattr(benchmark, "PHYSICS_STEPS", 50)
         subject = benchmark.engine("robosuite/Lift-v0", 2, threads=1, seed=7)
-        assert subject.control_steps == 4
+        assert subject.control_steps == 12
         env = gymnasium.make("robosuite/Lift-v0").unwrapped
         env.reset(seed=7)
         space = env.action_space
         # The second simulation starts some steps later than the first.
         before = (space.low, space.high, (), space.dtype, benchmark.CYCLE, 7)
-        then = (space.low, space.high, (), np.float64, 2, 8)
-        for sequence, steps in ((before, benchmark.APART), (then, 2)):
+        then = (space.low, space.high, (), np.float64, 6, 8)
+        for sequence, steps in ((before, benchmark.APART), (then, 6)):
             for action in itertools.islice(benchmark.random_actions(*sequence), steps):
                 env.step(action)
         states = []
@@ -729,12 +728,10 @@ class TestDoctor:
 
     @pytest.mark.parametrize(("numba", "kind"), [(None, "notes"), ("0.68.1", "problems")])
     def test_laws_that_are_not_compiled(self, monkeypatch, numba, kind):
-        monkeypatch.setattr("mjgym_fast.available.refusal", lambda: "no reason in particular")
-        monkeypatch.setattr(diagnosis, "_version", lambda package: numba)
         monkeypatch.delenv("NUMBA_DISABLE_JIT", raising=False)
-        monkeypatch.setattr(diagnosis, "LAW_SAMPLE", "robosuite/Door-v0")
         said: dict[str, list[Any]] = {"problems": [], "notes": []}
-        assert diagnosis.judge_law(**said)["reason"] == "no reason in particular"
+        law = {"runs": "arrays", "reason": "no reason in particular"}
+        diagnosis.judge_law(law, numba, **said)
         assert len(said[kind]) == sum(map(len, said.values())) == 1
         assert "no reason in particular" in str(said[kind][0])
 
@@ -784,10 +781,8 @@ class TestDoctor:
             ("raise RuntimeError('no display')", "RuntimeError: no display"),
         ],
     )
-    def test_a_driver_that_dies(self, program, error, monkeypatch):
-        monkeypatch.setattr("mjgym.cli.gl.probe", lambda backend, _: Probe(backend, True))
-        monkeypatch.setattr("mjgym.cli.gl._TIMER", program)
-        (found,) = gl_report(("egl",))
+    def test_a_driver_that_dies(self, program, error):
+        found = gl.measured(Probe("egl", True), gl.TIMEOUT, program)
         assert found["error"] == error
         assert not found["works"]
 
@@ -821,12 +816,11 @@ class TestDoctor:
         assert done.stdout.startswith("Haswell NumPy's matrix products use Haswell kernels")
         assert "by OPENBLAS_CORETYPE=Haswell" in done.stdout
 
-    def test_versions(self, monkeypatch):
+    def test_versions(self):
         problems: list[diagnosis.Problem] = []
         diagnosis.judge_versions(problems)
         assert problems == []
-        monkeypatch.setattr(diagnosis, "_version", lambda name: "3.9.1")
-        diagnosis.judge_versions(problems)
+        diagnosis.judge_versions(problems, lambda name: "3.9.1")
         assert [p["problem"].split()[0] for p in problems] == ["mujoco"]
 
 

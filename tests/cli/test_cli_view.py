@@ -446,11 +446,10 @@ class TestSession:
 
 
 class TestPorts:
-    def test_the_first_free_port_is_taken(self, monkeypatch):
+    def test_the_first_free_port_is_taken(self):
         with ports.listen("127.0.0.1", 0) as taken:
             first = taken.getsockname()[1]
-            monkeypatch.setattr(ports, "FIRST", first)
-            with ports.listen("127.0.0.1", None) as found:
+            with ports.listen("127.0.0.1", None, first) as found:
                 assert first < found.getsockname()[1] < first + ports.TRIED
 
     def test_addresses(self):

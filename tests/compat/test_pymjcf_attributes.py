@@ -2,6 +2,8 @@
 
 import re
 import struct
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -173,12 +175,16 @@ class TestDebugMode:
         with pytest.raises(ValueError, match="--pymjcf_debug"):
             mjcf.Physics.from_mjcf_model(model)
 
-    def test_arguments_of_a_program_turn_it_on(self, monkeypatch, tmp_path):
-        monkeypatch.setattr(debugging, "_STATE", {})
-        folder = f"--pymjcf_debug_full_dump_dir={tmp_path}"
-        monkeypatch.setattr("sys.argv", ["program", "--pymjcf_debug", folder])
-        assert debugging.debug_mode()
-        assert debugging.get_full_dump_dir() == str(tmp_path)
+    def test_arguments_of_a_program_turn_it_on(self, tmp_path):
+        program = (
+            "from mjgym_compat.dm_control.mjcf import debugging;"
+            "print(debugging.debug_mode(), debugging.get_full_dump_dir())"
+        )
+        words = ["--pymjcf_debug", f"--pymjcf_debug_full_dump_dir={tmp_path}"]
+        done = subprocess.run(
+            [sys.executable, "-c", program, *words], capture_output=True, text=True, check=True
+        )
+        assert done.stdout.split() == ["True", str(tmp_path)]
 
     def test_a_dump_has_each_element_with_its_lines(self, tmp_path):
         debugging.enable_debug_mode()

@@ -209,7 +209,7 @@ class TestNothingIsSelected:
 WRONG = {
     "an unknown attribute": ("//geom[2]", {"set": {"sise": ".1"}}, 12, "no attribute 'sise'"),
     "an unknown word": ("//geom[2]", {"set": {"type": "spere"}}, 12, "no word 'spere'"),
-    "too many numbers": ("//body", {"set": {"pos": "1 2 3 4"}}, 7, "has 4 numbers, too many"),
+    "too many numbers": ("//body", {"set": {"pos": "1 2 3 4"}}, 7, "has too much data"),
     "no number": ("//geom[2]", {"set": {"size": "x"}}, 12, "'x', which is no number"),
     "a joint that is needed": ("//joint", {"remove": True}, 16, "there is no joint 'shoulder'"),
     "a repeated name": (

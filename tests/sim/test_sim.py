@@ -5,6 +5,7 @@ import itertools
 import threading
 import weakref
 
+import gymnasium
 import mujoco
 import mujoco.batch
 import numpy as np
@@ -128,7 +129,8 @@ def at_defaults(model, varies=()):
 def advance(batch, singles, control, n):
     batch.step(control, n)
     for single, row in zip(singles, control, strict=True):
-        single.step(row, n)
+        with quiet():
+            single.step(row, n)
 
 
 def assert_equal(batch, singles, names=("qpos", "qvel", "act", "sensordata", "xpos", "time")):
@@ -780,6 +782,19 @@ class TestDivergence:
         assert [p.name for p in empty_folder.iterdir()] == ["MUJOCO_LOG.TXT"]
         captured = capfd.readouterr()
         assert "WARNING" in captured.out + captured.err
+
+    @pytest.mark.parametrize("id", ["dmc/cartpole-swingup-v0", "robosuite/Lift-v0"])
+    def test_of_an_environment_is_silent(self, id, empty_folder, capfd):
+        env = gymnasium.make(id, disable_env_checker=True).unwrapped
+        config = log_config()
+        env.reset(seed=0)
+        env.data.qvel[0] = np.nan
+        *_, truncated, info = env.step(np.zeros(env.action_space.shape))
+        assert truncated
+        assert info["diverged"]
+        assert list(empty_folder.iterdir()) == []
+        assert capfd.readouterr() == ("", "")
+        assert log_config() == config
 
     @pytest.mark.parametrize("integrator", INTEGRATORS)
     @pytest.mark.parametrize("way", WAYS)

@@ -37,7 +37,7 @@ class Episode:
 
 
 def flat(observation: Any) -> np.ndarray:
-    """All numbers of an observation in a row."""
+    """All numbers of an observation, concatenated."""
     if isinstance(observation, dict):
         return np.concatenate([np.ravel(value) for value in observation.values()])
     return np.ravel(observation)
@@ -112,7 +112,7 @@ def same(a: Any, b: Any) -> bool:
 
 
 def row_of(observations: Any, i: int) -> np.ndarray:
-    """All numbers of one sub-environment's observation in a row."""
+    """All numbers of one sub-environment's observation, concatenated."""
     if isinstance(observations, dict):
         return flat({name: value[i] for name, value in observations.items()})
     return flat(observations[i])

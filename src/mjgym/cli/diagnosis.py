@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import time
 import warnings
+from collections.abc import Callable
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -68,7 +69,8 @@ def examine() -> dict[str, Any]:
     judge_gl(backends, gpus, problems, notes, chosen, refusal)
     judge_versions(problems)
     problems += print_["warnings"]
-    law = judge_law(problems, notes)
+    law = _law(problems)
+    judge_law(law, _version("numba"), problems, notes)
     load, quota = _load(), _quota()
     judge_cores(print_["machine"], load, quota, problems, notes)
     return {
@@ -158,8 +160,7 @@ def judge_blas(machine: dict[str, Any], notes: list[str]) -> dict[str, Any]:
     return {"kernels": kernels, "gigaflops": rate}
 
 
-def judge_law(problems: list[Problem], notes: list[str]) -> dict[str, str]:
-    """The `law` in the fingerprint of a task with a compiled law."""
+def _law(problems: list[Problem]) -> dict[str, str]:
     import gymnasium
 
     import mjgym
@@ -168,17 +169,23 @@ def judge_law(problems: list[Problem], notes: list[str]) -> dict[str, str]:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # the reason is reported
             law: dict[str, str] = mjgym.fingerprint(gymnasium.make(LAW_SAMPLE))["law"]
+            return law
     except Exception as error:
         problem = _broken(LAW_SAMPLE, error)
         _add(problems, problem, "pip install --force-reinstall -e .")
         return {"runs": "", "reason": problem}
+
+
+def judge_law(
+    law: dict[str, str], numba: str | None, problems: list[Problem], notes: list[str]
+) -> None:
+    """Report a law that runs on arrays: a problem with this version of numba, None without it."""
     if law["runs"] == "arrays":
-        if _version("numba") is None or os.environ.get("NUMBA_DISABLE_JIT") == "1":
+        if numba is None or os.environ.get("NUMBA_DISABLE_JIT") == "1":
             notes.append(f"control laws run on arrays, which takes longer: {law['reason']}")
         else:
             fix = "export NUMBA_CACHE_DIR=FOLDER, empty and with space, and install NumPy's wheel"
             _add(problems, f"control laws are not compiled: {law['reason']}", fix)
-    return law
 
 
 def _broken(id: str, error: Exception) -> str:
@@ -290,7 +297,9 @@ def judge_gl(
 _BOUND = re.compile(r"(>=|<=|<|>)\s*([\d.]+)")
 
 
-def judge_versions(problems: list[Problem]) -> None:
+def judge_versions(
+    problems: list[Problem], installed: Callable[[str], str | None] = _version
+) -> None:
     """Compare the installed versions with the package's requirements."""
     try:
         wanted = metadata.requires("mjgym") or []
@@ -299,7 +308,7 @@ def judge_versions(problems: list[Problem]) -> None:
         return
     for requirement in wanted:
         name = re.split(r"[\s<>=!;\[]", requirement, maxsplit=1)[0]
-        version = _version(name)
+        version = installed(name)
         if name not in REQUIRED or version is None or "extra ==" in requirement:
             continue
         for sign, bound in _BOUND.findall(requirement.partition(";")[0]):

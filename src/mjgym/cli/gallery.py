@@ -16,7 +16,7 @@ def gallery(
         bool, typer.Option("--open/--path", help="Open a browser, or only print the path.")
     ] = True,
 ) -> None:
-    """Open the gallery, a searchable offline page with a picture and a clip of each id."""
+    """Open the gallery, a searchable offline page with an image and a clip of each id."""
     page = assets() / "gallery" / "index.html"
     print(page)
     if open and not (_has_browser() and webbrowser.open(page.as_uri())):

@@ -13,7 +13,7 @@ TIMEOUT = 60.0  # s
 SAMPLE = "dmc/cartpole-swingup-v0"
 FRAMES, SIZE = 16, 84  # number of frames, and their sides in pixels
 
-_TIMER = """
+TIMER = """
 import os, sys, time
 import gymnasium
 import mjgym
@@ -42,14 +42,15 @@ def gl_report(
         For each backend `backend`, `works`, `vendor`, `renderer`, `version`, `frames_per_second`
         and `error` (why it does not work, or None).
     """
-    return [_report(probe(backend, timeout), timeout) for backend in backends]
+    return [measured(probe(backend, timeout), timeout) for backend in backends]
 
 
-def _report(found: Probe, timeout: float) -> dict[str, Any]:
+def measured(found: Probe, timeout: float, program: str = TIMER) -> dict[str, Any]:
+    """An entry of `gl_report`, by a program that prints frames per second."""
     rate, error = None, found.reason
     if found.works:
         try:
-            words = ["-c", _TIMER, SAMPLE, str(FRAMES), str(SIZE)]
+            words = ["-c", program, SAMPLE, str(FRAMES), str(SIZE)]
             rate = float(last_word(words, timeout, {"MUJOCO_GL": found.backend}))
         except RuntimeError as failure:
             error = str(failure)

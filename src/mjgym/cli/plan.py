@@ -69,7 +69,7 @@ def plan(
 ) -> None:
     """Act by planning with the task as its own model, and print the returns.
 
-    At each control step the planner tries sequences of actions from the present state and takes the
+    At each control step the planner tries sequences of actions from the current state and takes the
     first action of the best. Nothing is trained. The seeds are those of `mjgym evaluate`.
     """
     from mjgym import datasets, rendering
@@ -151,7 +151,7 @@ def _episode(
 
 @contextlib.contextmanager
 def _filmed(env: Any, out: Path | None) -> Iterator[Callable[[], None] | None]:
-    """A function that adds the present frame to a film; None without a file."""
+    """A function that adds the current frame to a film; None without a file."""
     if out is None:
         yield None
         return

@@ -9,7 +9,6 @@ import numpy as np
 from mjgym.actions import Model
 from mjgym.arrays import Array, namespace
 from mjgym.controllers.controller import State
-from mjgym.controllers.linear_algebra import times
 from mjgym.sim.dynamics import (
     chain_mask,
     dense_inertia,
@@ -82,7 +81,7 @@ class Chain:
         moving: which of the model's degrees of freedom move the tool, (nv,) bool.
 
     Raises:
-        KeyError: the model has no element of a name; the message names the nearest ones.
+        KeyError: an element does not exist; the message names the nearest ones.
         ValueError: a joint has several degrees of freedom, or joints and actuators do not match.
     """
 
@@ -122,8 +121,9 @@ class Chain:
         self.alone = bool(self.moving.sum() == mask.sum())
         self.take_qpos, self.take_dofs = taker(self.qpos), taker(self.dofs)
         self.take_axes = taker(self.dofs, -2)
-        still = {} if self.origin.moves else {"origin_velocity": 0.0}
-        self._known: dict[str, Any] = {"arm": self, **still}
+        self._known: dict[str, Any] = {"arm": self, "origin_moves": self.origin.moves}
+        if not self.origin.moves:
+            self._known["origin_velocity"] = 0.0
         self._limits = {name: getattr(self, name) for name in LIMITS}
 
     def state(self, v: Any) -> State:
@@ -152,25 +152,27 @@ class _ArmState(State):
     def __getattr__(self, name: str) -> Array:
         arm, v, known = self.arm, self.v, self.__dict__
         match name:
-            case "position" | "rotation":
+            # Copies; those that most laws read together cost less than calls.
+            case "position" | "rotation" | "qpos" | "qvel" | "bias":
                 known["position"] = v.site_xpos[..., arm.tool.site, :] + 0.0
                 known["rotation"] = v.site_xmat[..., arm.tool.site, :] + 0.0
+                known["qpos"] = arm.take_qpos(v.qpos) + 0.0
+                known["qvel"] = arm.take_dofs(v.qvel) + 0.0
+                known["bias"] = arm.take_dofs(v.qfrc_bias) + 0.0
             case "origin_position" | "origin_rotation":
                 known["origin_position"] = v.site_xpos[..., arm.origin.site, :] + 0.0
                 known["origin_rotation"] = v.site_xmat[..., arm.origin.site, :] + 0.0
             case "origin_velocity":
                 known[name] = arm.origin.velocity(v)
-            case "qpos" | "qvel":
-                known["qpos"] = arm.take_qpos(v.qpos) + 0.0
-                known["qvel"] = arm.take_dofs(v.qvel) + 0.0
-            case "bias":
-                known[name] = arm.take_dofs(v.qfrc_bias) + 0.0
-            case "jacobian":
-                offset = arm.tool.offset(v)
-                known[name] = point_jacobian(arm.take_axes(v.cdof), offset, arm.mask, self.xp)
-            case "velocity":
-                alone = arm.alone
-                known[name] = times(self.jacobian, self.qvel) if alone else arm.tool.velocity(v)
+            case "jacobian" | "velocity":
+                tool = arm.tool
+                offset = v.site_xpos[..., tool.site, :] - v.subtree_com[..., tool.root, :]
+                jacobian = point_jacobian(arm.take_axes(v.cdof), offset, arm.mask, self.xp)
+                known["jacobian"] = jacobian
+                if arm.alone:
+                    known["velocity"] = (jacobian @ self.qvel[..., None])[..., 0]
+                else:
+                    known["velocity"] = point_velocity(v.cvel[..., tool.body, :], offset)
             case "inertia":
                 known[name] = dense_inertia(v.M, *arm.inertia)
             case _ if name in LIMITS:
@@ -180,7 +182,6 @@ class _ArmState(State):
         return known[name]
 
     def jacobian_by(self, part: State) -> Array:
-        """Jacobian of the tool with respect to the joints of a part of the robot."""
         if part is self or not isinstance(part, _ArmState):
             return super().jacobian_by(part)
         joints, mask = part.arm, self.arm.moving[part.arm.dofs]

@@ -65,7 +65,6 @@ class Composite:
 
     @functools.cached_property
     def _coupled(self) -> list[list[tuple[str, Controller]]]:
-        """Coupled parts of each robot that has any."""
         of_robots: dict[int, list[tuple[str, Controller]]] = {}
         robots = self.robots or (0,) * len(self.parts)
         for robot, (name, law) in zip(robots, self.parts, strict=True):
@@ -84,19 +83,16 @@ class Composite:
 
     def torque(self, states: Mapping[str, State], memory: Arrays) -> Arrays:
         """Torques of each part, (..., n), by name."""
-        torques = {}
+        torques, names = {}, tuple(memory)
         for name, part in self.parts:
-            torques[name] = part.torque(states[name], _within(name, memory))
+            own, whole = _keys(name, names)
+            of_part = dict(zip(own, map(memory.__getitem__, whole), strict=True))
+            torques[name] = part.torque(states[name], of_part)
         return torques
 
     def start_from_goal(self, name: str, state: State, memory: Arrays, where: Array) -> None:
         """Let the next goal of a part begin at its last one where a condition (...) holds."""
         dict(self.parts)[name].start_from_goal(state, _within(name, memory), where)
-
-    @property
-    def remembers_substeps(self) -> bool:
-        """Whether `substep` changes the memory of any part."""
-        return any(part.remembers_substeps for _, part in self.parts)
 
     def substep(self, states: Mapping[str, State], memory: Arrays) -> Arrays:
         """Memory after a physics step."""
@@ -110,14 +106,12 @@ def _joined(parts: Mapping[str, Arrays]) -> Arrays:
 
 
 def _within(name: str, memory: Arrays) -> Arrays:
-    part = {}
-    for own, key in _keys(name, tuple(memory)):
-        part[own] = memory[key]
-    return part
+    own, whole = _keys(name, tuple(memory))
+    return dict(zip(own, map(memory.__getitem__, whole), strict=True))
 
 
 @functools.lru_cache
-def _keys(name: str, keys: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
-    """Memory keys of a part, and their keys in the whole memory."""
+def _keys(name: str, keys: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[str, ...]]:
     prefix = f"{name}/"
-    return tuple((key.removeprefix(prefix), key) for key in keys if key.startswith(prefix))
+    whole = tuple(key for key in keys if key.startswith(prefix))
+    return tuple(key.removeprefix(prefix) for key in whole), whole

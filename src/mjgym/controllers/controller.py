@@ -38,6 +38,8 @@ class State:
     """The axes of that frame, (..., 9)."""
     origin_velocity: Array
     """The velocity and angular velocity of that frame, (..., 6); 0.0 where nothing moves it."""
+    origin_moves: bool
+    """Whether that frame can move; by default, whether `origin_velocity` is an array."""
     jacobian: Array
     """Of the tool with respect to the arm's n joints, (..., 6, n): three rows of velocity, three
     of angular velocity."""
@@ -62,7 +64,11 @@ class State:
         if unknown := readings.keys() - State.__annotations__.keys():
             name = min(unknown)
             raise TypeError(f"State: no reading {name!r}{or_else(name, State.__annotations__)}")
-        self.__dict__.update(_readings={"xp": lambda state: namespace(state.qpos), **readings})
+        defaults = {
+            "xp": lambda state: namespace(state.qpos),
+            "origin_moves": lambda state: not isinstance(state.origin_velocity, float),
+        }
+        self.__dict__.update(_readings={**defaults, **readings})
 
     def __getattr__(self, name: str) -> Array:
         if name == "_readings" or name not in self._readings:
@@ -123,11 +129,6 @@ class Controller:
     def substep(self, state: State, memory: Arrays) -> Arrays:
         """Memory after a physics step, from the new state."""
         return memory
-
-    @property
-    def remembers_substeps(self) -> bool:
-        """Whether `substep` changes the memory; by default, whether a subclass defines it."""
-        return type(self).substep is not Controller.substep
 
 
 controllers: Catalogue[Controller] = Catalogue("controller", Controller)

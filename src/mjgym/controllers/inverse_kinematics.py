@@ -113,11 +113,6 @@ class InverseKinematicsPose(Controller):
         """Memory of the joint law."""
         return self.joints.substep(state, memory)
 
-    @property
-    def remembers_substeps(self) -> bool:
-        """Whether the joint law remembers substeps."""
-        return self.joints.remembers_substeps
-
 
 @dataclass(frozen=True)
 class InverseKinematicsWholeBody(Controller):

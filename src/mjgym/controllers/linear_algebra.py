@@ -22,9 +22,9 @@ def times(matrix: Array, vector: Array) -> Array:
     return (matrix @ vector[..., None])[..., 0]
 
 
-def solve(matrix: Array, right: Array, xp: Any = None) -> Array:
+def solve(matrix: Array, right: Array) -> Array:
     """The solution x of A x = b, (..., n, n) and (..., n) to (..., n)."""
-    solution: Array = (xp or namespace(matrix)).linalg.solve(matrix, right[..., None])
+    solution: Array = namespace(matrix).linalg.solve(matrix, right[..., None])
     return solution[..., 0]
 
 
@@ -35,22 +35,11 @@ def gram(matrix: Array, ridge: float = 0.0) -> Array:
         matrix: A.
         ridge: diagonal to add, besides `RIDGE`.
     """
-    return _regular(matrix @ matrix.mT, namespace(matrix), ridge)
+    return regular(matrix @ matrix.mT, namespace(matrix), ridge)
 
 
-def mobility(inertia: Array, jacobian: Array, xp: Any = None) -> Array:
-    """J M^-1 J^T, the inverse of the tool-space inertia, regularised, (..., m, m).
-
-    Args:
-        inertia: M, (..., n, n), positive definite.
-        jacobian: J, (..., m, n).
-        xp: the arrays' library, if known.
-    """
-    xp = xp or namespace(inertia)
-    return _regular(jacobian @ xp.linalg.solve(inertia, jacobian.mT), xp)
-
-
-def _regular(matrix: Array, xp: Any, ridge: float = 0.0) -> Array:
+def regular(matrix: Array, xp: Any, ridge: float = 0.0) -> Array:
+    """A symmetric matrix, (..., m, m), with a small diagonal for regularity; see `gram`."""
     kind = xp, matrix.shape[-1], matrix.dtype, matrix.device
     size = matrix.trace(0, -2, -1) if xp is np else xp.linalg.trace(matrix)
     regular = matrix + size[..., None, None] * _diagonal(RIDGE, *kind)

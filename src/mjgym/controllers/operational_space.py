@@ -13,7 +13,7 @@ from mjgym import rotations
 from mjgym.actions import Action
 from mjgym.arrays import Array, namespace
 from mjgym.controllers.controller import Arrays, State, controllers, limited
-from mjgym.controllers.linear_algebra import mobility, solve, times
+from mjgym.controllers.linear_algebra import regular
 from mjgym.controllers.parameters import Numbers, as_precise, clip, constant, one_of, ordered
 from mjgym.controllers.scaled import ImpedanceController
 
@@ -63,7 +63,7 @@ class OperationalSpacePose(ImpedanceController):
 
     def memory(self, state: State) -> Arrays:
         """Current tool pose as the goal, and initial joint positions as the posture target."""
-        in_world = self._remembers_world(state)
+        in_world = self.input_ref_frame == "world" or not state.origin_moves
         position, rotation = _tool(state) if in_world else self._in_frame(state)
         memory = {
             **self.initial_goal("position", position),
@@ -95,7 +95,7 @@ class OperationalSpacePose(ImpedanceController):
                 rotation = rotations.compose(turn, rotation)
         if self.position_limits is not None:
             position = clip(position, *(constant(x, position) for x in self.position_limits))
-        if self.input_ref_frame == "base" and self._remembers_world(state):
+        if self.input_ref_frame == "base" and not state.origin_moves:
             position, rotation = _out_of_frame(state, position, rotation)
         changed = {**self.set_goal("position", position, memory), **gains, "rotation": rotation}
         if self.interpolation:
@@ -125,27 +125,30 @@ class OperationalSpacePose(ImpedanceController):
         )
         kp, kd = self.gains(memory, error, xp)
         velocity = state.velocity
-        if not isinstance(state.origin_velocity, float):
+        if state.origin_moves:
             velocity = velocity - state.origin_velocity
         acceleration = kp * error - kd * velocity
         posture = (
             POSTURE_GAIN * (memory["start"] - state.qpos) - 2 * math.sqrt(POSTURE_GAIN) * state.qvel
         )
         jacobian, inertia = state.jacobian, state.inertia
-        felt = times(jacobian, posture)
-        whole = mobility(inertia, jacobian, xp)
+        # Vectors are columns from here on.
+        acceleration, posture = acceleration[..., None], posture[..., None]
+        felt = jacobian @ posture
+        # J M^-1 J^T, the inverse of the inertia that the tool feels.
+        whole = regular(jacobian @ xp.linalg.solve(inertia, jacobian.mT), xp)
         if self.uncouple_pos_ori:
             # One call solves the decoupled systems of the tool and the full system of the posture.
+            rights = xp.concat([acceleration[..., None, :, :], felt[..., None, :, :]], axis=-3)
             systems = whole[..., None, :, :] * _block_masks(xp, whole.dtype, whole.device)
-            rights = xp.concat([acceleration[..., None, :], felt[..., None, :]], axis=-2)
-            forces = solve(systems, rights, xp)
-            force = forces[..., 0, :] - forces[..., 1, :]
+            forces = xp.linalg.solve(systems, rights)
+            force = forces[..., 0, :, :] - forces[..., 1, :, :]
         else:
-            force = solve(whole, acceleration - felt, xp)
-        return limited(state, times(jacobian.mT, force) + times(inertia, posture) + state.bias)
+            force = xp.linalg.solve(whole, acceleration - felt)
+        torque = jacobian.mT @ force + inertia @ posture
+        return limited(state, torque[..., 0] + state.bias)
 
     def _in_frame(self, state: State) -> tuple[Array, Array]:
-        """Tool pose in the frame of the action."""
         if self.input_ref_frame == "world":
             return _tool(state)
         place = rotations.to_local(state.origin_rotation, state.position - state.origin_position)
@@ -159,13 +162,10 @@ class OperationalSpacePose(ImpedanceController):
             position = self.current("position", memory)
             turn = rotations.from_rotation_vector(memory["turn"] * self.fraction(memory))
             rotation = rotations.compose(turn, memory["rotation_from"])
-        if self._remembers_world(state):
+        # A goal is stored in world axes if the action's frame is fixed.
+        if self.input_ref_frame == "world" or not state.origin_moves:
             return position, rotation
         return _out_of_frame(state, position, rotation)
-
-    def _remembers_world(self, state: State) -> bool:
-        """Whether the goal is stored in world axes, because the action's frame is fixed."""
-        return self.input_ref_frame == "world" or isinstance(state.origin_velocity, float)
 
 
 def _tool(state: State) -> tuple[Array, Array]:

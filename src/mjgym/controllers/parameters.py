@@ -11,21 +11,13 @@ Numbers = float | tuple[float, ...]
 
 
 def one_of(what: str, value: Any, known: tuple[Any, ...]) -> None:
-    """Check that a parameter has one of its allowed values.
-
-    Raises:
-        ValueError: it does not; the message names the nearest.
-    """
+    """Raise ValueError, with the nearest values, unless a parameter is one of those allowed."""
     if value not in known:
         raise ValueError(f"{what}: no {value!r}{or_else(repr(value), map(repr, known))}")
 
 
 def finite(what: str, value: Numbers | None, count: int | None = None) -> None:
-    """Check that a parameter is a finite number, or one per axis.
-
-    Raises:
-        ValueError: it is neither.
-    """
+    """Raise ValueError unless a parameter is a finite number, or one per axis."""
     numbers = value if isinstance(value, tuple) else (value,)
     if not all(isinstance(x, int | float) and math.isfinite(x) for x in numbers):
         raise ValueError(f"{what}: expected finite numbers, got {value!r}")
@@ -34,32 +26,20 @@ def finite(what: str, value: Numbers | None, count: int | None = None) -> None:
 
 
 def not_negative(what: str, value: Numbers) -> None:
-    """Check that a parameter is 0 or more.
-
-    Raises:
-        ValueError: it is not.
-    """
+    """Raise ValueError if a parameter is below 0."""
     finite(what, value)
     if min(each(value, 1)) < 0:
         raise ValueError(f"{what}: expected 0 or more, got {value!r}")
 
 
 def positive(what: str, value: float) -> None:
-    """Check that a parameter is more than 0.
-
-    Raises:
-        ValueError: it is not.
-    """
+    """Raise ValueError unless a parameter is above 0."""
     if not value > 0:
         raise ValueError(f"{what}: expected more than 0, got {value!r}")
 
 
 def ordered(what: str, limits: tuple[Numbers, Numbers] | None, count: int | None = None) -> None:
-    """Check that a parameter is None or an ordered pair of limits.
-
-    Raises:
-        ValueError: it is neither.
-    """
+    """Raise ValueError unless a parameter is None or an ordered pair of limits."""
     if limits is None:
         return
     if not (isinstance(limits, tuple) and len(limits) == 2):

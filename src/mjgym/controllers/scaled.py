@@ -158,11 +158,6 @@ class ScaledController(Controller):
             return memory
         return {**memory, "since": memory["since"] + 1}
 
-    @property
-    def remembers_substeps(self) -> bool:
-        """Whether the goal ramps, or a subclass defines its own `substep`."""
-        return bool(self.interpolation) or type(self).substep is not ScaledController.substep
-
 
 @dataclass(frozen=True)
 class ImpedanceController(ScaledController):

@@ -11,11 +11,7 @@ from mjgym.version import __version__
 
 
 def _module(name: str) -> Any:
-    """The module of a name's format, with `load(name)` and `create(name, env, facts)`.
-
-    Raises:
-        DemonstrationError: the name is empty.
-    """
+    """The module of a dataset's format, with `load(name)` and `create(name, env, facts)`."""
     if not name.strip():
         raise DemonstrationError("the dataset's name is empty")
     if name.startswith(LEROBOT):
@@ -26,11 +22,7 @@ def _module(name: str) -> Any:
 
 
 def load(name: str) -> Demonstrations:
-    """Open a dataset by its name.
-
-    Raises:
-        DemonstrationError: it is missing or damaged, or a package is missing.
-    """
+    """Open a dataset by its name; DemonstrationError if that fails."""
     demonstrations: Demonstrations = _module(name).load(name)
     return demonstrations
 

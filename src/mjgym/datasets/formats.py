@@ -77,11 +77,7 @@ def about_recorded(spec: Any, **facts: Any) -> About:
 
 
 def facts_to_write(env: gymnasium.Env[Any, Any], name: str, about: About) -> dict[str, Any]:
-    """Facts for a file of this package, as data for JSON; `written_facts` reads them.
-
-    Raises:
-        DemonstrationError: see `specification`.
-    """
+    """Facts for a file of this package, as JSON data; see `specification` and `written_facts`."""
     space = env.observation_space
     return {
         "spec": json.loads(specification(env, name)),
@@ -207,11 +203,7 @@ def remake(about: About, overrides: Mapping[str, Any]) -> gymnasium.Env[Any, Any
 
 
 def require_plain(kwargs: Mapping[str, Any], code: Iterable[str] = ()) -> None:
-    """Check that a dataset names no code outside this package.
-
-    Raises:
-        DemonstrationError: it does; the message names it.
-    """
+    """Raise DemonstrationError if a dataset names code outside this package."""
     named = [*code, *code_references.outside(kwargs)]
     if named:
         raise DemonstrationError(

@@ -23,11 +23,7 @@ END = 1 << 48  # larger than any file
 
 
 def h5py() -> Any:
-    """The module h5py.
-
-    Raises:
-        DemonstrationError: it is not installed.
-    """
+    """The module h5py; DemonstrationError if it is not installed."""
     if importlib.util.find_spec("h5py") is None:
         raise DemonstrationError(f"HDF5 needs h5py: {INSTALL}")
     return importlib.import_module("h5py")
@@ -221,11 +217,7 @@ def flattened(group: Mapping[str, Any], before: str = "") -> Iterator[tuple[str,
 
 
 def require_bounded(group: Any) -> None:
-    """Check that the datasets below a group are small enough to read.
-
-    Raises:
-        ValueError: they are too large for an episode, or outside the file.
-    """
+    """Raise ValueError if datasets below a group are too large to read, or outside the file."""
     size = sum(int(dataset.nbytes) for dataset in _datasets(group))
     if size > MOST_BYTES:
         raise ValueError(f"its arrays have {size:,} bytes; {MOST_BYTES:,} are the most")

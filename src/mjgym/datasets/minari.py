@@ -99,11 +99,7 @@ class MinariWriter(Writer):
         self.kept += 1
 
     def _create(self, episode: Episode) -> None:
-        """Write a dataset of one episode under a temporary name, and rename it when complete.
-
-        Raises:
-            DemonstrationError: another recorder has taken the name.
-        """
+        """Write a dataset of one episode under a temporary name, and rename it when complete."""
         from minari.dataset.minari_storage import MinariStorage
         from minari.storage.datasets_root_dir import get_dataset_path
 
@@ -194,11 +190,7 @@ def _replace_metadata(folder: Path, metadata: Mapping[str, Any]) -> None:
 
 
 def _recover(folder: Path) -> None:
-    """Finish what a killed recorder has left; metadata that cannot be read come from the data.
-
-    Raises:
-        OSError, ValueError: it cannot be done.
-    """
+    """Finish what a killed recorder has left; metadata that cannot be read come from the data."""
     file = folder / DATA
     if not file.is_file():
         return

@@ -128,11 +128,7 @@ class Episode:
         )
 
     def require_actions_of(self, env: gymnasium.Env[Any, Any]) -> None:
-        """Check that the actions have the size of an environment's.
-
-        Raises:
-            DemonstrationError: they do not.
-        """
+        """Raise DemonstrationError unless the actions have the size of an environment's."""
         if self.actions.shape[1:] != env.action_space.shape:
             raise DemonstrationError(
                 f"the dataset's actions have the shape {self.actions.shape[1:]}, those of"

@@ -92,11 +92,7 @@ def viewpoint(task: Task, model: mujoco.MjModel) -> str | int | Viewpoint:
 
 
 def known_bodies(argument: str, viewpoint: Viewpoint, model: mujoco.MjModel) -> Viewpoint:
-    """The viewpoint, if the model has its bodies.
-
-    Raises:
-        ValueError: it has not; the message names the argument and the nearest ones.
-    """
+    """The viewpoint; ValueError, with the nearest names, if the model lacks its bodies."""
     names = [model.body(i).name for i in range(model.nbody)] if viewpoint.bodies else []
     for body in viewpoint.bodies:
         if body not in names:

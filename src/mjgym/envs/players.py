@@ -105,7 +105,6 @@ class PlayersVectorEnv(gymnasium.vector.VectorEnv[Any, Any, Any]):
         return self._rows(observations), self._info(info)
 
     def _by_match(self, mask: Any) -> np.ndarray:
-        """The mask of matches for a mask of players."""
         by_match = self.matches.checked_mask(mask, self.num_envs).reshape(-1, self.num_players)
         apart = np.flatnonzero(by_match.any(axis=1) & ~by_match.all(axis=1))
         if apart.size:
@@ -138,7 +137,6 @@ class PlayersVectorEnv(gymnasium.vector.VectorEnv[Any, Any, Any]):
         return values.reshape(self.num_envs, *values.shape[2:])
 
     def _each(self, values: Array) -> Array:
-        """Repeat values of matches for each of their players."""
         return namespace(values).repeat(values, self.num_players, axis=0)
 
     def _info(self, info: dict[str, Any]) -> dict[str, Any]:
@@ -209,11 +207,7 @@ class PlayersVectorEnv(gymnasium.vector.VectorEnv[Any, Any, Any]):
         return self.call(name)
 
     def set_attr(self, name: str, values: Any, *, ids: Any = None) -> None:
-        """Refuse: attributes belong to a match; see `matches.set_attr`.
-
-        Raises:
-            AttributeError: always.
-        """
+        """Raise AttributeError: attributes belong to a match; see `matches.set_attr`."""
         raise AttributeError(f"{name!r} belongs to matches, not to players: matches.set_attr")
 
     def __getattr__(self, name: str) -> Any:

@@ -39,7 +39,6 @@ class _Residual:
             self._script.restart(where)
 
     def corrected(self, entries: Any, action: Any) -> np.ndarray:
-        """The scripted action plus the correction, within the task's bounds."""
         scripted = np.asarray(self._script(entries))
         moved = scripted + (self._scale * action).astype(scripted.dtype)
         within: np.ndarray = np.clip(moved, self._low, self._high)

@@ -240,7 +240,7 @@ class DeviceCameras(Cameras):
         if self._task.colours(self._simulation.view):
             name = type(self._task).__name__
             raise NotImplementedError(
-                f"pixels: pictures on the device do not show the colours of {name};"
+                f"pixels: images on the device do not show the colours of {name};"
                 ' backend="mujoco" draws them'
             )
         _ = self._pictures
@@ -258,7 +258,6 @@ class DeviceCameras(Cameras):
 
 
 def _arrays(values: Any) -> Any:
-    """The values with NumPy arrays in place of tensors."""
     if isinstance(values, tuple):
         return tuple(_arrays(value) for value in values)
     if isinstance(values, dict):

@@ -224,18 +224,13 @@ class VectorEnv(SubEnvironments, RolloutMethods):
         self._episodes.first_number = first
 
     def check_ready(self) -> None:
-        """Refuse to step sub-environments without an episode, or that await a reset by mask.
-
-        Raises:
-            gymnasium.error.ResetNeeded: there is one; the message names it.
-        """
+        """Raise ResetNeeded if a sub-environment has no episode, or awaits a reset by mask."""
         if np.count_nonzero(self._episodes.started) < self.num_envs:  # a tenth of the cost of all()
             self._refuse_unstarted()
         if self.autoreset_mode == AutoresetMode.DISABLED and np.count_nonzero(self._done):
             self._refuse_ended()
 
     def _prepare(self, actions: Any) -> tuple[Array, int]:
-        """Checked actions, and the number of episodes that have ended."""
         self.check_ready()
         ended = int(np.count_nonzero(self._done))
         return self.checked_actions(actions, self._action_shape), ended

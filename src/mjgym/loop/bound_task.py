@@ -23,7 +23,8 @@ class BoundTask:
 
     Attributes:
         substeps: physics steps per control step.
-        defined: names of the hooks that the task overrides.
+        defined: names of the hooks that the task overrides, without a `substep` that returns
+            nothing.
         reward_shape: shape lead, with a trailing axis of players if there are several.
         forces_always: whether forces are computed in every control step.
         forces_sometimes: whether `current_forces` decides that by the state.
@@ -53,6 +54,8 @@ class BoundTask:
         forces = results["current_forces"]
         self.forces_always = forces is True
         self.forces_sometimes = not isinstance(forces, bool)
+        if not results["substep"]:
+            self.defined -= {"substep"}
         simulation.forward(contacts=contacts)
         view.memory = view.owned(task.memory(view))
         sample.memory = sample.owned(task.memory(sample))

@@ -32,6 +32,7 @@ from mjgym.loop.states import MEMORY, READINGS, in_simulation
 from mjgym.observables import Image, Sensing
 from mjgym.sim import Part, Rows, Single, View
 from mjgym.sim.compiled import CompiledLaw
+from mjgym.sim.engine import mute, unmute
 from mjgym.task import Arrays
 from mjgym.util import generators
 from mjgym.util.values import whole_number
@@ -242,14 +243,18 @@ class Episodes:
         task, view, simulation, defined = self.task, self.view, self.simulation, self._defined
         if self._writes_before_steps:
             self._write_before_step(action, where)
-        if self._in_parts or self.sensing is not None:
-            self._step_in_parts(action, where)
-        else:
-            control = task.control(view, action)
-            simulation.step(control, self.substeps, where, forces=self._bound.forces_always)
-        if self._bound.forces_sometimes:
-            due = self._each(task.current_forces(view))
-            simulation.update_forces(due if where is None else due & where)
+        mute()  # `quiet` without its object
+        try:
+            if self._in_parts or self.sensing is not None:
+                self._step_in_parts(action, where)
+            else:
+                control = task.control(view, action)
+                simulation.step(control, self.substeps, where, forces=self._bound.forces_always)
+            if self._bound.forces_sometimes:
+                due = self._each(task.current_forces(view))
+                simulation.update_forces(due if where is None else due & where)
+        finally:
+            unmute()
         self.steps = self.steps + 1 if where is None else self.steps + where
         diverged = simulation.diverged()
         terms = task.terms(view)
@@ -400,15 +405,16 @@ class Episodes:
     def _remember(self, entries: Arrays, where: Array | None, view: View | None = None) -> None:
         view = view or self.view
         old = view.memory
-        new = {k: self._in_precision(v, old[k]) for k, v in view.owned(entries).items()}
+        new = view.owned(entries)
+        for name, value in new.items():
+            if value.dtype != old[name].dtype:
+                new[name] = self._in_precision(value, old[name])
         if where is not None:
             new = {name: self._where(where, value, old[name]) for name, value in new.items()}
         view.memory = {**old, **new}
 
     def _in_precision(self, new: Array, old: Array) -> Array:
         """The entry in the old one's floating-point dtype; an action may be float32."""
-        if new.dtype == old.dtype:
-            return new
         floating = [self.view.xp.isdtype(x.dtype, "real floating") for x in (new, old)]
         return self.view.xp.astype(new, old.dtype) if all(floating) else new
 

@@ -252,7 +252,6 @@ def name_of(kind: str, attribute: str, handle: Element, spec: Spec | None) -> st
 
 
 def _check_target(kind: str, attribute: str, value: Any, attributes: dict[str, Any]) -> None:
-    """Raise if an attribute cannot refer to an element of the handle's kind."""
     said = attributes.get(REFERENCES[kind][attribute], 0)
     handles = [value] if is_element(value) else value if isinstance(value, list | tuple) else []
     says = said if kind == "tuple" and isinstance(said, list) else [said] * len(handles)

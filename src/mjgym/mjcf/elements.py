@@ -89,11 +89,7 @@ _lists = operator.attrgetter(*map(plural, KINDS))
 
 
 def kind_of(element: Element) -> str:
-    """The kind of an element: "body", "geom", "actuator", ...
-
-    Raises:
-        TypeError: not an element of a spec.
-    """
+    """The kind of an element: "body", "geom", "actuator", ...; TypeError for anything else."""
     if not is_element(element):
         raise TypeError(f"expected an element of a MjSpec, got {type(element).__name__}")
     return type(element).__name__.removeprefix("Mjs").lower()
@@ -255,7 +251,6 @@ class _Scratch:
 
     @classmethod
     def parent(cls, kind: str) -> Any:
-        """The parent that takes elements of a kind."""
         if cls.count >= cls.enough:
             cls.spec, cls.count = mujoco.MjSpec(), 0
             cls.body = cls.spec.worldbody.add_body()
@@ -277,11 +272,7 @@ def parameters(owner: type, method: str) -> tuple[str, ...]:
 
 
 def try_form(kind: str, method: str, attributes: dict[str, Any]) -> None:
-    """Check that the engine takes attributes, as `tried` does, once for each form of them.
-
-    Raises:
-        TypeError, ValueError: it does not.
-    """
+    """Raise TypeError or ValueError unless the engine takes attributes of this form."""
     form = kind, tuple((name, _form(value)) for name, value in attributes.items())
     if form not in _taken:
         tried(kind, method, attributes)

@@ -94,7 +94,6 @@ def _encode(spec: Spec, archive: Path) -> None:
 
 
 def _encode_inertias(spec: Spec, archive: Path) -> None:
-    """Write a spec with explicit inertias of bodies and alignment of free joints."""
     aligns = [
         joint.compiler.alignfree
         if joint.align == mujoco.mjtAlignFree.mjALIGNFREE_AUTO

@@ -48,11 +48,7 @@ def require_bounded(file: Path) -> None:
 
 
 def require_bounded_text(text: str) -> None:
-    """Raise if MJCF text exceeds the limits.
-
-    Raises:
-        ValueError: it exceeds them; the message names the line.
-    """
+    """Raise ValueError, with the line, if MJCF text exceeds the limits."""
     try:
         root = parse(text.encode(), Path("model.xml"))
     except Malformed:

@@ -41,11 +41,7 @@ class FittedClip:
 
 
 def h5py() -> Any:
-    """The module h5py.
-
-    Raises:
-        ValueError: it is not installed.
-    """
+    """The module h5py; ValueError if it is not installed."""
     try:
         import h5py
     except ImportError:

@@ -74,11 +74,7 @@ class Trajectory:
     def resampled(
         self, timestep: float, interpolation: Literal["cubic", "linear"] = "cubic"
     ) -> "Trajectory":
-        """The same motion with rows a timestep (s) apart, see `resample`.
-
-        Raises:
-            ValueError: as of `resample`.
-        """
+        """The same motion with rows a timestep (s) apart; see `resample`."""
         if abs(self.timestep - timestep) < _SAME:
             return self
         times = np.arange(len(self)) * self.timestep

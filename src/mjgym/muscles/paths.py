@@ -210,7 +210,6 @@ class Paths:
 
     @functools.cached_property
     def _owners(self) -> np.ndarray:
-        """Muscle of each segment, (s,)."""
         return np.array([self._pieces[0][i].muscle for i in self._changing])
 
     def geometry(

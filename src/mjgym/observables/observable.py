@@ -87,7 +87,6 @@ def _whole(value: Any) -> bool:
 
 
 def _check_steps(name: str, value: Any, least: int) -> None:
-    """Check a number of physics steps, or a distribution of one with known bounds."""
     if isinstance(value, Distribution):
         low, high = value.support
         if value.shape != ():

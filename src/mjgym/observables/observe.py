@@ -10,6 +10,7 @@ Each is an expression over the arrays of a simulation; on a batch, it gives the 
 simulations.
 """
 
+import functools
 from dataclasses import dataclass
 from typing import Any
 
@@ -165,44 +166,22 @@ class Image:
     hidden_groups: tuple[int, ...] = ()
 
 
-def body(name: str) -> Element:
-    """A body: xpos, xquat, xmat, subtree_com, cvel, ..."""
-    return Element("body", name)
-
-
-def joint(name: str) -> Element:
-    """A joint: qpos, qvel, qfrc_actuator, xanchor, ..."""
-    return Element("joint", name)
-
-
-def geom(name: str) -> Element:
-    """A geom: xpos, xmat, ..."""
-    return Element("geom", name)
-
-
-def site(name: str) -> Element:
-    """A site: xpos, xmat, ..."""
-    return Element("site", name)
-
-
-def actuator(name: str) -> Element:
-    """An actuator: ctrl, force, length, velocity, ..."""
-    return Element("actuator", name)
-
-
-def tendon(name: str) -> Element:
-    """A tendon: length, velocity, ..."""
-    return Element("tendon", name)
-
-
-def camera(name: str) -> Element:
-    """A camera's pose: xpos, xmat; see `image` for its images."""
-    return Element("camera", name)
-
-
-def light(name: str) -> Element:
-    """A light: xpos, xdir."""
-    return Element("light", name)
+body = functools.partial(Element, "body")
+"""A body by name: xpos, xquat, xmat, subtree_com, cvel, ..."""
+joint = functools.partial(Element, "joint")
+"""A joint by name: qpos, qvel, qfrc_actuator, xanchor, ..."""
+geom = functools.partial(Element, "geom")
+"""A geom by name: xpos, xmat, ..."""
+site = functools.partial(Element, "site")
+"""A site by name: xpos, xmat, ..."""
+actuator = functools.partial(Element, "actuator")
+"""An actuator by name: ctrl, force, length, velocity, ..."""
+tendon = functools.partial(Element, "tendon")
+"""A tendon by name: length, velocity, ..."""
+camera = functools.partial(Element, "camera")
+"""A camera's pose by name: xpos, xmat; see `image` for its images."""
+light = functools.partial(Element, "light")
+"""A light by name: xpos, xdir."""
 
 
 def sensor(name: str) -> Quantity:

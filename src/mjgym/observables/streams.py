@@ -25,7 +25,7 @@ class Stream:
         self._shape = shape
         block = self._block = max(1, min(BLOCK, NUMBERS // max(1, math.prod(shape))))
         self._rngs = [np.random.default_rng(0) for _ in range(n)]
-        self._before: list[np.ndarray] = [np.zeros(WORDS, np.uint64)] * n  # of the present blocks
+        self._before: list[np.ndarray] = [np.zeros(WORDS, np.uint64)] * n  # of the current blocks
         # Simulations mostly draw at the same time: these draws are adjacent.
         self._blocks = np.zeros((block, n, *shape))
         self._used = np.full(n, block)

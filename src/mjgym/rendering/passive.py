@@ -48,7 +48,7 @@ class PassiveViewer:
                 setattr(self.handle.cam, name, getattr(view, name))
 
     def sync(self) -> None:
-        """Show the twin's present state."""
+        """Show the twin's current state."""
         if not np.array_equal(self._terrain, self._model.hfield_data):
             self._terrain = self._model.hfield_data.copy()
             for i in range(self._model.nhfield):

@@ -50,11 +50,7 @@ class Shot:
 
 
 def check_known(name: str, value: str, known: tuple[str, ...]) -> str:
-    """The value, if known.
-
-    Raises:
-        ValueError: it is unknown; the message names the argument and the nearest values.
-    """
+    """The value; ValueError, with the nearest values, if it is unknown."""
     if value not in known:
         raise ValueError(f"{name}: {value!r} is unknown{or_else(value, known)}")
     return value

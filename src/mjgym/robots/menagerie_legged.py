@@ -40,7 +40,6 @@ class MenagerieLegged(LeggedRobot):
 
 
 def _name_parts(spec: Any, soles: tuple[str, ...], imu: str, root: str) -> None:
-    """Add a site under each foot and in the root, and name the geoms of the feet."""
     if spec.site(imu) is None:
         spec.body(root).add_site(name=imu)
     model = spec.compile()

@@ -311,7 +311,6 @@ class Batched:
             self.batch.set_models(models)
 
     def _follow(self, ids: np.ndarray) -> None:
-        """Recompute the fields derived from some simulations' model fields."""
         for i in ids.tolist():
             if self.varying is not None and self._probe is not None:
                 for name in self.varies:

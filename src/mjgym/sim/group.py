@@ -56,7 +56,6 @@ class GroupView(View):
         return _Lookup(lambda attribute: self._attribute(kind, name, attribute))
 
     def _attribute(self, kind: str, name: str, attribute: str) -> Array:
-        """Attribute of the elements of a name, (*lead, ...)."""
         if kind == "sensor":
             return self.take("sensordata", (name,))
         field = attribute if owner(attribute)[0] == kind else f"{kind}_{attribute}"

@@ -26,7 +26,10 @@ class Part(Protocol):
     def step(
         self, control: Array, n: int, where: Array | None = None, *, forces: bool = False
     ) -> None:
-        """Set the controls and advance, see `Simulation.step`."""
+        """Set the controls and advance, see `Simulation.step`.
+
+        The caller silences the engine's log, as physics steps are short.
+        """
 
 
 Rows = slice | EllipsisType

@@ -19,12 +19,10 @@ from mjgym.sim.engine import (
     Variation,
     episode_field,
     get_field,
-    mute,
     quiet,
     set_constants,
     set_field,
     state_fields,
-    unmute,
 )
 from mjgym.sim.views import Named, View
 from mjgym.util.suggestions import did_you_mean
@@ -156,7 +154,8 @@ class SingleView(View):
         then.
         """
         self.__dict__["longest"] = max(self.longest, n)
-        _step(self.model, self._data, n, _splits(self.model), follow)
+        with quiet():
+            _step(self.model, self._data, n, _splits(self.model), follow)
 
 
 _VELOCITIES_DONE = int(mujoco.mjtStage.mjSTAGE_VEL)
@@ -179,18 +178,14 @@ def _splits(model: mujoco.MjModel) -> bool:
 def _step(
     model: mujoco.MjModel, data: mujoco.MjData, n: int, splits: bool, follow: bool = True
 ) -> None:
-    mute()  # `quiet` without its object
-    try:
-        if splits:  # the published suite's order: the half of a step that was begun before, ...
-            mujoco.mj_step2(model, data)
-            if n > 1:
-                mujoco.mj_step(model, data, n - 1)
-        else:
-            mujoco.mj_step(model, data, n)
-        if follow:
-            mujoco.mj_step1(model, data)
-    finally:
-        unmute()
+    if splits:  # the published suite's order: the half of a step that was begun before, ...
+        mujoco.mj_step2(model, data)
+        if n > 1:
+            mujoco.mj_step(model, data, n - 1)
+    else:
+        mujoco.mj_step(model, data, n)
+    if follow:
+        mujoco.mj_step1(model, data)
 
 
 def _left_out(where: Array | None) -> bool:
@@ -269,8 +264,7 @@ class Single:
         if where is not None and not where:
             return
         if self._written:
-            with quiet():
-                mujoco.mj_step1(self.model, self.data)
+            mujoco.mj_step1(self.model, self.data)
             self._written = False
         self._ctrl[:] = control
         _step(self.model, self.data, n, self._splits)
@@ -299,8 +293,7 @@ class Single:
         if _left_out(where):
             return
         if self._written:
-            with quiet():
-                mujoco.mj_step1(self.model, self.data)
+            mujoco.mj_step1(self.model, self.data)
             self._written = False
         self._compiled.advance(control, memory, n, forces=forces)
 
@@ -310,8 +303,7 @@ class Single:
     def update_forces(self, where: Array | None = None) -> None:
         if _left_out(where):
             return
-        with quiet():
-            mujoco.mj_forwardSkip(self.model, self.data, _VELOCITIES_DONE, False)
+        mujoco.mj_forwardSkip(self.model, self.data, _VELOCITIES_DONE, False)
 
     def diverged(self) -> Array | None:
         warnings = self._warnings

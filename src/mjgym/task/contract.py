@@ -142,7 +142,7 @@ class GoalTask(Task):
         raise NotImplementedError(f"{type(self).__name__} must define reached()")
 
     def compute_reward(self, achieved: Array, desired: Array, info: Any) -> Array:
-        """The reward of goals (..., k), (...); by default 0 where they are reached, -1 elsewhere.
+        """Reward (...) for goals (..., k); by default 0 where they are reached, -1 elsewhere.
 
         Args:
             info: the steps' info, as Gymnasium-Robotics passes it; {} in the environment's steps.

@@ -67,7 +67,11 @@ class OptionalHooks(Fields):
         return {}
 
     def substep(self, v: View) -> Arrays:
-        """Memory entries to set after a physics step, for events shorter than a control step."""
+        """Memory entries to set after a physics step, for events shorter than a control step.
+
+        Returns:
+            The same entries in every call; a task whose hook returns {} is stepped without it.
+        """
         return {}
 
     def compiled_law(self) -> CompiledLaw | str:

@@ -48,21 +48,13 @@ def replacing(path: str | Path) -> Iterator[Path]:
 
 
 def require_new(path: str | Path) -> None:
-    """Check that nothing would be overwritten.
-
-    Raises:
-        FileExistsError: there is such a file or folder.
-    """
+    """Raise FileExistsError if a file or folder would be overwritten."""
     if Path(path).exists():
         raise FileExistsError(f"{path} is there already")
 
 
 def require_empty(folder: str | Path) -> None:
-    """Check that a folder is new or empty.
-
-    Raises:
-        FileExistsError: something else is there.
-    """
+    """Raise FileExistsError unless a folder is new or empty."""
     folder = Path(folder)
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise FileExistsError(f"{folder} is there already")

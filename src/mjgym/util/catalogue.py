@@ -52,7 +52,7 @@ class Catalogue(Generic[Thing]):
         return sorted(self._things)
 
     def find(self, name: str | Thing, *, argument: str = "") -> Thing:
-        """The object of a name or of "module:Class", or the object itself.
+        """Look up an object by its name or "module:Class"; objects are returned as they are.
 
         Args:
             name: the name, or an object.

@@ -26,11 +26,7 @@ def decode(rng: np.random.Generator, words: np.ndarray) -> None:
 
 
 def check(name: str, words: np.ndarray) -> None:
-    """Check that an array is a state of a PCG64 generator.
-
-    Raises:
-        ValueError: it is not; the message begins with the name.
-    """
+    """Raise ValueError, with the name, unless an array is a state of a PCG64 generator."""
     odd, flag, buffered = int(words[3]) & 1, int(words[4]), int(words[5])
     if not odd or flag > 1 or buffered >= 2**32:
         raise ValueError(f"state: {name!r} is no state that a generator can be in: {words}")

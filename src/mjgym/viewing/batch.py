@@ -22,14 +22,14 @@ from mjgym.viewing.terminal import KEYS
 from mjgym.viewing.watch import ViewerError, title_of
 
 REFRESH = 0.2  # s between two texts
-FRAME = 1 / 30  # s between two pictures
+FRAME = 1 / 30  # s between two frames
 _INNER = "127.0.0.1"  # where viser listens; people look at the guard
 GAP = 2.4  # between the middles of two sub-environments, in radii of one
 FAR = 3.0  # radii of a sub-environment, from which on a plane is the floor of all
-STRAY = 0.15  # of the size of all, by which their middle may leave that of the picture
+STRAY = 0.15  # fraction of their total size by which the middle may leave that of the image
 GROW = 1.2  # of the size of all, at which cameras are set when they fit no longer
-SHRINK = 0.5  # of the size in the picture, below which cameras come nearer again
-ASPECT = 1.15  # width by height of a picture, below which cameras stand further off
+SHRINK = 0.5  # fraction of their size in the image below which cameras move closer
+ASPECT = 1.15  # aspect ratio below which cameras move back
 COARSE = 1000  # vertices of a mesh that is seen from afar
 AFAR = 2.0  # m from the eye
 LINES = 0.8  # brightness of the lines of a floor's grid, of the floor's

@@ -68,11 +68,7 @@ class PolledDevice(ABC):
 
     @abstractmethod
     def _axes(self) -> np.ndarray:
-        """The deflections now, (6,); presses are noted.
-
-        Raises:
-            DeviceError: it is disconnected.
-        """
+        """The deflections now, (6,); presses are noted."""
 
     def begin(self) -> None:
         self._axes()

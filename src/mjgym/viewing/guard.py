@@ -41,7 +41,7 @@ PATIENCE = 10.0  # s, in which a request must have come, and the viewer must ans
 STOP = 5.0  # s, in which the thread must end
 CLOSING = 1.0  # s, in which a browser must answer that its connection ends
 MOST_FROM_BROWSER = 2**20  # bytes of a message: keys, mouse, settings of the page
-MOST_FROM_VIEWER = 2**28  # bytes of a message: pictures, or meshes of a whole scene
+MOST_FROM_VIEWER = 2**28  # bytes of a message: frames, or meshes of a whole scene
 UNDERWAY = 8  # messages that a slow page may be behind
 _OTHER_SITES = ("same-site", "cross-site")  # values of Sec-Fetch-Site; another port is another page
 _RELAYED = ("accept", "accept-encoding", "if-modified-since", "if-none-match")  # of a request
@@ -237,7 +237,7 @@ class Guard:
             ping_interval=None,  # a page in the background may sleep
             close_timeout=CLOSING,
             max_size=MOST_FROM_BROWSER,
-            max_queue=1,  # the newest picture is wanted, not all of them
+            max_queue=1,  # only the newest frame is wanted
             server_header=None,
             logger=_SILENT,
         ):

@@ -40,7 +40,7 @@ HELP = (
 )
 
 HELD = 0.15  # s that a key counts as held after it has last been heard of
-LATE = 1.0  # s that it counts until the next action, where pictures come more slowly than that
+LATE = 1.0  # s that a stroke counts until the next action, for slower frames
 APART = 0.6  # s of silence between two strokes of a key, over the delay of a keyboard's repetition
 _PRESSES = {GRIP: devices.GRIP, OTHER: devices.OTHER}
 

@@ -22,7 +22,7 @@ def planned(twin: Twin, states: Mapping[str, np.ndarray]) -> list[mujoco.MjvGeom
     """Geoms of the paths of the moving bodies without children, from now through some states.
 
     Args:
-        twin: in the present state.
+        twin: in the current state.
         states: entries of `get_state`, (T, ...) each.
     """
     model, data = twin.model, mujoco.MjData(twin.model)

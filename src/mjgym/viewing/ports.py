@@ -6,19 +6,20 @@ import socket
 
 from mjgym.viewing.watch import ViewerError
 
-FIRST, TRIED = 8080, 20  # the ports that are tried if none is asked for
+FIRST, TRIED = 8080, 20  # ports to try if none is requested
 
 
 class PortError(ViewerError):
     """A page cannot listen where it is told to."""
 
 
-def listen(host: str, port: int | None) -> socket.socket:
+def listen(host: str, port: int | None, first: int = FIRST) -> socket.socket:
     """A socket that listens.
 
     Args:
         host: name or address of the interface.
-        port: None for the first from 8080 on that is free; 0 for any.
+        port: None for the first free one; 0 for any.
+        first: where that search starts.
 
     Raises:
         PortError: the port is taken, or there is no such interface.
@@ -31,7 +32,7 @@ def listen(host: str, port: int | None) -> socket.socket:
     except (OSError, UnicodeError, ValueError) as error:  # the last two of what can be no name
         reason = getattr(error, "strerror", None) or error
         raise PortError(f"there is no interface {host!r}: {reason}") from None
-    for candidate in range(FIRST, FIRST + TRIED) if port is None else (port,):
+    for candidate in range(first, first + TRIED) if port is None else (port,):
         listener = socket.socket(family, socket.SOCK_STREAM)
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
@@ -42,7 +43,7 @@ def listen(host: str, port: int | None) -> socket.socket:
             reason = error.strerror or str(error)
         else:
             return listener
-    asked = f"{FIRST} to {FIRST + TRIED - 1}" if port is None else str(port)
+    asked = f"{first} to {first + TRIED - 1}" if port is None else str(port)
     raise PortError(f"no viewer can listen on {host}, port {asked}: {reason}")
 
 

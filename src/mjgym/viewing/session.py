@@ -46,7 +46,7 @@ class Progress:
     steps: int = 0  # control steps so far; in a batch, since all were reset
     time: float = 0.0  # those in seconds of the simulation
     reward: float = 0.0  # of the last step; in a batch, the mean of the sub-environments
-    # The sum of the rewards; in a batch, the mean of those of the present episodes.
+    # The sum of the rewards; in a batch, the mean of those of the current episodes.
     total: float = 0.0
     # The reward's, of the last step, by name; in a batch, the means.
     terms: Mapping[str, float] = field(default_factory=dict)
@@ -170,7 +170,7 @@ class Session:
         before = self.progress
         action = self._act(self._observation)
         self._observation, rewards, terminations, truncations, info = self._wrapped.step(action)
-        if self._over.any():  # in a batch these have begun anew with this step
+        if self._over.any():  # in a batch these have restarted in this step
             begin(self._act, self._over)
         self._returns = np.where(self._over, 0.0, self._returns) + rewards
         reward = float(np.mean(rewards))
@@ -183,7 +183,7 @@ class Session:
             total=float(np.mean(self._returns)),
             terms=self._terms(info),
         )
-        if self.count is not None:  # a batch begins anew by itself, with the step that follows
+        if self.count is not None:  # a batch restarts by itself at the next step
             self._over = np.logical_or(terminations, truncations)
             if self._over.any():
                 mean = float(np.mean(self._returns[self._over]))
@@ -296,7 +296,7 @@ class Session:
         self._observation = self.env.set_state(state)
 
     def follow(self, i: int | None = None) -> mujoco.MjData:
-        """Take the twin to the present state."""
+        """Move the twin to the current state."""
         state = self.env.get_state() if i is None else self.env.get_state([i])
         shown = {
             name: value if i is None else value[0]

@@ -1,4 +1,4 @@
-"""The loop that drives a viewer: keys, steps, pictures, report, in turn."""
+"""The loop that drives a viewer: keys, steps, frames and report, in turn."""
 
 import time
 from typing import Protocol
@@ -21,7 +21,7 @@ class Viewer(Protocol):
     """A display of a session."""
 
     def sync(self, session: Session) -> bool:
-        """Show the present state and take over what a person does there; False once closed."""
+        """Show the current state and apply the user's input; False once closed."""
         ...
 
     def close(self) -> None:

@@ -1,7 +1,8 @@
 """dm_control's interfaces for code that builds its own models.
 
 Change `dm_control` to `mjgym_compat.dm_control` in imports, or call
-`mjgym_compat.install("dm_control")` before them.
+`mjgym_compat.install("dm_control")` before them. dm_control documents arguments and methods; the
+docstrings here say what differs.
 """
 
 from mjgym_compat.importing import answer_under_own_name, submodules

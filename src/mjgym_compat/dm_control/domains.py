@@ -81,10 +81,6 @@ def _of_joints(field: str, start: int) -> Quantity:
     return lambda p: getattr(p.data, field)[start:].copy()
 
 
-def _always(task: str) -> Callable[[Any], str]:
-    return lambda arguments: task
-
-
 _XZ = ["x", "z"]
 _BIPED: dict[str, Quantity] = {
     "joint_angles": _of_joints("qpos", 7),
@@ -233,77 +229,41 @@ _QUANTITIES: dict[str, dict[str, Quantity]] = {
     },
 }
 
-# Classes of tasks: their arguments' names, the task that has them (with them in its name), and
-# the fields that they are.
-_CLASSES: dict[str, dict[str, tuple[str, Callable[[Any], str], dict[str, str]]]] = {
-    "acrobot": {"Balance": ("sparse", _always("swingup"), {"sparse": "sparse"})},
-    "ball_in_cup": {"BallInCup": ("", _always("catch"), {})},
-    "cartpole": {
-        "Balance": (
-            "swing_up sparse",
-            _always("balance"),
-            {"swing_up": "swingup", "sparse": "sparse"},
-        )
-    },
-    "cheetah": {"Cheetah": ("", _always("run"), {})},
-    "dog": {
-        "Stand": ("", _always("stand"), {}),
-        "Move": ("move_speed", _always("walk"), {"move_speed": "speed"}),
-        "Fetch": ("", _always("fetch"), {}),
-    },
-    "finger": {
-        "Spin": ("", _always("spin"), {}),
-        "Turn": ("target_radius", _always("turn_easy"), {"target_radius": "target_radius"}),
-    },
-    "fish": {"Upright": ("", _always("upright"), {}), "Swim": ("", _always("swim"), {})},
-    "hopper": {"Hopper": ("hopping", lambda a: "hop" if a["hopping"] else "stand", {})},
-    "humanoid": {
-        "Humanoid": (
-            "move_speed pure_state",
-            _always("run"),
-            {"move_speed": "speed", "pure_state": "pure_state"},
-        )
-    },
-    "humanoid_CMU": {"HumanoidCMU": ("move_speed", _always("run"), {"move_speed": "speed"})},
-    "lqr": {
-        "LQRLevel": (
-            "control_cost_coef",
-            _always("lqr_2_1"),
-            {"control_cost_coef": "control_cost"},
-        )
-    },
+# Classes of tasks: their arguments, with the fields that they set ("argument=field"), and the task
+# that has them in the registry.
+_CLASSES: dict[str, dict[str, tuple[str, str | Callable[[Any], str]]]] = {
+    "acrobot": {"Balance": ("sparse=sparse", "swingup")},
+    "ball_in_cup": {"BallInCup": ("", "catch")},
+    "cartpole": {"Balance": ("swing_up=swingup sparse=sparse", "balance")},
+    "cheetah": {"Cheetah": ("", "run")},
+    "dog": {"Stand": ("", "stand"), "Move": ("move_speed=speed", "walk"), "Fetch": ("", "fetch")},
+    "finger": {"Spin": ("", "spin"), "Turn": ("target_radius=target_radius", "turn_easy")},
+    "fish": {"Upright": ("", "upright"), "Swim": ("", "swim")},
+    "hopper": {"Hopper": ("hopping", lambda a: "hop" if a["hopping"] else "stand")},
+    "humanoid": {"Humanoid": ("move_speed=speed pure_state=pure_state", "run")},
+    "humanoid_CMU": {"HumanoidCMU": ("move_speed=speed", "run")},
+    "lqr": {"LQRLevel": ("control_cost_coef=control_cost", "lqr_2_1")},
     "manipulator": {
         "Bring": (
-            "use_peg insert fully_observable",
+            "use_peg insert fully_observable=fully_observable",
             lambda a: "_".join(
                 ["insert" if a["insert"] else "bring", "peg" if a["use_peg"] else "ball"]
             ),
-            {"fully_observable": "fully_observable"},
         )
     },
-    "pendulum": {"SwingUp": ("", _always("swingup"), {})},
+    "pendulum": {"SwingUp": ("", "swingup")},
     "point_mass": {
-        "PointMass": (
-            "randomize_gains",
-            lambda a: "hard" if a["randomize_gains"] else "easy",
-            {},
-        )
+        "PointMass": ("randomize_gains", lambda a: "hard" if a["randomize_gains"] else "easy")
     },
     "quadruped": {
-        "Move": ("desired_speed", _always("walk"), {"desired_speed": "speed"}),
-        "Escape": ("", _always("escape"), {}),
-        "Fetch": ("", _always("fetch"), {}),
+        "Move": ("desired_speed=speed", "walk"),
+        "Escape": ("", "escape"),
+        "Fetch": ("", "fetch"),
     },
-    "reacher": {"Reacher": ("target_size", _always("easy"), {"target_size": "target_radius"})},
-    "stacker": {
-        "Stack": (
-            "n_boxes fully_observable",
-            _always("stack_4"),
-            {"n_boxes": "boxes", "fully_observable": "fully_observable"},
-        )
-    },
-    "swimmer": {"Swimmer": ("", _always("swimmer6"), {})},
-    "walker": {"PlanarWalker": ("move_speed", _always("walk"), {"move_speed": "speed"})},
+    "reacher": {"Reacher": ("target_size=target_radius", "easy")},
+    "stacker": {"Stack": ("n_boxes=boxes fully_observable=fully_observable", "stack_4")},
+    "swimmer": {"Swimmer": ("", "swimmer6")},
+    "walker": {"PlanarWalker": ("move_speed=speed", "walk")},
 }
 
 MODULE = f"{__package__}.suite"  # where pickles find the classes
@@ -326,18 +286,18 @@ PHYSICS = {domain: _physics(domain) for domain in _QUANTITIES}
 def task_classes(domain: str) -> dict[str, type[PublishedTask]]:
     """Classes of a domain's tasks by their published names."""
 
-    def of(
-        name: str, words: str, choose: Callable[[Any], str], fields: Mapping[str, str]
-    ) -> type[PublishedTask]:
-        names = [*words.split(), "random"]
+    def of(name: str, words: str, task: str | Callable[[Any], str]) -> type[PublishedTask]:
+        fields = dict(word.partition("=")[::2] for word in words.split())
+        names = [*fields, "random"]
 
         def __init__(self: PublishedTask, *args: Any, **kwargs: Any) -> None:
             given = {**dict(zip(names, args, strict=False)), **kwargs}
             random = given.pop("random", None)
-            if len(args) > len(names) or set(given) != set(names[:-1]):
+            if len(args) > len(names) or set(given) != set(fields):
                 raise TypeError(f"{name}: expected the arguments {', '.join(names)}")
-            values = {fields[key]: value for key, value in given.items() if key in fields}
-            PublishedTask.__init__(self, make_task(domain, choose(given), values), random)
+            chosen = task if isinstance(task, str) else task(given)
+            values = {fields[key]: value for key, value in given.items() if fields[key]}
+            PublishedTask.__init__(self, make_task(domain, chosen, values), random)
 
         members = {"__init__": __init__, "__module__": f"{MODULE}.{domain}"}
         return type(name, (PublishedTask,), {"__doc__": f"A task of {domain}.", **members})

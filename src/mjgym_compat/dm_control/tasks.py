@@ -18,9 +18,6 @@ from mjgym_compat.dm_control.rl import control
 class Task(control.Task):
     """A task with controls as actions.
 
-    Args:
-        random: a seed, a generator, or None for an unpredictable seed.
-
     Attributes:
         visualize_reward: whether the colours of the bodies follow the reward.
     """
@@ -39,11 +36,9 @@ class Task(control.Task):
         return mujoco.action_spec(physics)
 
     def initialize_episode(self, physics: Any) -> None:
-        """Show the initial reward; call it at the end of an override."""
         self.after_step(physics)
 
     def before_step(self, action: Any, physics: Any) -> None:
-        """Apply an action, or a time step that holds one."""
         physics.set_control(getattr(action, "continuous_actions", action))
 
     def after_step(self, physics: Any) -> None:
@@ -55,9 +50,6 @@ class PublishedTask(Task):
     """A task of this package.
 
     Its attributes are those of the task, which is `task`.
-
-    Args:
-        random: see `Task`.
     """
 
     def __init__(self, task: mjgym.Task, random: int | np.random.RandomState | None = None) -> None:
@@ -78,7 +70,6 @@ class PublishedTask(Task):
         return view
 
     def action_spec(self, physics: Any) -> specs.BoundedArray:
-        """The action's dimensions and their ranges."""
         low, high = bounds(self.task.actions(physics.model.ptr))
         return specs.BoundedArray(low.shape, np.float64, low, high, "action")
 
@@ -95,7 +86,6 @@ class PublishedTask(Task):
         super().initialize_episode(physics)
 
     def before_step(self, action: Any, physics: Any) -> None:
-        """Apply an action; a scalar goes to all dimensions."""
         view = self._view(physics)
         values = np.asarray(action, dtype=np.float64)
         action = np.broadcast_to(values, self.action_spec(physics).shape)
@@ -103,7 +93,6 @@ class PublishedTask(Task):
         physics.set_control(self.task.control(view, action))
 
     def after_step(self, physics: Any) -> None:
-        """Update the task's memory, and show the reward."""
         view = self._view(physics)
         if physics.env is None:
             view.memory = {**view.memory, **view.owned(self.task.update(view))}
@@ -117,5 +106,4 @@ class PublishedTask(Task):
         return float(self.task.reward(self.task.terms(self._view(physics))))
 
     def get_termination(self, physics: Any) -> float | None:
-        """Discount 0 at the end of an episode."""
         return 0.0 if bool(self.task.terminated(self._view(physics))) else None

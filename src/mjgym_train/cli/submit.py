@@ -26,8 +26,8 @@ def submit(
     drawn now, and added to the leaderboard.
 
     It must have ended and been scored by `mjgym evaluate`, with the settings, the evaluations and
-    the seeds of the protocol, by a committed version of the package. What differs is said, and
-    nothing is written then. "mjgym guide scores" has the protocol.
+    the seeds of the protocol, by a committed version of the package. A mismatch is
+    reported and nothing is written. "mjgym guide scores" has the protocol.
     """
     require("yaml")
     from mjgym.policies.network import PolicyError

@@ -68,7 +68,7 @@ class Report:
 
 
 def distributed_algorithm(name: str) -> type[OffPolicyAgent] | type[A3C]:
-    """The algorithm of a name that learns from samplers.
+    """Look up an algorithm that learns from samplers.
 
     Raises:
         ConfigError: there is no such algorithm, or it is on-policy.

@@ -133,11 +133,7 @@ def read(config: Config, collector: Collector) -> Demonstrations:
 
 
 def check(about: datasets.About, config: Config, collector: Collector) -> None:
-    """Check that a dataset belongs to the task of a run.
-
-    Raises:
-        DemonstrationError: its task or the task's arguments differ.
-    """
+    """Raise DemonstrationError unless a dataset has the task of a run, with its arguments."""
     if not about.id:
         return  # spaces alone can be compared
     if about.id != config.id:
@@ -215,10 +211,6 @@ def _of_shape(shape: tuple[int, ...], dtype: Any) -> str:
 
 
 def require_same(name: str, digest: str, before: str) -> None:
-    """Check that a dataset is the one that a run started with.
-
-    Raises:
-        RunError: the dataset of that name has changed.
-    """
+    """Raise RunError unless a dataset is the one that a run started with."""
     if digest != before:
         raise RunError(f"the dataset {name} is not the one that the run began with: it has changed")

@@ -8,11 +8,7 @@ from mjgym.util.suggestions import or_else
 
 
 def imported(name: str, setting: str, known: Iterable[str]) -> type:
-    """The class that "module:Class" names.
-
-    Raises:
-        ConfigError: there is no such class.
-    """
+    """The class that "module:Class" names; ConfigError if there is none."""
     if ":" not in name:
         raise ConfigError(f"{setting}: there is no {name!r}{or_else(name, known)}")
     try:

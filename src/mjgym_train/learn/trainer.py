@@ -415,7 +415,7 @@ class Trainer:
                     " the one before is kept"
                 ) from error
         self.agent.policy(self.low, self.high).save(self.run_folder.policy_file)
-        with contextlib.suppress(ConfigError):  # critics of one's own stay in the checkpoint
+        with contextlib.suppress(ConfigError):  # custom critics stay in the checkpoint
             if (valuation := self.agent.valuation()) is not None:
                 valuation.save(self.run_folder.critics_file)
 

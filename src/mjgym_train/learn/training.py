@@ -17,11 +17,7 @@ from mjgym_train.run import Run
 
 
 def check(config: Config) -> None:
-    """Check the settings of an ensemble's agents before anything is created.
-
-    Raises:
-        ConfigError: an agent's settings do not fit, or there is no such algorithm.
-    """
+    """Raise ConfigError if the settings of an ensemble's agents do not fit."""
     algorithm = algorithms.find(config.algorithm)
     if issubclass(algorithm, OffPolicyAgent) and isinstance(config, OffPolicyConfig):
         members.of(config, algorithm)

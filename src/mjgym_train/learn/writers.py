@@ -26,11 +26,7 @@ class Writer(Protocol):
 
 
 def check(config: Config) -> None:
-    """See whether the packages of the writers that the settings name are installed.
-
-    Raises:
-        RunError: one is missing.
-    """
+    """Raise RunError if a package of the chosen writers is not installed."""
     if config.tensorboard and importlib.util.find_spec("tensorboard") is None:
         raise RunError(
             f"TensorBoard is not installed: {install('train')}, or set tensorboard=false"

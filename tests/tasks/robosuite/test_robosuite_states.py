@@ -56,7 +56,7 @@ def test_observations_rewards_and_successes_are_the_recorded_ones(record):
 
 @dataclass(frozen=True)
 class Recorded(Lift):
-    """Lift, which notes the controls of each physics step and where it led."""
+    """Lift, which records the positions before each physics step, and its controls."""
 
     controls: ClassVar[list] = []
     positions: ClassVar[list] = []
@@ -67,11 +67,8 @@ class Recorded(Lift):
     def control(self, v, action):
         control = super().control(v, action)
         self.controls.append(np.array(control))
-        return control
-
-    def substep(self, v):
         self.positions.append(np.array(v.qpos))
-        return super().substep(v)
+        return control
 
 
 # What the original's rotations in single precision come to.
@@ -95,15 +92,16 @@ def test_controls_and_joints_of_every_physics_step_are_the_recorded_ones(episode
     Recorded.controls.clear()
     Recorded.positions.clear()
     rewards = [env.step(action)[1] for action in rollout["actions"]]
+    Recorded.positions.append(np.array(env.view.qpos))
     torque, angle = PRECISION[episode]
     controls, positions = np.array(Recorded.controls), np.array(Recorded.positions)
     errors = np.abs(controls - rollout["sub_ctrl"]).max(axis=1)
     # The original computes the first control with the fingers elsewhere.
     assert errors[0] < 5e-3
     assert errors[25:].max() < torque
-    moved = np.abs(positions[:-1, :9] - rollout["sub_qpos"][1:])
+    moved = np.abs(positions[1:-1, :9] - rollout["sub_qpos"][1:])
     assert moved.max() < angle
-    ends = positions[24::25]
+    ends = positions[25::25]
     assert np.abs(ends - rollout["qpos"]).max() < angle
     # Recorded rewards are of the instant before the last physics step, these of after it.
     assert np.abs(np.array(rewards) - rollout["reward"]).max() < 1e-3

@@ -158,7 +158,6 @@ class LabelView(View):
         return _array([Label(name, unit=unit, source=attribute)] * count, (count,))
 
     def _numbered(self, what: str, source: str, real: np.ndarray, unit: str = "") -> Array:
-        """Labels of numbers by index alone."""
         if real.ndim == 0 or real.shape == (1,):
             return _array([Label(what, unit=unit, source=source)] * real.size, real.shape)
         if real.shape == (3,):

@@ -104,7 +104,7 @@ def _examine(
     misfits = _misfits(root, schema()) if is_mjcf else []
     if problems or not compiles:  # some models without a file make the engine hang
         return problems + misfits
-    missing = _missing_files(root, main) if is_mjcf else []
+    missing = _missing_files(root, main)
     on_disk = functools.partial(mujoco.MjSpec.from_file, os.path.abspath(main))
     refusal, _ = ask(on_disk if content is None else root, main)
     if misfits or not refusal:
@@ -192,32 +192,27 @@ def _misplaced(node: Node, outer: Node, kind: Kind) -> tuple[Problem | None, Kin
 def _missing_files(root: Node, main: Path) -> list[Problem]:
     """Missing asset files; the paths of the others become absolute."""
     problems: list[Problem] = []
-    folders, strip = _folders(root)
+    folders, stripped = {"mesh": "", "texture": ""}, "true" if root.tag == "robot" else "false"
+    for compiler in [n for n in root.walk() if n.tag == "compiler"]:
+        both = compiler.attributes.get("assetdir")
+        for kind, folder in folders.items():
+            default = folder if both is None else both
+            folders[kind] = compiler.attributes.get(f"{kind}dir", default)
+        stripped = compiler.attributes.get("strippath", stripped)
+    strip = stripped == "true"
     for node in root.walk():
         files = {} if node.tag == "model" else node.attributes
         for attribute, value in list(files.items()):
             if not attribute.startswith("file") or not value or ":" in value:
                 continue
             name = Path(value).name if strip else value
-            folder = main.parent / folders["texture" if node.tag == "texture" else "mesh"]
+            place = main.parent / folders["texture" if node.tag == "texture" else "mesh"]
             # An included file may also have its assets beside it.
-            places = (folder, node.file.parent) if node.file != main else (folder,)
+            places = (place, node.file.parent) if node.file != main else (place,)
             path = find_file(name, *places)
             if path is None:
-                said = f"{node.described}: there is no file {name!r} in {folder}"
+                said = f"{node.described}: there is no file {name!r} in {place}"
                 problems.append(node.problem(said, near_files(name, *places)))
             elif not strip:
                 node.attributes[attribute] = os.path.abspath(path)
     return problems
-
-
-def _folders(root: Node) -> tuple[dict[str, str], bool]:
-    """Folders of meshes and textures, and whether paths are stripped to file names."""
-    folders, strip = {"mesh": "", "texture": ""}, "false"
-    for compiler in [n for n in root.walk() if n.tag == "compiler"]:
-        both = compiler.attributes.get("assetdir")
-        for kind, folder in folders.items():
-            default = folder if both is None else both
-            folders[kind] = compiler.attributes.get(f"{kind}dir", default)
-        strip = compiler.attributes.get("strippath", strip)
-    return folders, strip == "true"

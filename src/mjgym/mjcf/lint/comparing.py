@@ -248,7 +248,6 @@ class _Table:
         return _OTHERWISE.get(said, said) if by != "objtype" else said
 
     def _of_freedoms(self, known: Container[str]) -> dict[str, Callable[[int], Any]]:
-        """Joint fields that are stored by degree of freedom or position."""
         joints, positions = self.arrays["dof_jntid"], self.arrays["jnt_qposadr"]
         readers: dict[str, Callable[[int], Any]] = {}
 
@@ -377,8 +376,7 @@ def _differing(a: Any, b: Any, tolerance: float) -> tuple[Any, Any] | None:
 
 
 def _plain(array: np.ndarray) -> Any:
-    """A number, or a list of them, in as many digits as their type has."""
-    if array.dtype == np.float32:
+    if array.dtype == np.float32:  # only its own digits
         array = np.array([float(str(x)) for x in array.flat]).reshape(array.shape)
     return array.tolist()
 

@@ -119,7 +119,6 @@ def _elements(tree: Any, xpath: str) -> list[Any]:
 
 
 def _hint_by_value(elements: list[Any], tag: str, condition: str) -> str:
-    """Existing values of the attribute in a condition that no element meets."""
     said = re.search(r"@([\w:.-]+)\s*=\s*(?:'([^']*)'|\"([^\"]*)\")", condition)
     if said is None:
         return f"; {len(elements)} {tag} do not meet the condition [{condition}"
@@ -181,7 +180,6 @@ def _whole_lines(content: bytes, node: Node) -> tuple[int, int]:
 
 
 def _check_result(file: Path, before: bytes, after: bytes) -> None:
-    """Raise if the result has problems that the file did not have before."""
     if parse(after, file).tag in ("mujoco", "robot"):
         earlier = examine(file, before)
         # The engine's first error after one that was mended may be as old.

@@ -216,14 +216,8 @@ def _malformed(content: bytes, file: Path, error: expat.ExpatError) -> Problem:
     except etree.XMLSyntaxError:
         entries = list(parser.error_log)
         if entries:
-            line, said = entries[0].line, entries[0].message
-            tags = re.match(r"Opening and ending tag mismatch: (\S+) line (\d+) and (\S+)", said)
-            if tags:
-                open_, opened, closing = tags.groups()
-                said = f"</{closing}> closes nothing: <{open_}> of line {opened} is open"
-                either = close_to(closing, (open_,))  # one is the other, misspelt
-                return Problem(file, line, said, (f"</{open_}>", *(f"<{closing}>" for _ in either)))
-            return Problem(file, line, f"no XML: {said[:1].lower()}{said[1:]}")
+            said = entries[0].message
+            return Problem(file, entries[0].line, f"no XML: {said[:1].lower()}{said[1:]}")
     return Problem(file, error.lineno, f"no XML: {expat.ErrorString(error.code)}")
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import mujoco
 
-from mjgym.mjcf.lint.reading import Node, Problem, near_files
+from mjgym.mjcf.lint.reading import Node, Problem
 from mjgym.mjcf.lint.schema import words_of
 from mjgym.sim.engine import quiet
 from mjgym.util import suggestions
@@ -80,13 +80,13 @@ def located(root: Node, main: Path, models: dict[str, Node], message: str) -> Pr
         line = re.search(r"[Ll]ine(?: number=|:? )(\d+)", message)
         number = int(line[1]) if line and not error else root.line
         return Problem(main, number, " ".join(reason_of(error or message).split()))
+    if missing := re.match(r"required attribute missing: '(\w+)'", reason):
+        return node.problem(f"{node.described} needs the attribute {missing[1]!r}", (missing[1],))
     quoted = re.findall(r"'([^']*)'", reason)
     problem = (
-        _needed(reason, node)
-        or _unknown_word(reason, node)
+        _unknown_word(reason, node)
         or _repeated(reason, node, root)
         or _numbers(reason, node)
-        or _missing_file(reason, node, main)
         or _unknown_name(quoted, node, root, models)
     )
     said = reason if node.name in quoted else f"{node.described}: {reason}"
@@ -94,7 +94,6 @@ def located(root: Node, main: Path, models: dict[str, Node], message: str) -> Pr
 
 
 def _node(root: Node, message: str, nodes: list[Node]) -> Node | None:
-    """The element that an error is about, if known."""
     places = re.findall(r"^Element (?:name )?'(.*)'(?:, id (\d+))?(?:, line (\d+))?", message, re.M)
     if not places:
         return _node_by_words(root, reason_of(message))
@@ -116,22 +115,12 @@ def _node(root: Node, message: str, nodes: list[Node]) -> Node | None:
 
 def _node_by_words(root: Node, reason: str) -> Node | None:
     """The element of a message that does not say its place."""
-    file = re.match("Error opening file '(.*)'", reason)
     earlier: set[tuple[str, str]] = set()
     for node in root.walk():
-        if file and any(Path(v).name == Path(file[1]).name for v in node.attributes.values()):
-            return node
         if reason.startswith("repeated") and node.name and (node.kind, node.name) in earlier:
             return node
         earlier.add((node.kind, node.name))
     return None
-
-
-def _needed(reason: str, node: Node) -> Problem | None:
-    missing = re.match(r"required attribute missing: '(\w+)'", reason)
-    if not missing:
-        return None
-    return node.problem(f"{node.described} needs the attribute {missing[1]!r}", (missing[1],))
 
 
 def _unknown_word(reason: str, node: Node) -> Problem | None:
@@ -142,14 +131,13 @@ def _unknown_word(reason: str, node: Node) -> Problem | None:
             words = words_of(node, attribute)
             tried = [value] if keyword[1] == value else value.split()
             if wrong := [word for word in tried if word not in words]:
-                return _no_word(node, attribute, wrong[0], words)
+                said = f"{node.described}: {attribute} has no word {wrong[0]!r}"
+                return node.problem(said, near(wrong[0], words))
     if "URDF joint" in reason and "joint type" in reason:
-        return _no_word(node, "type", node.attributes["type"], _URDF_JOINTS)
+        word = node.attributes["type"]
+        said = f"{node.described}: type has no word {word!r}"
+        return node.problem(said, near(word, _URDF_JOINTS))
     return None
-
-
-def _no_word(node: Node, attribute: str, word: str, words: tuple[str, ...]) -> Problem:
-    return node.problem(f"{node.described}: {attribute} has no word {word!r}", near(word, words))
 
 
 def _repeated(reason: str, node: Node, root: Node) -> Problem | None:
@@ -163,40 +151,18 @@ def _repeated(reason: str, node: Node, root: Node) -> Problem | None:
 
 
 def _numbers(reason: str, node: Node) -> Problem | None:
-    told = re.search(
-        r"bad format in attribute '(?P<bad>\w+)'"
-        r"|attribute '(?P<few>\w+)' does not have enough data"
-        r"|attribute '(?P<many>\w+)' has too much data",
-        reason,
-    )
-    if told is None or (attribute := told[str(told.lastgroup)]) not in node.attributes:
+    told = re.search(r"bad format in attribute '(\w+)'", reason)
+    if told is None or told[1] not in node.attributes:
         return None
-    numbers = node.attributes[attribute].split()
-    said = f"{node.described}: {attribute}"
-    if told["bad"]:
-        return node.problem(*_no_number(said, numbers))
-    noun = "number" if len(numbers) == 1 else "numbers"
-    return node.problem(f"{said} has {len(numbers)} {noun}, too {'few' if told['few'] else 'many'}")
-
-
-def _no_number(said: str, words: list[str]) -> tuple[str, tuple[str, ...]]:
-    """The message about a value that is no number, and the value that may be meant."""
+    words, said = node.attributes[told[1]].split(), f"{node.described}: {told[1]}"
     if wrong := [word for word in words if not _NUMBER.fullmatch(word)]:
         spaced = re.sub("[,;]+", " ", " ".join(words)).split()
         meant = " ".join(spaced) if all(_NUMBER.fullmatch(word) for word in spaced) else ""
-        return f"{said} has {wrong[0]!r}, which is no number", (meant,) if meant else ()
+        message = f"{said} has {wrong[0]!r}, which is no number"
+        return node.problem(message, (meant,) if meant else ())
     wrong = [word for word in words if not re.fullmatch(r"[-+]?\d+", word)] or words
     meant = " ".join(str(round(float(word))) for word in words)
-    return f"{said} has {wrong[0]!r}, which is no whole number", (meant,)
-
-
-def _missing_file(reason: str, node: Node, main: Path) -> Problem | None:
-    told = re.search("Error opening file '(.*)'", reason)
-    for value in node.attributes.values() if told else ():
-        if told and Path(value).name == Path(told[1]).name:
-            files = near_files(value, main.parent, but=main)
-            return node.problem(f"{node.described}: there is no file {told[1]!r}", files)
-    return None
+    return node.problem(f"{said} has {wrong[0]!r}, which is no whole number", (meant,))
 
 
 def _unknown_name(

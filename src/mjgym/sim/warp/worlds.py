@@ -381,7 +381,6 @@ class Worlds:
         return fields
 
     def _followed(self, fields: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-        """Model fields of some simulations, with the derived fields."""
         scratch, rows = self._scratch, []
         for i in range(len(next(iter(fields.values())))):
             scratch.restore_defaults()

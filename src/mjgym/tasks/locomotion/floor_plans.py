@@ -337,7 +337,6 @@ def random_maze(
 
 
 def _whole(name: str, value: int, low: int, high: int | None = None) -> int:
-    """Return the value as an int, or raise if it is not whole or not in low .. high."""
     if isinstance(value, bool) or not isinstance(value, int | np.integer):
         raise TypeError(f"{name} must be a whole number, not {value!r}")
     if value < low or (high is not None and value > high):
@@ -474,7 +473,6 @@ class _Plan:
         return 0 < self._region[i][j] <= self._rooms
 
     def _exits(self, i: int, j: int) -> set[Cell]:
-        """Directions of the free neighbours of a cell."""
         return {(di, dj) for di, dj in _DIRECTIONS if self._region[i + di][j + dj]}
 
     def _fill_dead_ends(self) -> None:

@@ -45,7 +45,7 @@ class GoToTarget(Scene):
     """
 
     arena: str = "floor"  # its name, or "module:Class"
-    sees: bool = False  # with pixels, the egocentric camera's picture is observed
+    sees: bool = False  # with pixels, the egocentric camera's image is observed
 
     @property
     def varies(self) -> tuple[str, ...]:

@@ -48,7 +48,7 @@ class Scene(Task):
     time_limit: float = 30.0  # s
     control_timestep: float = 0.03  # s
     physics_timestep: float = 0.005  # s
-    sees: bool = True  # with pixels, the egocentric camera's picture is observed
+    sees: bool = True  # with pixels, the egocentric camera's image is observed
     rangefinders: bool = False  # they are observed
     ends_on_fall: bool = False  # when something but a foot touches the ground
 

@@ -69,7 +69,7 @@ class Tracking(Scene):
 
     walker: str = "cmu_humanoid_2020"  # its name, or "module:Class"
     arena: str = "floor"  # its name, or "module:Class"
-    sees: bool = False  # with pixels, the egocentric camera's picture is observed
+    sees: bool = False  # with pixels, the egocentric camera's image is observed
     clips: str = ""  # a file, folder or name, e.g. "walk"; empty for the package's own
     future: int = 5  # frames of the reference that are observed
     shortest: int = 10  # control steps that are left of a clip at the start, at least

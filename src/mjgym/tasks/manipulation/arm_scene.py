@@ -97,7 +97,7 @@ class Scene(Task):
 
     arm: str = "jaco_6_joints"  # its name, or "module:Class"
     hand: str = "jaco_3_fingers"  # its name, or "module:Class"
-    vision: bool = False  # of what is not the robot, only the picture is observed
+    vision: bool = False  # objects are observed only in the image
     touch: bool = False  # contacts of the fingers are observed
     time_limit: float = TIME_LIMIT  # s
     control_timestep: float = CONTROL_TIMESTEP  # s
@@ -137,7 +137,6 @@ class Scene(Task):
         """Add the objects on the table."""
 
     def _feel(self, scene: Spec) -> None:
-        """Add a contact sensor for each finger geom."""
         for finger in self.robot.pads:
             for pad in finger:
                 add(

@@ -22,11 +22,11 @@ class BrickScene(Scene):
     """Bricks, a wanted stack of them, and translucent bricks that show it.
 
     Args:
-        bricks: how many there are, 2 to 5.
+        bricks: number of bricks, 2 to 5.
         random_order: whether each episode draws the goal, which is then observed.
     """
 
-    bricks: int = 2  # how many there are, 2 to 5
+    bricks: int = 2  # number, 2 to 5
     random_order: bool = False  # each episode draws what is wanted
 
     varies = ("body_pos", "body_quat")

@@ -98,7 +98,7 @@ Numbers = Sequence[int] | np.ndarray
 """Of bricks, in some order."""
 
 Base = Literal["first", "any", "free"]
-"""Which brick is fixed: the first one by name, one that each episode draws anew, or none."""
+"""Which brick is fixed: the first one by name, one redrawn in each episode, or none."""
 
 
 @dataclass(frozen=True)

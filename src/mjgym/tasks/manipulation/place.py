@@ -1,4 +1,4 @@
-"""Place a brick on a pedestal, and let go of it."""
+"""Place a brick on a pedestal and release it."""
 
 from dataclasses import dataclass
 from math import inf

@@ -36,7 +36,7 @@ class Reassemble(BrickScene):
     fixed to the work top, each other one turned by 180 degrees or not. The tool is anywhere in a
     box 15 to 40 cm above; the hand points down, its fingers are open by any amount. Without
     `random_order` the stack is red, green, blue, ... from the bottom, and the goal is red, then the
-    rest in reverse. With it both orders are drawn, but for the lowest brick, which stays; so the
+    rest in reverse. With it both orders are drawn, except for the lowest brick, which stays; so the
     stack is right from the start in one episode of 24, of 5 bricks.
 
     Success: all neighbours of the wanted stack have snapped together, to 1 mm.
@@ -45,7 +45,7 @@ class Reassemble(BrickScene):
     own; velocities and pose of each brick.
     """
 
-    bricks: int = 3  # how many there are, 2 to 5
+    bricks: int = 3  # number, 2 to 5
 
     def initialize(self, v: SingleView, rng: Any) -> None:
         pile = self.pile

@@ -63,9 +63,18 @@ def _gripper_actions(manipulator: Manipulator) -> tuple[Action, ...]:
 
 
 class Drive:
-    """Robots in a compiled model, driven by actions."""
+    """Robots driven by actions.
 
-    def __init__(self, model: Model, robots: Sequence[Robot]) -> None:
+    `memory`, the first hook of an episode, looks up their elements once: ids are the same in all
+    models of a task.
+    """
+
+    def __init__(self, robots: Sequence[Robot]) -> None:
+        self._robots = robots
+        self._chains: dict[str, Chain] = {}
+
+    def _look_up(self, model: Model) -> None:
+        robots = self._robots
         self._manipulators = [each for robot in robots for each in robot.manipulators]
         parts = [each for robot in robots for each in robot.parts]
         self._chains = {
@@ -73,7 +82,6 @@ class Drive:
             for each in parts
         }
         self._arms = _arms(parts)
-        self.remembers_substeps = self._arms.remembers_substeps
         self._arm_numbers, gripper_numbers = numbers(robots)
         self._modes = modes(robots)
         motors = [each.motors for each in parts]
@@ -99,6 +107,8 @@ class Drive:
 
     def memory(self, v: View) -> Arrays:
         """Initial memory of the controllers and commands of the grippers."""
+        if not self._chains:
+            self._look_up(v.model)
         memory = self._arms.memory(self._states(v))
         for each in self._grippers:
             memory[each.command] = each.law.start(v.qpos)
@@ -120,7 +130,10 @@ class Drive:
     def control(self, v: View) -> Array:
         """Controls of all actuators, (..., nu): torques and finger targets."""
         xp, memory = v.xp, v.memory
-        parts = list(self._arms.torque(self._states(v), memory).values())
+        states = {}
+        for name, chain in self._chains.items():  # `_states`, without its calls in each substep
+            states[name] = chain.state(v)
+        parts = list(self._arms.torque(states, memory).values())
         for each in self._grippers:
             ends = xp.asarray(each.centre), xp.asarray(each.reach)
             parts.append(each.law.control(memory[each.command], *ends))

@@ -196,7 +196,6 @@ class Tabletop(Task):
 
     @property
     def _noises(self) -> list[tuple[float, str]]:
-        """Size and type of each robot's start noise."""
         count = len(self.robots)
         sizes = one_each("start_noise", self.start_noise, count)
         return list(
@@ -301,27 +300,20 @@ class Tabletop(Task):
         return drive.actions(self.robots)
 
     @functools.cached_property
-    def _drives(self) -> list[drive.Drive]:
-        return []
-
-    def _drive(self, model: Model) -> drive.Drive:
-        """Control of the robots, looked up once: ids are the same in all models of the task."""
-        if not self._drives:
-            self._drives.append(drive.Drive(model, self.robots))
-        return self._drives[0]
+    def _drive(self) -> drive.Drive:
+        return drive.Drive(self.robots)
 
     def memory(self, v: View) -> Arrays:
-        return self._drive(v.model).memory(v)
+        return self._drive.memory(v)
 
     def before_step(self, v: View, action: Array) -> Arrays:
-        return self._drive(v.model).goal(v, action)
+        return self._drive.goal(v, action)
 
     def control(self, v: View, action: Array) -> Array:
-        return self._drive(v.model).control(v)
+        return self._drive.control(v)
 
     def substep(self, v: View) -> Arrays:
-        drives = self._drive(v.model)
-        return drives.substep(v) if drives.remembers_substeps else {}
+        return self._drive.substep(v)
 
     def current_forces(self, v: View) -> Array:
         """Always: accelerations and contacts are of the instant of all other entries."""
@@ -357,11 +349,11 @@ class Tabletop(Task):
         return {name: Signal(meaning) for name, meaning in groups.items()}
 
     def robot_entries(self, v: View, robot: Robot) -> Arrays:
-        """The entries of the observation that are a robot's."""
+        """Observation entries of a robot."""
         return proprioception(v, robot)
 
     def objects(self, v: View) -> Arrays:
-        """The entries of the observation that are no robot's."""
+        """Observation entries of the objects."""
         raise NotImplementedError(f"{type(self).__name__} must define objects()")
 
     def from_tools(self, v: View, points: Mapping[str, Array]) -> Arrays:

@@ -361,7 +361,6 @@ def _find_hand(robot: str, own: str, name: str | None) -> Hand:
 
 
 def _find_controller(controller: Any, substeps: int) -> tuple[Controller, Mapping[str, Any]]:
-    """A controller of arms, and the options of the whole robot."""
     parameters, options = unpacked(controller), {}
     if isinstance(parameters, Mapping):
         options = {name: value for name, value in parameters.items() if name in OF_ROBOT}

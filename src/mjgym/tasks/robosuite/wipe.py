@@ -72,7 +72,7 @@ class Wipe(OneTable):
     task. Success: no spot is left. Termination: success and faults.
 
     Args:
-        num_markers: how many spots there are.
+        num_markers: number of spots.
         line_width: of the line of spots, m: a spot's diameter.
         coverage_factor: the share of the table, along x and y, that the line stays within.
         two_clusters: whether there are two lines, of half the spots each.
@@ -214,7 +214,7 @@ class Wipe(OneTable):
         return v.memory["wiped"] | under
 
     def centroid(self, v: View, wiped: Array) -> tuple[Array, Array]:
-        """The middle of the spots that are left, (..., 3) m, and how many these are, (...).
+        """Mean position (..., 3) m and number (...) of the remaining spots.
 
         With none left it is the origin.
         """

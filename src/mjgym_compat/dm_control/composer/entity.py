@@ -31,18 +31,15 @@ class Observables:
 
     @property
     def dict_keys(self) -> Any:
-        """The observables' full names as attributes."""
         return SimpleNamespace(**{name: self._full(name) for name in self._observables})
 
     def as_dict(self, fully_qualified: bool = True) -> dict[str, Observable]:
-        """Observables by full name, or by their name within the entity."""
         return {
             self._full(name) if fully_qualified else name: value
             for name, value in self._observables.items()
         }
 
     def get_observable(self, name: str, name_fully_qualified: bool = False) -> Observable:
-        """The observable of a name; KeyError if there is none."""
         return self.as_dict(name_fully_qualified)[name]
 
     def add_observable(self, name: str, observable: Observable, enabled: bool = True) -> None:
@@ -50,12 +47,7 @@ class Observables:
         observable.enabled = enabled
 
     def set_options(self, options: Mapping[str, Any] | None) -> None:
-        """Set options of all, by option, or of some, by name.
-
-        Raises:
-            KeyError: there is no such observable.
-            AttributeError: there is no such option.
-        """
+        """Set options of all, by option, or of some, by name."""
         for name, value in (options or {}).items():
             if name in self._observables:
                 self._observables[name].configure(**(value or {}))
@@ -131,11 +123,6 @@ class Entity(Callbacks):
 
     Subclasses write `_build`, which takes the arguments, `mjcf_model`, and `_build_observables`.
 
-    Args:
-        *args: of `_build`.
-        observable_options: see `Observables.set_options`.
-        **kwargs: of `_build`.
-
     Attributes:
         parent: the entity that this one is attached to.
     """
@@ -159,28 +146,23 @@ class Entity(Callbacks):
 
     @property
     def mjcf_model(self) -> mjcf.RootElement:
-        """The entity's model; by default `_mjcf_root`, which `_build` sets."""
         return self._mjcf_root
 
     @property
     def root_body(self) -> mjcf.Element:
-        """The entity's attachment frame, or the world body of an unattached entity."""
         return self.mjcf_model.parent_frame or self.mjcf_model.worldbody
 
     @property
     def attachment_site(self) -> mjcf.Element:
-        """Default place of attached entities: a site, or the model's world."""
         return self.mjcf_model
 
     def iter_entities(self, exclude_self: bool = False) -> "Iterator[Entity]":
-        """This entity and all entities attached to it, parents first."""
         if not exclude_self:
             yield self
         for entity in self._attached:
             yield from entity.iter_entities()
 
     def attach(self, entity: "Entity", attach_site: mjcf.Element | None = None) -> mjcf.Element:
-        """Attach another entity; returns its attachment frame."""
         model = entity.mjcf_model
         model.model = self.mjcf_model.namescope.free_name(model.model)  # entities may be alike
         frame = (attach_site or self.attachment_site).attach(model)
@@ -189,11 +171,7 @@ class Entity(Callbacks):
         return frame
 
     def detach(self) -> None:
-        """Detach this entity from the one that it is attached to.
-
-        Raises:
-            RuntimeError: it is not attached.
-        """
+        """Detach this entity from the one that it is attached to."""
         if self.parent is None:
             raise RuntimeError("Cannot detach an entity that is not attached.")
         self.parent._attached.remove(self)
@@ -206,7 +184,6 @@ class Entity(Callbacks):
         return np.array(physics.bind(self.root_body).xmat).reshape(3, 3)
 
     def global_vector_to_local_frame(self, physics: Any, vec_in_world_frame: Any) -> np.ndarray:
-        """Transform a world vector, (2,) or (3,), to the entity's frame."""
         vector, rotation = np.asarray(vec_in_world_frame), self._rotation(physics)
         if vector.shape not in ((2,), (3,)):
             raise ValueError(f"expected a vector of 2 or 3 numbers, got shape {vector.shape}")
@@ -215,17 +192,12 @@ class Entity(Callbacks):
         return local
 
     def global_xmat_to_local_frame(self, physics: Any, xmat: Any) -> np.ndarray:
-        """Transform a world rotation matrix, (3, 3) or (9,), to the entity's frame."""
         matrix = np.asarray(xmat)
         local: np.ndarray = self._rotation(physics).T @ matrix.reshape(3, 3)
         return local.reshape(matrix.shape)
 
     def get_pose(self, physics: Any) -> tuple[Any, Any]:
-        """Position and quaternion, as they are stored: of the free joint or of the body.
-
-        Raises:
-            ValueError: the entity is not attached.
-        """
+        """Position and quaternion, as they are stored: of the free joint or of the body."""
         frame = self._frame()
         joint = mjcf.get_frame_freejoint(self.mjcf_model)
         if joint is not None:
@@ -241,11 +213,7 @@ class Entity(Callbacks):
         return frame
 
     def set_pose(self, physics: Any, position: Any = None, quaternion: Any = None) -> None:
-        """Move the entity, in the frame of its parent.
-
-        Raises:
-            ValueError: the entity is not attached.
-        """
+        """Move the entity, in the frame of its parent."""
         frame = self._frame()
         joint = mjcf.get_frame_freejoint(self.mjcf_model)
         target = physics.bind(joint if joint is not None else frame)
@@ -267,12 +235,6 @@ class Entity(Callbacks):
         quaternion: Any = None,
         rotate_velocity: bool = False,
     ) -> None:
-        """Move and turn the entity relative to its pose.
-
-        Args:
-            quaternion: by which it is turned.
-            rotate_velocity: whether its velocity is turned too.
-        """
         here, rotation = self.get_pose(physics)
         if quaternion is not None:
             turn, turned = _normalized(quaternion), np.zeros(4)
@@ -286,22 +248,14 @@ class Entity(Callbacks):
         self.set_pose(physics, here, rotation)
 
     def get_velocity(self, physics: Any) -> tuple[np.ndarray, np.ndarray]:
-        """Linear and angular velocity of the free joint.
-
-        Raises:
-            ValueError: there is none.
-        """
+        """Linear and angular velocity of the free joint."""
         qvel = np.array(physics.bind(self._freejoint()).qvel)
         return qvel[:3], qvel[3:]
 
     def set_velocity(
         self, physics: Any, velocity: Any = None, angular_velocity: Any = None
     ) -> None:
-        """Set the velocity of the free joint.
-
-        Raises:
-            ValueError: there is none.
-        """
+        """Set the velocity of the free joint."""
         target = physics.bind(self._freejoint())
         qvel = np.array(target.qvel)
         qvel[:3] = qvel[:3] if velocity is None else velocity
@@ -357,7 +311,6 @@ class Arena(Entity):
         return ()
 
     def add_free_entity(self, entity: Entity) -> mjcf.Element:
-        """Attach an entity with a free joint; returns its attachment frame."""
         frame = self.attach(entity)
         frame.add("freejoint")
         return frame
@@ -365,7 +318,6 @@ class Arena(Entity):
     def attach_offset(
         self, entity: Entity, offset: Any, attach_site: mjcf.Element | None = None
     ) -> mjcf.Element:
-        """Attach an entity at a position; returns its attachment frame."""
         frame = self.attach(entity, attach_site)
         frame.pos = offset
         return frame

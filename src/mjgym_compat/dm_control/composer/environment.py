@@ -42,21 +42,7 @@ class Environment(dm_env.Environment):  # type: ignore[misc]
     """A task as an environment.
 
     Args:
-        time_limit: s, at which an episode ends.
-        random_state: a seed or a `RandomState`.
         n_sub_steps: ignored; the task says how many physics steps a control step has.
-        raise_exception_on_physics_error: whether a diverged simulation raises; else it ends the
-            episode with reward and discount 0.
-        strip_singleton_obs_buffer_dim: whether a buffer of one value is that value.
-        max_reset_attempts: how many starts are tried.
-        recompile_mjcf_every_episode: whether each episode compiles the model anew.
-        fixed_initial_state: whether all episodes start alike.
-        delayed_observation_padding: values of a buffer before the first have arrived.
-        legacy_step: whether positions and velocities are those of the new state and forces those of
-            the last step, as in the published suite; else all is of the state before it.
-
-    Raises:
-        ValueError: the model does not compile.
     """
 
     def __init__(
@@ -94,11 +80,7 @@ class Environment(dm_env.Environment):  # type: ignore[misc]
         return self.task.control_timestep
 
     def add_extra_hook(self, hook_name: str, hook_callable: Callable[..., None]) -> None:
-        """Call a function after the callbacks of task and entities.
-
-        Raises:
-            ValueError: there is no such callback.
-        """
+        """Call a function after the callbacks of task and entities."""
         if hook_name not in HOOK_NAMES:
             raise ValueError(
                 f"{hook_name!r} is not a valid hook name{or_else(hook_name, HOOK_NAMES)}"
@@ -133,11 +115,7 @@ class Environment(dm_env.Environment):  # type: ignore[misc]
         }
 
     def reset(self) -> dm_env.TimeStep:
-        """Begin an episode.
-
-        Raises:
-            EpisodeInitializationError: all starts were refused.
-        """
+        """Begin an episode."""
         for attempt in range(self._attempts):
             try:
                 return self._try_reset()
@@ -163,11 +141,7 @@ class Environment(dm_env.Environment):  # type: ignore[misc]
         return dm_env.TimeStep(dm_env.StepType.FIRST, None, None, observation)
 
     def step(self, action: Any) -> dm_env.TimeStep:
-        """A control step; after the end of an episode, the next one begins.
-
-        Raises:
-            PhysicsError: the simulation diverges, if that raises.
-        """
+        """A control step; after the end of an episode, the next one begins."""
         if self._reset_next_step:
             return self.reset()
         failed = False

@@ -19,19 +19,16 @@ class Task(Callbacks):
 
     @property
     def root_entity(self) -> Entity:
-        """The entity to which all others are attached."""
         raise NotImplementedError
 
     def get_reward(self, physics: Any) -> Any:
         raise NotImplementedError
 
     def iter_entities(self) -> Iterator[Entity]:
-        """All entities, parents first."""
         return self.root_entity.iter_entities()
 
     @property
     def observables(self) -> dict[str, Observable]:
-        """Observables of all entities and of the task."""
         observables: dict[str, Observable] = {}
         for entity in self.iter_entities():
             observables.update(entity.observables.as_dict())
@@ -45,7 +42,6 @@ class Task(Callbacks):
 
     @property
     def physics_timestep(self) -> float:
-        """The physics time step, s."""
         timestep = self.root_entity.mjcf_model.option.timestep
         return DEFAULT_TIMESTEP if timestep is None else float(timestep)
 
@@ -63,18 +59,13 @@ class Task(Callbacks):
         self.set_timesteps(value, self.physics_timestep)
 
     def set_timesteps(self, control_timestep: float, physics_timestep: float) -> None:
-        """Set both time steps, s.
-
-        Raises:
-            ValueError: the first is no multiple of the second.
-        """
+        """Set both time steps, s."""
         _ratio(control_timestep, physics_timestep)
         self.root_entity.mjcf_model.option.timestep = physics_timestep
         self._control_timestep = control_timestep
 
     @property
     def physics_steps_per_control_step(self) -> int:
-        """Physics steps in a control step."""
         return _ratio(self.control_timestep, self.physics_timestep)
 
     # Callbacks with an action.
@@ -98,15 +89,12 @@ class Task(Callbacks):
         return False
 
     def get_reward_spec(self) -> Any:
-        """Specification of the reward; None for a number."""
         return None
 
     def get_discount_spec(self) -> Any:
-        """Specification of the discount; None for a number in [0, 1]."""
         return None
 
     def action_spec(self, physics: Any) -> specs.BoundedArray:
-        """Specification of the action: the actuators' control ranges."""
         names = [physics.model.id2name(i, "actuator") or str(i) for i in range(physics.model.nu)]
         limited = np.asarray(physics.model.actuator_ctrllimited, dtype=bool)
         low, high = np.array(physics.model.actuator_ctrlrange).reshape(-1, 2).T
@@ -130,11 +118,7 @@ def _ratio(control: float, physics: float) -> int:
 
 
 class NullTask(Task):
-    """A task without reward.
-
-    Args:
-        root_entity: the entity that all others are attached to.
-    """
+    """A task without reward."""
 
     def __init__(self, root_entity: Entity) -> None:
         self._root_entity = root_entity

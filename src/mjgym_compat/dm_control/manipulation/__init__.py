@@ -14,11 +14,7 @@ TAGS = ("features", "vision", "easy")
 
 
 def get_environments_by_tag(tag: str) -> tuple[str, ...]:
-    """Names of the tasks with a tag.
-
-    Raises:
-        ValueError: there is no such tag; the message names the nearest ones.
-    """
+    """Names of the tasks with a tag."""
     if tag not in TAGS:
         raise ValueError(f"no tag {tag!r}{or_else(tag, TAGS)}")
     if tag == "easy":
@@ -27,15 +23,7 @@ def get_environments_by_tag(tag: str) -> tuple[str, ...]:
 
 
 def load(environment_name: str, seed: dm_env.Seed = None) -> dm_env.DmEnv:
-    """A task as a `dm_env.Environment`.
-
-    Args:
-        environment_name: one of `ALL`.
-        seed: of the first episode, or a `RandomState` that draws it; None for an unpredictable one.
-
-    Raises:
-        ValueError: there is no such task; the message names the nearest ones.
-    """
+    """A task as a `dm_env.Environment`."""
     return dm_env.load_manipulation(environment_name, seed)
 
 

@@ -1,4 +1,4 @@
-"""The published tasks of manipulation on Composer, to be built of entities of one's own."""
+"""The published manipulation tasks on Composer, for custom entities."""
 
 import itertools
 from collections.abc import Sequence
@@ -24,14 +24,7 @@ def _is_within(distance: Any, radius: float, **options: Any) -> float:
 
 
 class ArmTask(composer.Task):
-    """A task of an arm with a hand over a work top.
-
-    Args:
-        hand: the hand, which is attached to the arm.
-        obs_settings: options of what is observed.
-        workspace: where an episode begins; see `shared.Workspace`.
-        control_timestep: s.
-    """
+    """A task of an arm with a hand over a work top."""
 
     def __init__(
         self,
@@ -108,7 +101,7 @@ class _PropTask(ArmTask):
 
 
 class Reach(_PropTask):
-    """Bring the hand to `prop`, or with None to a place; for other arguments see `ArmTask`."""
+    """Bring the hand to `prop`, or with None to a place."""
 
     def _furnish(
         self, arena: Any, prop: Any, settings: shared.ObservationSettings, workspace: Any
@@ -171,7 +164,7 @@ class _DuploWithVertexSites(props.Duplo, _VertexSites):
 
 
 class Lift(_PropTask):
-    """Lift `prop`, whose `vertices` are sites; for other arguments see `ArmTask`."""
+    """Lift `prop`, whose `vertices` are sites."""
 
     def _furnish(
         self, arena: Any, prop: Any, settings: shared.ObservationSettings, workspace: Any
@@ -211,11 +204,8 @@ class SphereCradle(composer.Entity):
 class Pedestal(composer.Entity):
     """A post that carries a cradle.
 
-    Args:
-        target_radius: of the sphere that shows the target, m.
-
     Attributes:
-        target_site: that sphere.
+        target_site: sphere that shows the target.
     """
 
     def _build(self, cradle: composer.Entity, target_radius: float) -> None:
@@ -236,11 +226,7 @@ class PedestalObservables(composer.Observables):
 
 
 class Place(_PropTask):
-    """Place a prop on a cradle on a pedestal, and let go; for other arguments see `ArmTask`.
-
-    Args:
-        cradle: an entity that it is placed on.
-    """
+    """Place a prop on a cradle on a pedestal, and let go."""
 
     def __init__(self, *args: Any, cradle: Any, **kwargs: Any) -> None:
         self._cradle = cradle
@@ -283,7 +269,7 @@ class Place(_PropTask):
 
 
 class _BrickTask(ArmTask):
-    """Bricks that should become a stack; for arguments see `ArmTask`."""
+    """Bricks that should become a stack."""
 
     _close_weight = bricks.CLOSE_WEIGHT
 
@@ -357,17 +343,7 @@ class _BrickTask(ArmTask):
 
 
 class Stack(_BrickTask):
-    """Stack bricks; for other arguments see `ArmTask`.
-
-    Args:
-        num_bricks: how many there are, 2 to 6.
-        target_height: how many the stack should have.
-        moveable_base: whether its lowest brick is free too.
-        randomize_order: whether each episode draws the order.
-
-    Raises:
-        ValueError: there are too few or too many bricks, or the stack is too low or too high.
-    """
+    """Stack bricks."""
 
     def __init__(
         self,
@@ -402,14 +378,7 @@ class Stack(_BrickTask):
 
 
 class Reassemble(_BrickTask):
-    """Take a stack apart and build it in another order; for other arguments see `ArmTask`.
-
-    Args:
-        num_bricks: how many there are, 2 to 6.
-        randomize_initial_order: whether each episode draws the order at the start.
-        randomize_desired_order: whether it draws the goal, which is the reverse otherwise; the
-            lowest brick stays.
-    """
+    """Take a stack apart and build it in another order."""
 
     _close_weight = 0.0
 

@@ -49,7 +49,7 @@ class SkinAsset(Asset):
 
     Args:
         extension: of its name, with the dot.
-        get_body: the body of a name, anything with a `full_identifier`.
+        get_body: looks up a body by name: anything with a `full_identifier`.
     """
 
     def __init__(
@@ -75,11 +75,7 @@ class Text:
     """Any text."""
 
     def convert(self, value: Any, element: Any) -> Any:
-        """The value in the attribute's own type.
-
-        Raises:
-            ValueError: it is not of that type.
-        """
+        """The value in the attribute's own type."""
         if not isinstance(value, str):
             raise ValueError(f"Expect a string value: got {value!r}")
         return value
@@ -174,11 +170,7 @@ class Memory(Text):
 
     @staticmethod
     def bytes(text: str) -> int:
-        """Number of bytes; -1 for the engine's own choice.
-
-        Raises:
-            ValueError: it is no amount.
-        """
+        """Number of bytes; -1 for the engine's own choice."""
         powers = "BKMGTPE"
         power = powers.find(text[-1:].upper()) if text else -1
         try:

@@ -51,7 +51,6 @@ class Element:
 
     @property
     def spec(self) -> ElementSpec:
-        """Attributes and children that it may have."""
         return self._spec
 
     @property
@@ -73,11 +72,9 @@ class Element:
 
     @property
     def full_identifier(self) -> str:
-        """The name in the outermost model, with the prefixes of the attached models."""
         return self.prefixed_identifier()
 
     def prefixed_identifier(self, prefix_root: NameScope | None = None) -> str:
-        """Name with the prefixes of the models below a scope; the outermost one by default."""
         prefix = self.namescope.full_prefix(prefix_root)
         if self._spec.name == "worldbody":
             return prefix or "world"
@@ -156,12 +153,7 @@ class Element:
         return {_outer(name): value for name, value in values.items() if value is not None}
 
     def set_attributes(self, **attributes: Any) -> None:
-        """Set attributes; None clears one.
-
-        Raises:
-            AttributeError: there is no such attribute; nothing is written.
-            ValueError: a value does not fit; nothing is written.
-        """
+        """Set attributes; None clears one."""
         converted = self._converted(attributes)
         identifier = self._spec.identifier
         if identifier in converted:  # may fail
@@ -258,7 +250,6 @@ class Element:
         return [_at(model, path) for model in models if model is not self._root]
 
     def all_children(self) -> "list[Element]":
-        """All children, those of attached models included."""
         for spec in self._spec.children.values():
             if not spec.repeated:
                 self._only(spec)
@@ -273,16 +264,10 @@ class Element:
     # Building.
 
     def add(self, element_name: str, **attributes: Any) -> "Element":
-        """Add a child at the end.
-
-        Raises:
-            AttributeError: there is no such child or attribute; nothing is added.
-            ValueError: it exists already, lacks something, or a value does not fit.
-        """
+        """Add a child at the end."""
         return self.insert(element_name, len(self._children), **attributes)
 
     def insert(self, element_name: str, position: int, **attributes: Any) -> "Element":
-        """Add a child at a place among its siblings; see `add`."""
         spec = self._spec.children.get(element_name)
         if spec is None:
             raise AttributeError(
@@ -305,14 +290,7 @@ class Element:
         return child
 
     def remove(self, affect_attachments: bool = False) -> None:
-        """Remove this element, or clear it if its parent always has it.
-
-        Args:
-            affect_attachments: also clear the sections of attached models that are merged with it.
-
-        Raises:
-            ValueError: it is merged with attached models, and they may not be affected.
-        """
+        """Remove this element, or clear it if its parent always has it."""
         others = self._merged()
         if others and not affect_attachments:
             raise ValueError(
@@ -342,9 +320,6 @@ class Element:
 
         Returns:
             The body that holds it, to which joints can be added.
-
-        Raises:
-            ValueError: it is not a whole model, is attached elsewhere, or options conflict.
         """
         if self.tag not in ("site", "body", "worldbody"):
             raise AttributeError(f"<{self.tag}> takes no attachments, only bodies and sites do")
@@ -353,15 +328,7 @@ class Element:
     # Finding.
 
     def find(self, namespace: str, identifier: str) -> "Element | None":
-        """The element of this name in this subtree; None if there is none.
-
-        Args:
-            namespace: its kind, e.g. "joint".
-            identifier: its name, with the prefixes of attached models.
-
-        Raises:
-            ValueError: there is no such kind.
-        """
+        """The element of this name in this subtree; None if there is none."""
         self._require_namespace(namespace)
         try:
             element: Element = self.namescope.get(namespace, identifier)
@@ -391,11 +358,7 @@ class Element:
         immediate_children_only: bool = False,
         exclude_attachments: bool = False,
     ) -> "list[Element]":
-        """All elements of a kind in this subtree.
-
-        Raises:
-            ValueError: there is no such kind.
-        """
+        """All elements of a kind in this subtree."""
         self._require_namespace(namespace)
         elements: list[Element] = []
         for child in self._existing():
@@ -417,7 +380,6 @@ class Element:
         return children
 
     def enter_scope(self, scope_identifier: str) -> "Element | None":
-        """The root of an attached model, by its prefix."""
         try:
             scope: NameScope = self.namescope
             for name in filter(None, scope_identifier.split(PREFIX_SEPARATOR)):
@@ -428,7 +390,6 @@ class Element:
         return root
 
     def resolve_references(self) -> None:
-        """Replace names in attributes by the elements that have them."""
         for name, kind in self._spec.attributes.items():
             value = self._values.get(name)
             if isinstance(kind, Reference) and isinstance(value, str):
@@ -448,7 +409,6 @@ class Element:
     # Comparing.
 
     def is_same_as(self, other: Any) -> bool:
-        """Whether another element has the same attributes and children, in any order."""
         if not isinstance(other, Element) or other.spec is not self.spec:
             return False
         if not self._same_attributes(other):
@@ -502,15 +462,7 @@ class Element:
         zero_threshold: float = 0.0,
         self_only: bool = False,
     ) -> Any:
-        """The element as an lxml element.
-
-        Args:
-            prefix_root: scope whose prefixes are left out; the element's own by default.
-            debug_context: takes the element of each lxml element.
-            precision: significant digits.
-            zero_threshold: numbers that are smaller are written as 0.
-            self_only: whether to leave out its children.
-        """
+        """The element as an lxml element."""
         writer = _Writer(prefix_root or self.namescope, precision, zero_threshold, debug_context)
         return writer.write(self, self_only)
 
@@ -522,7 +474,6 @@ class Element:
         precision: int = 17,
         zero_threshold: float = 0.0,
     ) -> str | None:
-        """An attribute's value in XML; None if it is not written."""
         name, above = _inner(attribute_name), self._parent
         in_class = "childclass" in self._values
         while above is not None:
@@ -536,11 +487,9 @@ class Element:
         return text
 
     def get_init_stack(self) -> Any:
-        """Stack trace of the element's creation; empty without debug mode."""
         return self._stacks[None]
 
     def get_last_modified_stacks_for_all_attributes(self) -> dict[str, Any]:
-        """Stack trace of each attribute's last change."""
         return {_outer(name): stack for name, stack in self._stacks.items() if name is not None}
 
     def to_xml_string(
@@ -554,7 +503,6 @@ class Element:
         zero_threshold: float = 0.0,
         filter_null_assets: bool = True,
     ) -> str:
-        """The element as XML text; see `to_xml`."""
         del debug_context, filter_null_assets
         xml = self.to_xml(
             prefix_root, precision=precision, zero_threshold=zero_threshold, self_only=self_only
@@ -612,7 +560,6 @@ class AttachmentFrame(Element):
         return self._attachment.namescope.full_prefix(prefix_root)
 
     def all_children(self) -> list[Element]:
-        """Joints and inertia added to the frame, and the attached model's bodies."""
         own = [*self._single.values(), *self._children]
         return own + self._attachment.worldbody.all_children()
 
@@ -625,11 +572,6 @@ class AttachmentFrame(Element):
 
 class RootElement(Element):
     """A model.
-
-    Args:
-        model: its name, which becomes the prefix of its names where it is attached.
-        model_dir: folder of the files that attributes name.
-        assets: contents of files by name, which are not read then.
 
     Attributes:
         folders: within `model_dir`, by kind of files.
@@ -659,7 +601,6 @@ class RootElement(Element):
 
     @property
     def parent_frame(self) -> AttachmentFrame | None:
-        """Body that holds it in the model that it is attached to."""
         return self._frame
 
     @property
@@ -668,7 +609,6 @@ class RootElement(Element):
 
     @property
     def root_model(self) -> "RootElement":
-        """Outermost model."""
         outer = self.parent_model
         return self if outer is None else outer.root_model
 
@@ -710,7 +650,6 @@ class RootElement(Element):
         self._put(name, value or UNNAMED)
 
     def attach(self, attachment: "RootElement") -> AttachmentFrame:
-        """Attach a model to the world; see `Element.attach`."""
         return self.worldbody.attach(attachment)
 
     def attach_to(self, place: Element, attachment: "RootElement") -> AttachmentFrame:
@@ -740,11 +679,7 @@ class RootElement(Element):
         return frame
 
     def detach(self) -> None:
-        """Detach this model from the one that it is attached to.
-
-        Raises:
-            RuntimeError: it is not attached.
-        """
+        """Detach this model from the one that it is attached to."""
         frame, outer = self.parent_frame, self.parent_model
         if frame is None or outer is None or frame.parent is None:
             raise RuntimeError("this model is not attached to another")
@@ -755,16 +690,7 @@ class RootElement(Element):
         self._frame = None
 
     def include_copy(self, other: "RootElement", override_attributes: bool = False) -> None:
-        """Copy the contents of another model into this one.
-
-        Args:
-            other: the model, without attachments.
-            override_attributes: whether its values replace this model's where both have one.
-
-        Raises:
-            NotImplementedError: models are attached to it.
-            ValueError: values conflict, or names are taken.
-        """
+        """Copy the contents of another model into this one."""
         if other.attached_models:
             raise NotImplementedError("a model that others are attached to cannot be copied")
         made: dict[int, Element] = {id(other): self, id(other.worldbody): self.worldbody}
@@ -783,7 +709,6 @@ class RootElement(Element):
         return self.__copy__()
 
     def get_assets(self) -> dict[str, bytes]:
-        """Contents of the files of this model and of attached ones, by file name in XML."""
         assets: dict[str, bytes] = {}
         for model in self.all_models():
             for element in model._files():
@@ -816,7 +741,6 @@ class ElementList(list[Element]):
         self._parent, self._spec = parent, spec
 
     def add(self, **attributes: Any) -> Element:
-        """Add another."""
         return self._parent.add(self._spec.name, **attributes)
 
     def __getitem__(self, key: Any) -> Any:
@@ -851,7 +775,6 @@ def _outer_models(model: RootElement) -> Iterator[RootElement]:
 
 
 def _at(model: "RootElement", path: tuple[ElementSpec, ...]) -> Element:
-    """The section of a model at a path."""
     element: Element = model
     for spec in path:
         only = element._only(spec)
@@ -870,11 +793,7 @@ def _sections(model: Element) -> Iterator[Element]:
 
 
 def _reconciled(outer: RootElement, inner: RootElement) -> list[tuple[Element, str, Any]]:
-    """Values that two models will share: section of the outer one, attribute, value.
-
-    Raises:
-        ValueError: they conflict.
-    """
+    """Values that two models will share: section of the outer one, attribute, value."""
     values: list[tuple[Element, str, Any]] = []
     for section in _sections(inner):
         path = section._path()
@@ -974,7 +893,6 @@ class _Writer:
         self._made, self._unnamed = made, unnamed
 
     def write(self, element: Element, self_only: bool = False) -> Any:
-        """An lxml element."""
         in_class = False  # whether a body above gives a default class
         above: Element | None = element
         while above is not None and above.root is element.root:

@@ -26,17 +26,7 @@ def export_with_assets(
     precision: int = 17,
     zero_threshold: float = 0.0,
 ) -> None:
-    """Write a model and the files that it names into a folder.
-
-    Args:
-        out_dir: the folder; it is made.
-        out_file_name: name of the XML file; that of the model by default.
-        precision: significant digits.
-        zero_threshold: numbers that are smaller are written as 0.
-
-    Raises:
-        ValueError: the name does not end with ".xml".
-    """
+    """Write a model and the files that it names into a folder."""
     files = _contents(mjcf_model, out_file_name, precision, zero_threshold)
     folder = Path(out_dir)
     folder.mkdir(parents=True, exist_ok=True)
@@ -51,14 +41,7 @@ def export_with_assets_as_zip(
     precision: int = 17,
     zero_threshold: float = 0.0,
 ) -> None:
-    """Write a model and the files that it names into a ZIP archive, in a folder of its name.
-
-    Args:
-        out_dir: the archive's folder; it is made.
-        model_name: name of the archive, without ".zip"; that of the model by default.
-        precision: significant digits.
-        zero_threshold: numbers that are smaller are written as 0.
-    """
+    """Write a model and the files that it names into a ZIP archive, in a folder of its name."""
     name = mjcf_model.model if model_name is None else model_name
     files = _contents(mjcf_model, f"{name}.xml", precision, zero_threshold)
     folder = Path(out_dir)

@@ -42,11 +42,7 @@ class NameScope:
         return f"{self.parent.full_prefix(prefix_root)}{self.name}{PREFIX_SEPARATOR}"
 
     def rename(self, name: str) -> None:
-        """Give the model another name.
-
-        Raises:
-            ValueError: another model that is attached to the same one has it.
-        """
+        """Give the model another name."""
         if PREFIX_SEPARATOR in name:
             raise ValueError(f"{name!r} holds {PREFIX_SEPARATOR!r}, which is reserved for prefixes")
         if self.parent is not None and name != self.name:
@@ -58,11 +54,7 @@ class NameScope:
         self.renumber()
 
     def attach(self, scope: "NameScope") -> None:
-        """Put the names of another model below this one's.
-
-        Raises:
-            ValueError: there is one of that name.
-        """
+        """Put the names of another model below this one's."""
         if scope.name in self._inner:
             raise ValueError(f"Duplicated identifier {scope.name!r} in namespace <{FRAME}>")
         self._inner[scope.name] = scope
@@ -86,11 +78,7 @@ class NameScope:
         return free
 
     def add(self, namespace: str, identifier: str, element: Any) -> None:
-        """Note an element's name.
-
-        Raises:
-            ValueError: another element has it.
-        """
+        """Note an element's name."""
         names = self._names.setdefault(namespace, {})
         if identifier in names:
             raise ValueError(f"Duplicated identifier {identifier!r} in namespace <{namespace}>")
@@ -103,11 +91,7 @@ class NameScope:
         self.renumber()
 
     def get(self, namespace: str, identifier: str) -> Any:
-        """The element of a name, with prefixes of attached models.
-
-        Raises:
-            KeyError: there is none.
-        """
+        """Look up an element by its name with the prefixes of attached models."""
         names = self._names.get(namespace, {})
         if identifier in names:
             return names[identifier]
@@ -164,7 +148,7 @@ class NameScope:
         self.renumber()
 
     def renumber(self) -> None:
-        """Note that names have changed."""
+        """Record that names have changed."""
         self._numbers.clear()
         self.revision += 1
 

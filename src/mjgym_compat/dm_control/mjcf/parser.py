@@ -26,18 +26,7 @@ def from_xml_string(
     resolve_references: bool = True,
     assets: Mapping[str, bytes] | None = None,
 ) -> RootElement:
-    """The model of an MJCF string.
-
-    Args:
-        escape_separators: whether to replace "/" in names, which is reserved for prefixes.
-        model_dir: folder of the files that it names.
-        resolve_references: whether attributes hold the elements that they name.
-        assets: contents of files by name, which are not read then.
-
-    Raises:
-        ValueError: the text is not MJCF, or a name holds "/".
-        OSError: a file cannot be read.
-    """
+    """The model of an MJCF string."""
     xml = _parse(xml_string)
     return _Reader(Path(model_dir), dict(assets or {}), escape_separators).read(
         xml, resolve_references
@@ -71,11 +60,7 @@ def from_path(
 
 
 def from_zip(path: Any) -> RootElement:
-    """The model of an archive that holds one MJCF file, and the files that it names.
-
-    Raises:
-        ValueError: it holds none, or several.
-    """
+    """The model of an archive that holds one MJCF file, and the files that it names."""
     source = io.BytesIO(path) if isinstance(path, bytes) else path
     with zipfile.ZipFile(source) as archive:
         assets = {Path(name).name: archive.read(name) for name in archive.namelist()}
@@ -86,11 +71,7 @@ def from_zip(path: Any) -> RootElement:
 
 
 def _parse(text: str | bytes) -> Any:
-    """An lxml element.
-
-    Raises:
-        ValueError: this is not XML, or is too large.
-    """
+    """An lxml element."""
     content = text.encode() if isinstance(text, str) else text
     require_bounded_text(content.decode())
     if b"<!DOCTYPE" in content:

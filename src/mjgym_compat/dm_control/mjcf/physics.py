@@ -42,7 +42,6 @@ class BoundArray(np.ndarray):
         self.__dict__.pop("_binding", None)
 
     def copy(self, order: Any = "C") -> Any:
-        """A plain array."""
         return np.array(self, order=order, subok=False)
 
     def __reduce__(self) -> NoReturn:
@@ -61,9 +60,6 @@ class Binding:
     """Numbers of some elements of one kind in the simulation, as attributes.
 
     Names are those of the engine's fields, with the kind's prefix or without.
-
-    Args:
-        names: their full names; one name for a single element.
     """
 
     _physics: "Physics"
@@ -84,7 +80,7 @@ class Binding:
     def _field(self, name: str) -> _Field:
         data = self._physics.data.ptr
         known: _Field | None = self._fields.get(name)
-        if known is None or known.data is not data:  # loaded anew
+        if known is None or known.data is not data:  # reloaded
             known = self._fields[name] = self._find(name, data)
         return known
 
@@ -191,16 +187,11 @@ class Physics(PhysicsOfText):
 
     @classmethod
     def from_mjcf_model(cls, mjcf_model: RootElement) -> Self:
-        """The physics of a model.
-
-        Raises:
-            ValueError: it does not compile; the message is the compiler's.
-        """
+        """The physics of a model."""
         physics: Self = cls._compiled(cls.from_xml_string, mjcf_model)
         return physics
 
     def reload_from_mjcf_model(self, mjcf_model: RootElement) -> None:
-        """Replace the model, and start from its default state."""
         self._compiled(self.reload_from_xml_string, mjcf_model)
 
     @staticmethod
@@ -216,7 +207,6 @@ class Physics(PhysicsOfText):
 
     @property
     def is_dirty(self) -> bool:
-        """Whether values were written since dependent quantities were computed."""
         return self._dirty
 
     def mark_as_dirty(self) -> None:
@@ -227,11 +217,7 @@ class Physics(PhysicsOfText):
         self._dirty = False
 
     def bind(self, mjcf_elements: Element | Iterable[Element] | None) -> Any:
-        """Numbers of an element, or of several of one kind, as attributes.
-
-        Raises:
-            ValueError: they are of several kinds, or of one that has no numbers.
-        """
+        """Numbers of an element, or of several of one kind, as attributes."""
         if mjcf_elements is None:
             return None
         single = isinstance(mjcf_elements, Element)

@@ -45,11 +45,7 @@ class Skin:
 
 
 def parse(contents: bytes, body_getter: Callable[[str], Any]) -> Skin:
-    """Read a skin file.
-
-    Raises:
-        ValueError: this is no skin file.
-    """
+    """Read a skin file."""
     place = 0
 
     def take(kind: str, *shape: int) -> np.ndarray:
@@ -72,11 +68,7 @@ def parse(contents: bytes, body_getter: Callable[[str], Any]) -> Skin:
 
 
 def serialize(skin: Skin) -> bytes:
-    """Contents of a skin file.
-
-    Raises:
-        ValueError: a body's name has more than 40 bytes.
-    """
+    """Contents of a skin file."""
     parts = [
         struct.pack(
             "<4i", len(skin.vertices), len(skin.texcoords), len(skin.faces), len(skin.bones)

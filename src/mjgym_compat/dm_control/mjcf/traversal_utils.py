@@ -40,11 +40,7 @@ def get_freejoint(element: Element) -> Element | None:
 
 
 def commit_defaults(element: Element, attributes: Sequence[str] | None = None) -> None:
-    """Write the values that default classes give to an element into the element itself.
-
-    Args:
-        attributes: names of those to write; all by default.
-    """
+    """Write the values that default classes give to an element into the element itself."""
     own = element.get_attributes()
     wanted = element.spec.attributes if attributes is None else attributes
     for default in _classes(element):

@@ -26,7 +26,6 @@ array_sizes = {
 
 
 def _named_tuple(name: str) -> Any:
-    """An enumeration as a named tuple of its members."""
     if not name.startswith("mjt"):
         raise AttributeError(name)
     members = getattr(mujoco, name).__members__

@@ -48,12 +48,12 @@ Pose = collections.namedtuple("Pose", "lookat, distance, azimuth, elevation")
 Selected = collections.namedtuple("Selected", "body, geom, flex, skin, world_position")
 
 
-class Physics(simulation.Physics):
-    """A model and its state under dm_control's names.
+def _copied(field: str) -> Callable[[Any], np.ndarray]:
+    return lambda physics: np.array(getattr(physics.data, field))
 
-    Args:
-        data: the state, which knows its model. `from_xml_string` and its kin make one.
-    """
+
+class Physics(simulation.Physics):
+    """A model and its state under dm_control's names."""
 
     _contexts: Contexts | None = None
     _env: Env | None = None  # whose state this is
@@ -97,29 +97,24 @@ class Physics(simulation.Physics):
 
     @classmethod
     def from_model(cls, model: MjModel) -> Self:
-        """The physics of a model."""
         return cls(MjData(model))
 
     @classmethod
     def from_xml_string(
         cls, xml_string: str | bytes, assets: Mapping[str, bytes] | None = None
     ) -> Self:
-        """The physics of an MJCF string; see `MjModel.from_xml_string`."""
         return cls.from_model(MjModel.from_xml_string(xml_string, assets))
 
     @classmethod
     def from_xml_path(cls, file_path: str | Path) -> Self:
-        """The physics of an MJCF file; see `MjModel.from_xml_path`."""
         return cls.from_model(MjModel.from_xml_path(file_path))
 
     @classmethod
     def from_byte_string(cls, byte_string: bytes) -> Self:
-        """The physics of an MJB file's bytes."""
         return cls.from_model(MjModel.from_byte_string(byte_string))
 
     @classmethod
     def from_binary_path(cls, file_path: str | Path) -> Self:
-        """The physics of an MJB file."""
         return cls.from_model(MjModel.from_binary_path(file_path))
 
     def _reload_from_model(self, model: MjModel) -> None:
@@ -129,11 +124,9 @@ class Physics(simulation.Physics):
     def reload_from_xml_string(
         self, xml_string: str | bytes, assets: Mapping[str, bytes] | None = None
     ) -> None:
-        """Replace the model by that of an MJCF string, and start from its default state."""
         self._reload_from_model(MjModel.from_xml_string(xml_string, assets))
 
     def reload_from_xml_path(self, file_path: str | Path) -> None:
-        """Replace the model by that of an MJCF file, and start from its default state."""
         self._reload_from_model(MjModel.from_xml_path(file_path))
 
     @property
@@ -143,47 +136,28 @@ class Physics(simulation.Physics):
 
     @property
     def model(self) -> MjModel:
-        """The fields of the MjModel, which is `model.ptr`; they are writable."""
         return self._data.model
 
     @property
     def data(self) -> MjData:
-        """The fields of the MjData, which is `data.ptr`."""
         return self._data
 
     @property
     def named(self) -> NamedIndexStructs:
-        """Fields with names: `named.data.xpos["torso", "z"]`."""
         return self._named
 
     # Time and state.
 
     def timestep(self) -> float:
-        """The physics time step, s."""
         return float(self.model.opt.timestep)
 
     def time(self) -> float:
-        """The time since the start of the episode, s."""
         return float(self.data.time)
 
-    def position(self) -> np.ndarray:
-        """A copy of the generalized positions, (nq,)."""
-        return np.array(self.data.qpos)
-
-    def velocity(self) -> np.ndarray:
-        """A copy of the generalized velocities, (nv,)."""
-        return np.array(self.data.qvel)
-
-    def activation(self) -> np.ndarray:
-        """A copy of the actuator activations, (na,)."""
-        return np.array(self.data.act)
-
-    def control(self) -> np.ndarray:
-        """A copy of the controls, (nu,)."""
-        return np.array(self.data.ctrl)
+    position, velocity = _copied("qpos"), _copied("qvel")
+    activation, control = _copied("act"), _copied("ctrl")
 
     def set_control(self, control: Any) -> None:
-        """Set the controls, (nu,), or one number for all of them."""
         self.data.ctrl[:] = control
 
     def _physics_state_items(self) -> list[np.ndarray]:
@@ -191,11 +165,6 @@ class Physics(simulation.Physics):
         return [*items, self.data.plugin_state] if self.model.nplugin else items
 
     def get_state(self, sig: int | None = None) -> np.ndarray:
-        """Positions, velocities and activations as one vector, (nq + nv + na,).
-
-        Args:
-            sig: bits of `mujoco.mjtState` that say what to return instead.
-        """
         if sig is None:
             return np.concatenate(self._physics_state_items())
         state = np.empty(mujoco.mj_stateSize(self.model.ptr, sig))
@@ -203,15 +172,10 @@ class Physics(simulation.Physics):
         return state
 
     def state(self) -> np.ndarray:
-        """The same as `get_state`."""
         return self.get_state()
 
     def set_state(self, physics_state: Any, sig: int | None = None) -> None:
-        """Set a state of `get_state`; what depends on it is recomputed by `forward` or `step`.
-
-        Raises:
-            ValueError: the vector has a wrong length; nothing is written.
-        """
+        """Set a state of `get_state`; what depends on it is recomputed by `forward` or `step`."""
         vector = np.asarray(physics_state, dtype=np.float64)
         items = self._physics_state_items()
         size = sum(map(len, items)) if sig is None else mujoco.mj_stateSize(self.model.ptr, sig)
@@ -225,7 +189,6 @@ class Physics(simulation.Physics):
             item[:] = part
 
     def copy(self, share_model: bool = False) -> Self:
-        """Another simulation in the same state, of the same model or of a copy."""
         copied = type(self).__new__(type(self))
         copied._scene = self._scene
         copied._use(self.data.copy_state() if share_model else self.data.copy())
@@ -247,11 +210,7 @@ class Physics(simulation.Physics):
     # Physics.
 
     def forward(self) -> None:
-        """Recompute everything that depends on the state in `data`.
-
-        Raises:
-            PhysicsError: MuJoCo warns.
-        """
+        """Recompute everything that depends on the state in `data`."""
         with self.check_invalid_state():
             mujoco.mj_forward(self.model.ptr, self.data.ptr)
 
@@ -260,9 +219,6 @@ class Physics(simulation.Physics):
 
         With `legacy_step`, afterwards positions, velocities and quantities that depend only on
         them belong to the new state; forces and accelerations belong to the last step.
-
-        Raises:
-            PhysicsError: MuJoCo warns, e.g. of a diverged state.
         """
         model, data = self.model.ptr, self.data.ptr
         with self.check_invalid_state():
@@ -276,11 +232,7 @@ class Physics(simulation.Physics):
                 mujoco.mj_step1(model, data)
 
     def reset(self, keyframe_id: int | None = None) -> None:
-        """Reset to the model's default state, or to a keyframe.
-
-        Raises:
-            ValueError: there is no such keyframe.
-        """
+        """Reset to the model's default state, or to a keyframe."""
         if keyframe_id is None:
             mujoco.mj_resetData(self.model.ptr, self.data.ptr)
         elif keyframe_id in range(self.model.nkey):
@@ -291,17 +243,12 @@ class Physics(simulation.Physics):
         self.after_reset()
 
     def after_reset(self) -> None:
-        """Recompute everything that depends on the initial state, without actuation."""
         with self.model.disable("actuation"):
             self.forward()
 
     @contextlib.contextmanager
     def check_invalid_state(self) -> Iterator[None]:
-        """Raise MuJoCo's warnings in a `with` block.
-
-        Raises:
-            PhysicsError: MuJoCo warned; the message names the warnings.
-        """
+        """Raise MuJoCo's warnings in a `with` block."""
         before = self.data.ptr.warning.number.copy()
         yield
         new = self.data.ptr.warning.number > before
@@ -315,7 +262,6 @@ class Physics(simulation.Physics):
 
     @contextlib.contextmanager
     def suppress_physics_errors(self) -> Iterator[None]:
-        """Log MuJoCo's warnings in a `with` block instead of raising them."""
         before, self._raises = self._raises, False
         try:
             yield
@@ -323,7 +269,6 @@ class Physics(simulation.Physics):
             self._raises = before
 
     def enable_profiling(self) -> None:
-        """Measure the engine's stages, see `data.timer`."""
         import time
 
         mujoco.set_mjcb_time(time.perf_counter)
@@ -332,7 +277,6 @@ class Physics(simulation.Physics):
 
     @property
     def contexts(self) -> Contexts:
-        """The OpenGL context and the driver's copy of the model, made when first used."""
         if self._contexts is None:
             self._make_rendering_contexts()
         assert self._contexts is not None
@@ -370,12 +314,10 @@ class Physics(simulation.Physics):
         render_flag_overrides: Mapping[Any, bool] | None = None,
         scene_callback: Callable[["Physics", mujoco.MjvScene], None] | None = None,
     ) -> np.ndarray:
-        """Render the current state; see `Camera` and `Camera.render`."""
         camera = Camera(self, height, width, camera_id, scene_callback=scene_callback)
         return camera.render(overlays, depth, segmentation, scene_option, render_flag_overrides)
 
     def free(self) -> None:
-        """Release the rendering contexts; may be called more than once."""
         self._free_rendering_contexts()
 
 
@@ -396,17 +338,8 @@ class CameraMatrices(NamedTuple):
 class Camera:
     """A view of a simulation.
 
-    Args:
-        height: in pixels.
-        width: in pixels.
-        camera_id: index or name of the camera; -1 for the free one.
-        scene_callback: called with the physics and the scene before each picture; it may add geoms.
-
     Attributes:
         scene: what is drawn, with the flags of `mujoco.mjtRndFlag`.
-
-    Raises:
-        ValueError: there is no such camera, or the size exceeds the model's off-screen buffer.
     """
 
     def __init__(
@@ -443,7 +376,6 @@ class Camera:
             self._camera.fixedcamid = camera_id
 
     def update(self, scene_option: mujoco.MjvOption | None = None) -> None:
-        """Update the scene to the current state."""
         picture = self._physics._picture()
         mujoco.mjv_updateScene(
             picture.model,
@@ -456,7 +388,6 @@ class Camera:
         )
 
     def matrices(self) -> CameraMatrices:
-        """Factors of the matrix that projects world coordinates to pixels."""
         self.update()
         position, forward, up = np.zeros(3), np.zeros(3), np.zeros(3)
         mujoco.mjv_cameraInModel(position, forward, up, self.scene)
@@ -473,7 +404,6 @@ class Camera:
 
     @property
     def matrix(self) -> np.ndarray:
-        """The matrix that projects world coordinates to pixels, (3, 4)."""
         image, focal, rotation, translation = self.matrices()
         projection: np.ndarray = image @ focal @ rotation @ translation
         return projection
@@ -488,19 +418,8 @@ class Camera:
     ) -> np.ndarray:
         """Render the current state.
 
-        Args:
-            depth: return metres, float32 (height, width).
-            segmentation: return ids and types of the elements, int32 (height, width, 2).
-            scene_option: visual options; None for this camera's.
-            render_flag_overrides: flags for this picture by name, "wireframe", or by
-                `mujoco.mjtRndFlag`.
-
         Returns:
             uint8 (height, width, 3), unless depth or segmentation is set.
-
-        Raises:
-            ValueError: two of the arguments exclude each other.
-            RenderingError: OpenGL is not available; the message says what to install.
         """
         overlays = list(overlays)
         if depth and segmentation:
@@ -541,11 +460,6 @@ class Camera:
         return np.ascontiguousarray(pixels[::-1])  # OpenGL's first row is the lowest
 
     def select(self, cursor_position: Sequence[float]) -> Selected:
-        """The body, geom, flex or skin under a point of the picture, and where it is.
-
-        Args:
-            cursor_position: x from the left and y from the lower edge, from 0 to 1.
-        """
         self.update()
         picture, at = self._physics._picture(), np.zeros(3)
         ids = [np.array([[-1]], np.int32) for _ in range(3)]
@@ -578,7 +492,6 @@ class MovableCamera(Camera):
         super().__init__(physics, height, width, -1, max_geom, scene_callback)
 
     def get_pose(self) -> Pose:
-        """The point looked at, the distance from it (m), azimuth and elevation (degrees)."""
         c = self._camera
         return Pose(c.lookat.copy(), c.distance, c.azimuth, c.elevation)
 
@@ -588,12 +501,7 @@ class MovableCamera(Camera):
 
 
 class TextOverlay:
-    """A text on a picture.
-
-    Args:
-        style: "normal", "shadow" or "big".
-        position: "top left", "top right", "bottom left" or "bottom right".
-    """
+    """A text on a picture."""
 
     def __init__(
         self, title: str = "", body: str = "", style: str = "normal", position: str = "top left"

@@ -32,11 +32,7 @@ if hasattr(os, "register_at_fork"):
 
 
 class Renderer:
-    """An off-screen OpenGL context.
-
-    Raises:
-        RenderingError: OpenGL does not work here; the message says what to install.
-    """
+    """An off-screen OpenGL context."""
 
     def __init__(self, max_width: int = 0, max_height: int = 0) -> None:
         self._context = _threads.drawing.submit(
@@ -45,7 +41,6 @@ class Renderer:
 
     @contextlib.contextmanager
     def make_current(self) -> Iterator["Renderer"]:
-        """A context whose `call` runs functions with OpenGL."""
         yield self
 
     def call(self, function: Callable[..., _T], *args: Any) -> _T:
@@ -71,7 +66,6 @@ class Renderer:
         _threads.garbage.append(job)
 
     def free(self) -> None:
-        """Release the context before the next call of any; may be called more than once."""
         context, self._context = self._context, None
         if context is not None:
             _threads.garbage.append(context.free)

@@ -54,12 +54,7 @@ class Axis:
         self._rows = rows
 
     def convert(self, key: Any) -> Any:
-        """An index of numbers; lists of names become lists of rows.
-
-        Raises:
-            IndexError: the key has an ellipsis, None or an empty name.
-            KeyError: there is no such name; the message names the nearest ones.
-        """
+        """An index of numbers; lists of names become lists of rows."""
         if key is Ellipsis or key is None:
             raise IndexError(f"{key!r} cannot be used to index a named field")
         if isinstance(key, bytes | str):

@@ -60,7 +60,6 @@ class _Struct:
         return sorted({*super().__dir__(), *dir(self.ptr)})
 
     def copy(self) -> Self:
-        """An independent copy."""
         return self.__deepcopy__({})
 
     def __deepcopy__(self, memo: Any) -> Self:
@@ -81,26 +80,14 @@ class MjModel(_Struct):
     def from_xml_string(
         cls, xml_string: str | bytes, assets: Mapping[str, bytes] | None = None
     ) -> Self:
-        """The model of an MJCF string.
-
-        Args:
-            assets: contents of the files that it names.
-
-        Raises:
-            ValueError: it does not compile; the message is the compiler's.
-        """
+        """The model of an MJCF string."""
         text = xml_string.decode() if isinstance(xml_string, bytes) else xml_string
         require_bounded_text(text)
         return cls._parsed(mujoco.MjModel.from_xml_string(text, dict(assets or {})))
 
     @classmethod
     def from_xml_path(cls, xml_path: str | Path) -> Self:
-        """The model of an MJCF file.
-
-        Raises:
-            FileNotFoundError: there is no such file; it is a ValueError too.
-            ValueError: it does not compile; the message is the compiler's.
-        """
+        """The model of an MJCF file."""
         if not Path(xml_path).is_file():
             raise _NoFileError(f"no file {xml_path}")
         require_bounded(Path(xml_path))
@@ -108,23 +95,19 @@ class MjModel(_Struct):
 
     @classmethod
     def from_binary_path(cls, binary_path: str | Path) -> Self:
-        """The model of an MJB file."""
         return cls(mujoco.MjModel.from_binary_path(str(binary_path)))
 
     @classmethod
     def from_byte_string(cls, byte_string: bytes) -> Self:
-        """The model of an MJB file's bytes."""
         with tempfile.NamedTemporaryFile(suffix=".mjb") as file:
             file.write(byte_string)
             file.flush()
             return cls.from_binary_path(file.name)
 
     def save_binary(self, binary_path: str | Path) -> None:
-        """Write an MJB file."""
         mujoco.mj_saveModel(self.ptr, str(binary_path), None)
 
     def to_bytes(self) -> bytes:
-        """The bytes of an MJB file."""
         buffer = np.zeros(mujoco.mj_sizeModel(self.ptr), np.uint8)
         mujoco.mj_saveModel(self.ptr, None, buffer)
         return buffer.tobytes()
@@ -147,14 +130,7 @@ class MjModel(_Struct):
         return names[: names.find(b"\0")].decode()
 
     def name2id(self, name: str, object_type: str | int) -> int:
-        """The index of an element.
-
-        Args:
-            object_type: kind of element, e.g. "geom", or a value of `mujoco.mjtObj`.
-
-        Raises:
-            Error: there is no such kind or element; the message names the nearest ones.
-        """
+        """The index of an element."""
         kind = _object(object_type)
         index = mujoco.mj_name2id(self.ptr, kind, name)
         if index < 0:
@@ -164,11 +140,7 @@ class MjModel(_Struct):
         return int(index)
 
     def id2name(self, object_id: int, object_type: str | int) -> str:
-        """The name of an element, "" if it has none.
-
-        Raises:
-            Error: there is no such kind or index.
-        """
+        """The name of an element, "" if it has none."""
         kind = _object(object_type)
         count = len(_names(self.ptr, kind))
         if object_id not in range(count):
@@ -178,11 +150,7 @@ class MjModel(_Struct):
 
     @contextlib.contextmanager
     def disable(self, *flags: str | int) -> Iterator[None]:
-        """Disable parts of the physics in a `with` block: "gravity", "contact", "actuation", ...
-
-        Raises:
-            ValueError: there is no such flag; the message names the nearest ones.
-        """
+        """Disable parts of the physics in a `with` block: "gravity", "contact", "actuation", ..."""
         bits = 0
         for flag in flags:
             known = flag in _FLAGS if isinstance(flag, str) else int(flag) in _FLAGS.values()
@@ -202,11 +170,7 @@ class _NoFileError(FileNotFoundError, ValueError):
 
 
 class MjData(_Struct):
-    """The fields of an MjData, with dm_control's additions.
-
-    Args:
-        ptr: the MjData; by default a new one.
-    """
+    """The fields of an MjData, with dm_control's additions."""
 
     _held = "_data"
     model: MjModel
@@ -248,11 +212,7 @@ class MjData(_Struct):
         return velocity.reshape(2, 3)[::-1]
 
     def contact_force(self, contact_id: int) -> np.ndarray:
-        """Force and torque of a contact in its frame, (2, 3).
-
-        Raises:
-            ValueError: there is no such contact.
-        """
+        """Force and torque of a contact in its frame, (2, 3)."""
         if contact_id not in range(self.ptr.ncon):
             most = self.ptr.ncon - 1
             raise ValueError(_CONTACT_ID_OUT_OF_RANGE.format(max_valid=most, actual=contact_id))
@@ -272,7 +232,6 @@ class MjvScene(mujoco.MjvScene):  # type: ignore[misc]
 
     @property
     def geoms(self) -> Any:
-        """The geoms in use."""
         return super().geoms[: self.ngeom]
 
     def free(self) -> None:
@@ -280,11 +239,7 @@ class MjvScene(mujoco.MjvScene):  # type: ignore[misc]
 
 
 class MjrContext(_Struct):
-    """The driver's copy of a model.
-
-    Raises:
-        ValueError: there is no such font scale.
-    """
+    """The driver's copy of a model."""
 
     _held = "_context"
 
@@ -301,7 +256,6 @@ class MjrContext(_Struct):
         self.__dict__["_gl_context"] = gl_context
 
     def free(self) -> None:
-        """Release the driver's resources."""
         if self._held in self.__dict__:
             self.__dict__["_gl_context"].discard(self.__dict__.pop(self._held).free)
 
@@ -337,11 +291,7 @@ def callback_context(callback_name: str, callback: Callable[..., Any] | None) ->
 
 
 def save_last_parsed_model_to_xml(xml_path: str | Path, check_model: MjModel | None = None) -> None:
-    """Write the last model that was parsed, with its changes, as MJCF.
-
-    Raises:
-        ValueError: `check_model` is not that model, or none was parsed.
-    """
+    """Write the last model that was parsed, with its changes, as MJCF."""
     if not _last_parsed or (check_model is not None and check_model.ptr is not _last_parsed[0]):
         raise ValueError(_NOT_LAST_PARSED_ERROR)
     mujoco.mj_saveLastXML(str(xml_path), _last_parsed[0])

@@ -44,7 +44,6 @@ class Task(abc.ABC):
         """The spec of actions."""
 
     def step_spec(self, physics: Any) -> Any:
-        """The spec of time steps; none by default."""
         raise NotImplementedError
 
     @abc.abstractmethod
@@ -56,28 +55,14 @@ class Task(abc.ABC):
         """The reward."""
 
     def get_termination(self, physics: Any) -> float | None:
-        """The final discount if the episode ends, else None."""
         return None
 
     def observation_spec(self, physics: Any) -> Any:
-        """The spec of observations; by default that of one of them."""
         raise NotImplementedError
 
 
 class Environment(dm_env.Environment):  # type: ignore[misc]
-    """A `dm_env.Environment` of a task on its physics.
-
-    Args:
-        time_limit: s; the episode then ends with discount 1.
-        control_timestep: s between two actions; by default the physics time step.
-        n_sub_steps: physics steps per control step; instead of `control_timestep`.
-        flat_observation: whether the observation is one vector, "observations".
-        legacy_step: whether positions and velocities, but not forces and accelerations, belong to
-            the new state after a step; see `Physics.step`.
-
-    Raises:
-        ValueError: `n_sub_steps` and `control_timestep` are both given.
-    """
+    """A `dm_env.Environment` of a task on its physics."""
 
     physics: Any = None  # attributes of the class too, for mocks of it
     task: Any = None
@@ -115,7 +100,6 @@ class Environment(dm_env.Environment):  # type: ignore[misc]
         return dm_env.restart(self._observe())
 
     def step(self, action: Any) -> dm_env.TimeStep:
-        """Advance by one control step; start an episode after the end of one."""
         if self._reset_next_step:
             return self.reset()
         self.task.before_step(action, self.physics)
@@ -143,7 +127,6 @@ class Environment(dm_env.Environment):  # type: ignore[misc]
         return self.task.step_spec(self.physics)
 
     def observation_spec(self) -> Any:
-        """The task's spec of observations, or that of one of them."""
         try:
             return self.task.observation_spec(self.physics)
         except NotImplementedError:
@@ -159,11 +142,7 @@ class Environment(dm_env.Environment):  # type: ignore[misc]
 def compute_n_steps(
     control_timestep: float, physics_timestep: float, tolerance: float = TOLERANCE
 ) -> int:
-    """Number of physics steps in a control step.
-
-    Raises:
-        ValueError: the one is shorter than, or no multiple of, the other.
-    """
+    """Number of physics steps in a control step."""
     if control_timestep < physics_timestep:
         raise ValueError(
             f"control_timestep: {control_timestep} s is shorter than a physics step,"
@@ -181,11 +160,7 @@ def compute_n_steps(
 def flatten_observation(
     observation: Mapping[str, Any], output_key: str = FLAT_OBSERVATION_KEY
 ) -> "collections.OrderedDict[str, np.ndarray]":
-    """One vector of all entries, in their order, or by name if they have none.
-
-    Raises:
-        ValueError: the observation is no mapping.
-    """
+    """One vector of all entries, in their order, or by name if they have none."""
     if not isinstance(observation, Mapping):
         raise ValueError(f"can only flatten a mapping, got {observation!r}")
     ordered = isinstance(observation, collections.OrderedDict)

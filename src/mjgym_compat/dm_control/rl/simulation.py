@@ -42,7 +42,6 @@ class Physics(abc.ABC):
 
     @contextlib.contextmanager
     def reset_context(self) -> Iterator["Physics"]:
-        """Reset, let the `with` block set the initial state, and recompute dependent quantities."""
         with contextlib.suppress(PhysicsError):
             self.reset()
         yield self
@@ -50,5 +49,4 @@ class Physics(abc.ABC):
 
     @contextlib.contextmanager
     def check_invalid_state(self) -> Iterator[None]:
-        """Raise `PhysicsError` for an invalid state in a `with` block."""
         yield

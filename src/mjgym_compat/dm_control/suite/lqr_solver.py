@@ -13,9 +13,6 @@ def solve(env: Any) -> tuple[np.ndarray, np.ndarray, float]:
 
     With the state x of positions and velocities, the controls `k @ x` are optimal and cost
     `x @ p @ x / 2`; beta is the largest eigenvalue's absolute value of a step under them.
-
-    Args:
-        env: an environment of `suite.lqr`.
     """
     physics = env.physics
     model, data = physics.model.ptr, mujoco.MjData(physics.model.ptr)

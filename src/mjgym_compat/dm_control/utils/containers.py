@@ -8,11 +8,7 @@ _F = TypeVar("_F", bound=Callable[..., Any])
 
 
 class TaggedTasks(Mapping[str, Callable[..., Any]]):
-    """Functions by name; `@tasks.add("easy")` above one adds it.
-
-    Args:
-        allow_overriding_keys: whether a function may replace another of its name.
-    """
+    """Functions by name; `@tasks.add("easy")` above one adds it."""
 
     def __init__(self, allow_overriding_keys: bool = False) -> None:
         self.allow_overriding_keys = allow_overriding_keys
@@ -20,11 +16,7 @@ class TaggedTasks(Mapping[str, Callable[..., Any]]):
         self._tags: dict[str, dict[str, Callable[..., Any]]] = {}
 
     def add(self, *tags: str) -> Callable[[_F], _F]:
-        """A decorator that adds a function with tags.
-
-        Raises:
-            ValueError: there is one of its name.
-        """
+        """A decorator that adds a function with tags."""
 
         def register(function: _F) -> _F:
             name = function.__name__
@@ -38,7 +30,6 @@ class TaggedTasks(Mapping[str, Callable[..., Any]]):
         return register
 
     def tagged(self, *tags: str) -> dict[str, Callable[..., Any]]:
-        """The functions that have all of the tags."""
         if not tags:
             return {}
         names = set.intersection(*(set(self._tags.get(tag, ())) for tag in tags))

@@ -47,20 +47,7 @@ def qpos_from_site_pose(
     max_steps: int = 100,
     inplace: bool = False,
 ) -> IKResult:
-    """Joint positions that bring a site to a pose.
-
-    Args:
-        target_pos: where to, (3,) in m; None for anywhere.
-        target_quat: orientation, (4,); None for any.
-        joint_names: joints that may move; None for all.
-        rot_weight: weight of the orientation's error.
-        regularization_threshold: error above which steps are damped.
-        progress_thresh: ratio of error to step at which no progress is made.
-        inplace: whether to move the simulation itself.
-
-    Raises:
-        ValueError: no target is given, or `joint_names` has a wrong type.
-    """
+    """Joint positions that bring a site to a pose."""
     if target_pos is None and target_quat is None:
         raise ValueError(_REQUIRE_TARGET_POS_OR_QUAT)
     if joint_names is not None and not isinstance(joint_names, list | tuple | np.ndarray):

@@ -12,12 +12,7 @@ def tolerance(
     sigmoid: Any = "gaussian",
     value_at_margin: float = 0.1,
 ) -> Any:
-    """1 within bounds, less outside; see `mjgym.rewards.tolerance`.
-
-    Raises:
-        ValueError: bounds are out of order, the margin is negative, or the sigmoid or its value at
-            the margin is invalid.
-    """
+    """1 within bounds, less outside; see `mjgym.rewards.tolerance`."""
     if bounds[0] > bounds[1]:
         raise ValueError("Lower bound must be <= upper bound.")
     if margin < 0:

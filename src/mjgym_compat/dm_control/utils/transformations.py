@@ -133,11 +133,7 @@ def quat_to_euler(quat: Array, ordering: str = "XYZ") -> Array:
 
 
 def rmat_to_euler(rmat: Array, ordering: str = "ZXZ") -> Array:
-    """Euler angles (3,) rad of a matrix (3, 3); at a pole the first, or with XYX the last, is 0.
-
-    Raises:
-        KeyError: three different axes or XYX are answered, as published.
-    """
+    """Euler angles (3,) rad of a matrix (3, 3); at a pole the first, or with XYX the last, is 0."""
     if ordering not in _eulermap:
         raise KeyError(f"ordering {ordering!r}: expected one of {', '.join(_eulermap)}")
     m = np.asarray(rmat, np.float64)

@@ -6,11 +6,7 @@ from lxml import etree
 
 
 def find_element(root: Any, tag: str, name: str) -> Any:
-    """The element with a tag and a name.
-
-    Raises:
-        ValueError: there is none.
-    """
+    """The element with a tag and a name."""
     for element in root.iter(tag):
         if element.get("name") == name:
             return element

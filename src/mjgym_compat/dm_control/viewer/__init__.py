@@ -24,14 +24,7 @@ def launch(
     An environment that is not loaded by this package, or wrapped, is shown in a window only.
 
     Args:
-        environment_loader: an environment, or a function that makes one.
-        policy: from a time step to an action; None for actions of zeros.
         title: unused, as `width` and `height`: the viewer has its own.
-        width: in pixels.
-        height: in pixels.
-
-    Raises:
-        ViewerError: there is no viewer for this; the message says why.
     """
     env = environment_loader() if callable(environment_loader) else environment_loader
     if not isinstance(env, DmEnv):
@@ -54,7 +47,7 @@ def _show(env: Any, policy: Callable[[dm_env.TimeStep], Any] | None) -> None:
     timestep = env.reset()
     running = True
     while running:
-        data = env.physics.data.ptr  # another object after a model has been compiled anew
+        data = env.physics.data.ptr  # another object after a model has been recompiled
         with viewer.launch_passive(env.physics.model.ptr, data) as window:
             while (running := window.is_running()) and env.physics.data.ptr is data:
                 start = time.monotonic()

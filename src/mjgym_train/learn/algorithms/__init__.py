@@ -27,7 +27,7 @@ ALGORITHMS = {
 
 
 def find(name: str) -> "type[Agent]":
-    """The algorithm of a name, or a custom one by "module:Class".
+    """Look up an algorithm by name, or a custom one as "module:Class".
 
     Raises:
         ConfigError: there is no such algorithm; the message names the nearest.

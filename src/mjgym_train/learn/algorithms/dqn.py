@@ -154,11 +154,7 @@ class DQN(OffPolicyAgent):
         return policy
 
     def valuation(self) -> Valuation:
-        """Refused: utilities value no actions between the bins, as other agents propose.
-
-        Raises:
-            ConfigError: always.
-        """
+        """Raise ConfigError: utilities do not value actions between the bins."""
         raise ConfigError("ensemble: agents with utilities act together by their mean alone")
 
 

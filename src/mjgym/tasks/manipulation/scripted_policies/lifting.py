@@ -10,7 +10,7 @@ HIGH = 0.36  # m, over the work top, final height of the brick
 
 
 def lift_brick(task: Scene, name: str) -> StagedPolicy:
-    """Grasp the brick of a name by its long sides and carry it up."""
+    """Grasp a brick by its long sides and lift it."""
 
     def stages(observation: Observation, hand: Hand) -> list[Stage]:
         brick = Brick.named(name, observation, hand)

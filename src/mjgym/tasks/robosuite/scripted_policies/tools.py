@@ -58,7 +58,7 @@ class Wrist:
         Args:
             observation: with the joint's angle.
             turn: of the tool, which points down, (...) rad.
-            last: a following turn from the present angle.
+            last: a further turn from the current angle.
             symmetry: period of equivalent turns, rad.
 
         Returns:
@@ -114,7 +114,7 @@ class Tool:
         return rotation_between(self.rotation, rotation)
 
     def upright(self, angle: float | np.ndarray = 0.0) -> np.ndarray:
-        """Rotation to point down, and by an angle (...) rad about the vertical, (..., 3) rad."""
+        """Rotation vector (..., 3) rad to point down, turned by (...) rad about the vertical."""
         return self.turn_to(pointing_down(heading_of_x(self.rotation) + angle))
 
     def facing(self, heading: np.ndarray, symmetry: float) -> np.ndarray:

@@ -23,25 +23,7 @@ _SETTLING_PHYSICS_FAILED = (
 
 
 class PropPlacer(Initializer):
-    """Places props one after another where they touch nothing.
-
-    Args:
-        props: entities, with free joints or fixed.
-        position: of each prop, m, or a variation.
-        quaternion: of each prop, or a variation.
-        ignore_collisions: whether props may touch something.
-        max_qvel_tol: velocity below which a prop rests, m/s or rad/s.
-        max_qacc_tol: acceleration below which a prop rests, m/s^2 or rad/s^2.
-        max_attempts_per_prop: poses that are tried.
-        settle_physics: whether the props fall until they rest, while all else is still.
-        min_settle_physics_time: s.
-        max_settle_physics_time: s.
-        max_settle_physics_attempts: how often all are placed again if they do not rest.
-        raise_exception_on_settle_failure: whether it is an error if they do not.
-
-    Raises:
-        ValueError: there are no attempts.
-    """
+    """Places props one after another where they touch nothing."""
 
     def __init__(
         self,
@@ -80,9 +62,6 @@ class PropPlacer(Initializer):
 
         Args:
             ignore_contacts_with_entities: entities that props may touch.
-
-        Raises:
-            EpisodeInitializationError: there is no free pose, or they do not rest.
         """
         ignored = list(ignore_contacts_with_entities or ())
         for attempt in range(self._settle_attempts if self._settles else 1):

@@ -21,14 +21,6 @@ class ToolCenterPointInitializer(Initializer):
     """Moves an arm's joints such that the tool has a pose.
 
     The robot may touch free bodies, but neither itself nor what is fixed.
-
-    Args:
-        hand: its `tool_center_point` is moved; None moves the arm's `wrist_site`.
-        position: of the tool, m, or a variation.
-        quaternion: of the tool, or a variation; None leaves it free.
-        ignore_collisions: whether the robot may touch anything.
-        max_ik_attempts: of inverse kinematics for each pose.
-        max_rejection_samples: poses that are tried.
     """
 
     def __init__(
@@ -48,11 +40,7 @@ class ToolCenterPointInitializer(Initializer):
         self._ik_attempts, self._samples = max_ik_attempts, max_rejection_samples
 
     def __call__(self, physics: Any, random_state: np.random.RandomState) -> bool:
-        """Move the arm.
-
-        Raises:
-            EpisodeInitializationError: no pose can be reached without a collision.
-        """
+        """Move the arm."""
         joints = physics.bind(self._arm.joints)
         before = np.array(joints.qpos)
         for _ in range(self._samples):

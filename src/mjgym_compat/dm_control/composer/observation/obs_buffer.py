@@ -8,12 +8,7 @@ import numpy as np
 
 
 class Buffer:
-    """The last values that have arrived.
-
-    Args:
-        pad_with_initial_value: whether the first value stands for those before it, and not zeros.
-        strip_singleton_buffer_dim: whether a buffer of one value is that value.
-    """
+    """The last values that have arrived."""
 
     def __init__(
         self,
@@ -32,7 +27,6 @@ class Buffer:
         self._read = 0
 
     def insert(self, timestamp: int, delay: int, value: Any) -> None:
-        """Insert a value that becomes visible after a delay."""
         array = np.array(value, dtype=self._arrived[0].dtype)
         if self._pads:
             self._arrived.extend([array] * self._size)
@@ -40,7 +34,6 @@ class Buffer:
         self._coming.append((timestamp + delay, timestamp, array))
 
     def read(self, current_time: int) -> np.ndarray:
-        """The latest values at a time, oldest first."""
         arrived = [item for item in self._coming if item[0] <= current_time]
         self._coming = [item for item in self._coming if item[0] > current_time]
         arrived.sort(key=operator.itemgetter(0, 1))
@@ -51,12 +44,6 @@ class Buffer:
     def drop_unobserved_upcoming_items(
         self, observation_schedule: list[tuple[int, int]], read_interval: int
     ) -> None:
-        """Drop readings that would leave the buffer unread.
-
-        Args:
-            observation_schedule: times and delays of values to come, from which some are removed.
-            read_interval: time between two reads.
-        """
         upcoming = [item[:2] for item in self._coming]
         upcoming += [(time + delay, time) for time, delay in observation_schedule]
         seen = collections.defaultdict(list)  # by the read that comes after their arrival

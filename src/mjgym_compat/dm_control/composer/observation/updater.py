@@ -91,13 +91,7 @@ class _Readings:
 
 
 class Updater:
-    """Observations of all enabled observables.
-
-    Args:
-        observables: a dictionary by name, or a list or tuple of such.
-        strip_singleton_buffer_dim: whether a buffer of one value is that value.
-        pad_with_initial_value: whether a buffer starts with the first value, and not with zeros.
-    """
+    """Observations of all enabled observables."""
 
     def __init__(
         self,
@@ -130,7 +124,6 @@ class Updater:
         ]
 
     def prepare_for_next_control_step(self) -> None:
-        """Schedule the next control step, without readings that are never observed."""
         self._due = collections.defaultdict(list)
         for part in self._readings:
             for readings in part.values():
@@ -138,7 +131,6 @@ class Updater:
                     self._due[time].append(readings)
 
     def update(self) -> None:
-        """Take the readings due after a physics step."""
         self._time += 1
         for readings in self._due.get(self._time, ()):
             readings.read(self._time)

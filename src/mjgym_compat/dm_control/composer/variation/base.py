@@ -29,7 +29,7 @@ def evaluate(
 
 
 class Variation:
-    """A value that is drawn, given the first one and the present one.
+    """A value that is drawn, given the initial and the current one.
 
     Variations can be added, subtracted, multiplied, divided, raised to powers and indexed.
     """

@@ -15,10 +15,8 @@ class Distribution(Variation):
     """A draw of a NumPy distribution, whose arguments may vary too.
 
     Args:
-        *args: of the distribution.
         single_sample: whether one draw holds for all numbers; by default each number of the first
             value gets its own.
-        **kwargs: of the distribution.
     """
 
     method = ""
@@ -109,15 +107,7 @@ class UniformPointOnSphere(Distribution):
 
 
 class BiasedRandomWalk(Variation):
-    """A walk that is drawn back to zero: an Ornstein-Uhlenbeck process in discrete time.
-
-    Args:
-        stdev: stationary standard deviation.
-        timescale: draws after which its correlation has fallen to 1/e.
-
-    Raises:
-        ValueError: one of them is negative.
-    """
+    """A walk that is drawn back to zero: an Ornstein-Uhlenbeck process in discrete time."""
 
     def __init__(self, stdev: float = 0.1, timescale: float = 10.0) -> None:
         if stdev < 0:

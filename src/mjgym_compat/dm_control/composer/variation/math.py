@@ -9,12 +9,7 @@ from mjgym_compat.dm_control.composer.variation.base import Variation, evaluate
 
 
 class MathOp(Variation):
-    """A function of variations.
-
-    Args:
-        *args: of the function, which may be variations.
-        **kwargs: of the function, which may be variations.
-    """
+    """A function of variations."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         self._args, self._kwargs = args, kwargs

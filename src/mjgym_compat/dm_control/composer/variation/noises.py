@@ -1,4 +1,4 @@
-"""Variations about the first value, or about the present one."""
+"""Variations about the initial or the current value."""
 
 import operator
 from collections.abc import Callable

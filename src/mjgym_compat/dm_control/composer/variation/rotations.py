@@ -1,5 +1,6 @@
 """Variations of orientations, as quaternions."""
 
+from dataclasses import dataclass
 from typing import Any
 
 import mujoco
@@ -10,6 +11,7 @@ from mjgym_compat.dm_control.composer.variation.base import Variation, evaluate
 IDENTITY_QUATERNION = np.array([1.0, 0.0, 0.0, 0.0])
 
 
+@dataclass(eq=False)
 class UniformQuaternion(Variation):
     """A uniformly distributed rotation (Shoemake, 1992)."""
 
@@ -23,75 +25,53 @@ class UniformQuaternion(Variation):
             [a * np.sin(first), a * np.cos(first), b * np.sin(second), b * np.cos(second)]
         )
 
-    def __repr__(self) -> str:
-        return "UniformQuaternion()"
 
-
+@dataclass(eq=False)
 class QuaternionFromAxisAngle(Variation):
     """A rotation about an axis by an angle, rad; both may be variations."""
 
-    def __init__(self, axis: Any, angle: Any) -> None:
-        self._axis, self._angle = axis, angle
+    axis: Any
+    angle: Any
 
     def __call__(self, *args: Any, **kwargs: Any) -> np.ndarray:
-        axis = np.asarray(evaluate(self._axis, *args, **kwargs), np.float64)
-        half = 0.5 * evaluate(self._angle, *args, **kwargs)
+        axis = np.asarray(evaluate(self.axis, *args, **kwargs), np.float64)
+        half = 0.5 * evaluate(self.angle, *args, **kwargs)
         return np.append(np.cos(half), np.sin(half) * axis / np.linalg.norm(axis))
 
-    def __repr__(self) -> str:
-        return f"QuaternionFromAxisAngle(axis={self._axis!r}, angle={self._angle!r})"
 
-
+@dataclass(eq=False)
 class QuaternionPreMultiply(Variation):
-    """The first orientation, or the present one, turned by a quaternion in the world's frame.
+    """The initial or current orientation, rotated by a quaternion in the world's frame."""
 
-    Args:
-        quat: the quaternion, or a variation.
-        cumulative: whether the present one is turned.
-    """
-
-    def __init__(self, quat: Any, cumulative: bool = False) -> None:
-        self._quat, self._cumulative = quat, cumulative
+    quat: Any
+    cumulative: bool = False
 
     def __call__(
         self, initial_value: Any = None, current_value: Any = None, random_state: Any = None
     ) -> np.ndarray:
-        turn = np.asarray(evaluate(self._quat, initial_value, current_value, random_state), float)
-        base = current_value if self._cumulative else initial_value
+        turn = np.asarray(evaluate(self.quat, initial_value, current_value, random_state), float)
+        base = current_value if self.cumulative else initial_value
         turned = np.zeros(4)
         mujoco.mju_mulQuat(turned, turn, np.asarray(base, np.float64))
         return turned
 
-    def __repr__(self) -> str:
-        return f"QuaternionPreMultiply(quat={self._quat!r}, cumulative={self._cumulative})"
 
-
+@dataclass(eq=False)
 class QuaternionRotate(Variation):
-    """A vector turned by a quaternion.
+    """A vector turned by a quaternion."""
 
-    Args:
-        quat: the quaternion, or a variation.
-        vec: the vector, or a variation; the first value, or the present one, by default.
-        cumulative: whether the present value is turned.
-    """
-
-    def __init__(self, quat: Any, vec: Any = None, cumulative: bool = False) -> None:
-        self._quat, self._vec, self._cumulative = quat, vec, cumulative
+    quat: Any
+    vec: Any = None
+    cumulative: bool = False
 
     def __call__(
         self, initial_value: Any = None, current_value: Any = None, random_state: Any = None
     ) -> np.ndarray:
         given = initial_value, current_value, random_state
-        base = current_value if self._cumulative else initial_value
-        vector = base if self._vec is None else evaluate(self._vec, *given)
+        base = current_value if self.cumulative else initial_value
+        vector = base if self.vec is None else evaluate(self.vec, *given)
         turned = np.zeros(3)
         mujoco.mju_rotVecQuat(
-            turned, np.asarray(vector, np.float64), np.asarray(evaluate(self._quat, *given), float)
+            turned, np.asarray(vector, np.float64), np.asarray(evaluate(self.quat, *given), float)
         )
         return turned
-
-    def __repr__(self) -> str:
-        return (
-            f"QuaternionRotate(quat={self._quat!r}, vec={self._vec!r},"
-            f" cumulative={self._cumulative})"
-        )

@@ -14,7 +14,6 @@ class VariationBroadcaster:
         self._waiting: list[collections.deque[Any]] = []
 
     def get_proxy(self) -> Variation:
-        """A proxy that receives all values drawn from now on."""
         queue: collections.deque[Any] = collections.deque()
         self._waiting.append(queue)
         return _Proxy(self, queue)

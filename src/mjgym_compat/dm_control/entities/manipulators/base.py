@@ -37,7 +37,6 @@ class RobotArm(composer.Robot, abc.ABC):
         return tuple(joint.full_identifier for joint in self.joints)
 
     def randomize_arm_joints(self, physics: Any, random_state: np.random.RandomState) -> None:
-        """Draw joint positions uniformly within their ranges; unlimited hinges span one turn."""
         view = inverse_kinematics.view_of(physics.model.ptr, physics.data.ptr)
         low, high = inverse_kinematics.ranges(view, self._names())
         physics.bind(self.joints).qpos = random_state.uniform(low, high)
@@ -51,15 +50,6 @@ class RobotArm(composer.Robot, abc.ABC):
         target_quat: Any = None,
         max_ik_attempts: int = 10,
     ) -> bool:
-        """Move the joints such that a site has a pose; whether that succeeded.
-
-        Args:
-            random_state: for joint positions that further attempts start from.
-            site: the site, of the arm or of what it carries.
-            target_pos: in the world, m.
-            target_quat: in the world; pointing down by default.
-            max_ik_attempts: of inverse kinematics.
-        """
         target_quat = DOWN_QUATERNION if target_quat is None else target_quat
         view = inverse_kinematics.view_of(physics.model.ptr, physics.data.ptr)
         for attempt in range(max_ik_attempts):

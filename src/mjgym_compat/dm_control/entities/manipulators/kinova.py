@@ -55,8 +55,6 @@ class JacoArmObservables(base.JointsObservables):
 
     @composer.observable
     def joints_pos(self) -> Generic:
-        """Sines and cosines of the positions, (6, 2)."""
-
         def turned(physics: Any) -> np.ndarray:
             angles = np.array(physics.bind(self._entity.joints).qpos)
             return np.stack([np.sin(angles), np.cos(angles)], axis=1)
@@ -65,8 +63,6 @@ class JacoArmObservables(base.JointsObservables):
 
     @composer.observable
     def joints_torque(self) -> Generic:
-        """Torques about the joints' axes, (6,) N m."""
-
         def about_axes(physics: Any) -> np.ndarray:
             torques = physics.bind(self._entity.joint_torque_sensors).sensordata
             return np.array(torques).reshape(-1, 3)[:, 2]
@@ -75,11 +71,7 @@ class JacoArmObservables(base.JointsObservables):
 
 
 class JacoHand(base.RobotHand):
-    """The hand, with velocity servos.
-
-    Args:
-        use_pinch_site_as_tcp: whether the tool is between the finger tips, and not in the palm.
-    """
+    """The hand, with velocity servos."""
 
     def _build(self, name: str | None = None, use_pinch_site_as_tcp: bool = True) -> None:
         self._mjcf_root, facts = _model("hand.xml", name), jaco.JacoHand()

@@ -11,20 +11,7 @@ _HALF_HEIGHT = 1.0  # m, at which a zone without a height is drawn
 
 
 class PositionDetector(composer.Entity):
-    """Detects registered entities with a geom's centre in an axis-aligned box.
-
-    Args:
-        pos: centre of the box, m; two numbers for a box without top and bottom.
-        size: half lengths of the box, m, as many numbers.
-        inverted: whether entities outside of it are noticed instead.
-        rgba: colour while nothing is noticed.
-        detected_rgba: colour while something is noticed.
-        retain_substep_detections: whether an entity that was inside at one physics step counts for
-            the whole control step.
-
-    Raises:
-        ValueError: centre and lengths do not have two or three numbers each.
-    """
+    """Detects registered entities with a geom's centre in an axis-aligned box."""
 
     def _build(
         self,
@@ -59,11 +46,7 @@ class PositionDetector(composer.Entity):
         self.resize(pos, size)
 
     def resize(self, pos: Sequence[float], size: Sequence[float]) -> None:
-        """Set centre and half lengths, m, before the model is compiled.
-
-        Raises:
-            ValueError: they do not have two or three numbers each.
-        """
+        """Set centre and half lengths, m, before the model is compiled."""
         if len(pos) != len(size) or len(pos) not in (2, 3):
             raise ValueError(
                 f"`pos` and `size` should have the same length, 2 or 3: got {len(pos)}, {len(size)}"
@@ -77,16 +60,13 @@ class PositionDetector(composer.Entity):
 
     @property
     def lower(self) -> np.ndarray:
-        """Lower corner, m."""
         return self.mid - self._half
 
     @property
     def upper(self) -> np.ndarray:
-        """Upper corner, m."""
         return self.mid + self._half
 
     def set_position(self, physics: Any, pos: Sequence[float]) -> None:
-        """Move the box in a simulation."""
         self.mid[:] = np.asarray(pos)[: self.mid.size]
         for site, place in zip(
             (self.mid_site, self.lower_site, self.upper_site),
@@ -98,14 +78,12 @@ class PositionDetector(composer.Entity):
             physics.bind(site).pos = moved
 
     def set_colors(self, rgba: Sequence[float], detected_rgba: Sequence[float]) -> None:
-        """Set the colours shown without and with a detection."""
         self._rgba, self._detected_rgba = np.array(rgba, float), np.array(detected_rgba, float)
 
     def register_entities(self, *entities: composer.Entity) -> None:
         self._entities += entities
 
     def deregister_entities(self) -> None:
-        """Stop detecting all entities."""
         self._entities.clear()
         self._detected.clear()
 
@@ -118,7 +96,6 @@ class PositionDetector(composer.Entity):
         return bool(self._detected)
 
     def site_pos(self, physics: Any) -> np.ndarray:
-        """Centre of the box in the world, m."""
         return np.array(physics.bind(self.mid_sensor).sensordata)
 
     def initialize_episode(self, physics: Any, random_state: np.random.RandomState) -> None:
@@ -141,5 +118,5 @@ class PositionDetector(composer.Entity):
                 self._detected.append(entity)
         rgba = self._detected_rgba if self._detected else self._rgba
         site = physics.bind(self.mid_site)
-        if not np.array_equal(site.rgba, rgba):  # writing makes the simulation compute anew
+        if not np.array_equal(site.rgba, rgba):  # writing triggers recomputation
             site.rgba = rgba

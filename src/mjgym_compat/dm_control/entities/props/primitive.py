@@ -15,12 +15,7 @@ SENSORS = {
 
 
 class Primitive(composer.Entity):
-    """A geom with sensors of its motion.
-
-    Args:
-        geom_type: "sphere", "box", ...
-        **kwargs: other attributes of the geom.
-    """
+    """A geom with sensors of its motion."""
 
     def _build(
         self, geom_type: str, size: Sequence[float], name: str | None = None, **kwargs: Any

@@ -13,12 +13,7 @@ PLAIN = (0.2, 0.3, 0.4, 1.0)
 
 
 class Bowl(looks.Place):
-    """A bumpy bowl, redrawn for each episode, in an endless plain.
-
-    Args:
-        size: m, half of the plain's sides as they are drawn.
-        aesthetic: "default" or "outdoor_natural".
-    """
+    """A bumpy bowl, redrawn for each episode, in an endless plain."""
 
     def _build(self, size: Any = (10, 10), aesthetic: str = "default", name: str = "bowl") -> None:
         self._mjcf_root = read("arenas/bowl.xml", name)
@@ -32,7 +27,6 @@ class Bowl(looks.Place):
 
     @property
     def ground_geoms(self) -> tuple[mjcf.Element, ...]:
-        """The hills and the plain."""
         return self._grounds
 
     def regenerate(self, random_state: np.random.RandomState) -> None:

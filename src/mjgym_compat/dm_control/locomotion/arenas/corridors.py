@@ -22,27 +22,18 @@ class Corridor(looks.Place):
 
     @property
     def corridor_length(self) -> float:
-        """m, along x from 0."""
         raise NotImplementedError
 
     @property
     def corridor_width(self) -> float:
-        """m, along y."""
         raise NotImplementedError
 
     def is_at_target_position(self, position: Any, tolerance: float = 0.0) -> bool:
-        """Whether a position is beyond the corridor's end, within a tolerance."""
         return bool(position[0] > self.corridor_length - tolerance)
 
 
 class EmptyCorridor(Corridor):
-    """A straight corridor between four planes.
-
-    Args:
-        corridor_width: m, or a variation.
-        corridor_length: m, or a variation.
-        visible_side_planes: whether the planes are drawn.
-    """
+    """A straight corridor between four planes."""
 
     def _build(
         self,
@@ -80,12 +71,10 @@ class EmptyCorridor(Corridor):
 
     @property
     def corridor_length(self) -> float:
-        """m, in this episode."""
         return self._length
 
     @property
     def corridor_width(self) -> float:
-        """m, in this episode."""
         return self._width
 
     @property
@@ -94,14 +83,7 @@ class EmptyCorridor(Corridor):
 
 
 class GapsCorridor(EmptyCorridor):
-    """Platforms with gaps between them, in a corridor above a deep ground.
-
-    Args:
-        platform_length: m, of each platform, or a variation.
-        gap_length: m, of each gap, or a variation.
-        ground_rgba: colour of the platforms.
-        aesthetic: "default" or "outdoor_natural".
-    """
+    """Platforms with gaps between them, in a corridor above a deep ground."""
 
     _ground_height = -DEPTH
 
@@ -148,21 +130,11 @@ class GapsCorridor(EmptyCorridor):
 
     @property
     def ground_geoms(self) -> tuple[mjcf.Element, ...]:
-        """The ground and the platforms."""
         return (self._ground, *self._body.geom)
 
 
 class WallsCorridor(EmptyCorridor):
-    """A corridor with walls that reach from one side or the other into it.
-
-    Args:
-        wall_gap: m, between walls, or a variation.
-        wall_width: m, of each wall, or a variation.
-        wall_height: m, of each wall, or a variation.
-        swap_wall_side: whether a wall stands at the other side than the one before, or a variation.
-        wall_rgba: colour of the walls, or a variation.
-        include_initial_padding: whether the first wall stands 4 m farther.
-    """
+    """A corridor with walls that reach from one side or the other into it."""
 
     def _build(
         self,

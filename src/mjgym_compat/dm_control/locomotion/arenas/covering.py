@@ -22,12 +22,7 @@ class MazeWall(NamedTuple):
 def make_walls(
     text_maze: Any, wall_char: str = "*", make_odd_sized_walls: bool = False
 ) -> list[MazeWall]:
-    """Cover all cells of a character by rectangles that do not overlap.
-
-    Args:
-        text_maze: characters by row and column.
-        make_odd_sized_walls: whether all sides have an odd number of cells.
-    """
+    """Cover all cells of a character by rectangles that do not overlap."""
     rows = ["".join(row) for row in text_maze]
     return [
         MazeWall(

@@ -12,14 +12,7 @@ NEAREST = 0.02  # m, near clipping distance: a rat sees its paws
 
 
 class Floor(looks.Place):
-    """A flat floor without end, drawn as a rectangle.
-
-    Args:
-        size: m, half of the rectangle's sides.
-        aesthetic: "default" or "outdoor_natural".
-        top_camera_y_padding_factor: height of the view of the camera above, relative to the floor.
-        top_camera_distance: m, of that camera.
-    """
+    """A flat floor without end, drawn as a rectangle."""
 
     def _build(
         self,

@@ -35,11 +35,7 @@ class _Look(composer.Entity):
 
 
 class SkyBox(_Look):
-    """A sky.
-
-    Args:
-        style: e.g. "sky_03".
-    """
+    """A sky."""
 
     def _make(self, style: str) -> list[mjcf.Element]:
         return [
@@ -55,22 +51,14 @@ class SkyBox(_Look):
 
 
 class WallTextures(_Look):
-    """Walls.
-
-    Args:
-        style: e.g. "style_01".
-    """
+    """Walls."""
 
     def _make(self, style: str) -> list[mjcf.Element]:
         return [self._checker(f"wall_{k}", _shade(f"{style}{k}", 0.4, 0.9)) for k in range(4)]
 
 
 class FloorTextures(_Look):
-    """Floors.
-
-    Args:
-        style: e.g. "style_01".
-    """
+    """Floors."""
 
     def _make(self, style: str) -> list[mjcf.Element]:
         return [self._checker(f"floor_{n}", _shade(style + n, 0.2, 0.7)) for n in FLOORS]

@@ -17,11 +17,7 @@ class Place(composer.Arena):
 
 
 def ground(model: mjcf.RootElement, aesthetic: str) -> mjcf.Element | None:
-    """Add the sky and the material of the ground; None for plain.
-
-    Raises:
-        ValueError: there is no such aesthetic.
-    """
+    """Add the sky and the material of the ground; None for plain."""
     if aesthetic not in AESTHETICS:
         raise ValueError(f"aesthetic: no {aesthetic!r}{or_else(aesthetic, AESTHETICS)}")
     if aesthetic != MEADOW:

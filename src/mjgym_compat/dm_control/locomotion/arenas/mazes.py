@@ -27,18 +27,13 @@ MARGIN = 1.1  # view of that camera relative to the maze
 
 
 class RandomMaze:
-    """A maze that is drawn again and again.
-
-    Args:
-        draw: a function of a random generator that returns a maze of `mjgym`.
-    """
+    """A maze that is drawn again and again."""
 
     def __init__(self, draw: Callable[[np.random.Generator], floor_plans.Maze]) -> None:
         self._draw = draw
         self.regenerate(0)
 
     def regenerate(self, seed: int | None = None) -> None:
-        """Draw the next maze, or that of a seed."""
         if seed is not None:
             self._rng = np.random.default_rng(seed)
         maze = self._draw(self._rng)
@@ -55,17 +50,6 @@ def open_maze(targets: int = 6) -> RandomMaze:
 
 class MazeWithTargets(looks.Place):
     """A maze from the layers of a text.
-
-    Args:
-        maze: with `entity_layer`, `variations_layer`, `width`, `height` and `regenerate()`, like
-            those of labmaze.
-        xy_scale: m, side of a cell.
-        z_height: m, of the walls.
-        skybox_texture: a `SkyBox`; None for a plain sky.
-        wall_textures: `WallTextures`, a list of textures, or such by the wall's character; None
-            for plain walls.
-        floor_textures: `FloorTextures` or a list of textures; None for plain floors.
-        aesthetic: "default" or "outdoor_natural".
 
     Attributes:
         target_positions: positions of the targets on the ground, m.
@@ -156,7 +140,6 @@ class MazeWithTargets(looks.Place):
     # Grid and world.
 
     def find_token_grid_positions(self, tokens: Sequence[str]) -> dict[str, tuple[np.ndarray, ...]]:
-        """Grid positions, row and column, of each character's cells."""
         layer = np.asarray(self.maze.entity_layer)
         return {token: tuple(np.argwhere(layer == token)) for token in tokens}
 
@@ -165,13 +148,11 @@ class MazeWithTargets(looks.Place):
         return (np.array(np.shape(self.maze.entity_layer)) - 1) / 2
 
     def grid_to_world_positions(self, grid_positions: Any) -> list[np.ndarray]:
-        """World positions, m, of cell centres on the ground, given by row and column."""
         y, x = self._middle
         scale = self.xy_scale
         return [np.array([(j - x) * scale, (y - i) * scale, 0.0]) for i, j in grid_positions]
 
     def world_to_grid_positions(self, world_positions: Any) -> list[np.ndarray]:
-        """Fractional rows and columns of world positions, m."""
         y, x = self._middle
         scale = self.xy_scale
         return [np.array([y - place[1] / scale, x + place[0] / scale]) for place in world_positions]
@@ -198,7 +179,6 @@ class MazeWithTargets(looks.Place):
         self._tiles = list(self._floor(random_state))
 
     def _floor(self, random_state: np.random.RandomState) -> Any:
-        """Add visual floor rectangles, one material per character of the variations layer."""
         layer = np.asarray(self.maze.variations_layer)
         chars = sorted(set(layer.ravel()))
         for number, char in enumerate(chars):
@@ -244,19 +224,8 @@ class RandomMazeWithTargets(MazeWithTargets):
     """A maze of rooms and corridors, drawn for each episode.
 
     Args:
-        x_cells: odd number of columns.
-        y_cells: odd number of rows.
-        xy_scale: m, side of a cell.
-        z_height: m, of the walls.
-        room_min_size: cells, smallest side of a room; even numbers count as the next odd one.
-        room_max_size: cells, largest side of a room.
         max_variations: number of rooms whose floors differ; not used.
         simplify: whether dead ends and detours are removed; only True is supported.
-
-    The looks are those of `MazeWithTargets`.
-
-    Raises:
-        ValueError: the sizes do not fit, or simplify is False.
     """
 
     def _build(

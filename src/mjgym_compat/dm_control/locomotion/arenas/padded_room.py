@@ -10,13 +10,7 @@ FREE = " "
 
 
 class PaddedRoom:
-    """The text of a square room with targets and starts at random.
-
-    Args:
-        room_size: cells, of a side, with the walls.
-        random_state: of NumPy; None for an unpredictable one.
-        pad_with_walls: whether walls surround the room, or free cells.
-    """
+    """The text of a square room with targets and starts at random."""
 
     def __init__(
         self,

@@ -12,12 +12,7 @@ _FOLDERS = (Path(), Path("~/.dm_control"))
 
 
 def get_path_for_cmu(version: str = "2020") -> str:
-    """Path of the file in the present folder or in `~/.dm_control`; nothing is downloaded.
-
-    Raises:
-        ValueError: there is no such version.
-        FileNotFoundError: there is no such file; the message says where it can be had.
-    """
+    """Path of the file in the current folder or in `~/.dm_control`; nothing is downloaded."""
     if version not in H5_FILENAME:
         raise ValueError(f"version: no {version!r}{or_else(version, list(H5_FILENAME))}")
     paths = [folder.expanduser() / H5_FILENAME[version] for folder in _FOLDERS]

@@ -16,14 +16,7 @@ _ABOUT = ("year", "month", "day", "dt")
 
 
 class TrajectoryLoader(abc.ABC):
-    """Clips by name.
-
-    Args:
-        proto_modifier: function, or functions, that change a clip's message after it is read.
-
-    Raises:
-        ValueError: a modifier cannot be called.
-    """
+    """Clips by name."""
 
     def __init__(
         self,
@@ -54,12 +47,7 @@ class TrajectoryLoader(abc.ABC):
         end_step: int | None = None,
         zero_out_velocities: bool = True,
     ) -> Any:
-        """A clip, or a part of it; see `Trajectory`.
-
-        Raises:
-            KeyError: there is no such clip; the message names the nearest.
-            ValueError: both times and steps are given, or a clip is malformed.
-        """
+        """A clip, or a part of it; see `Trajectory`."""
         proto = self._get_proto_for_key(key)
         for modify in self._modifiers:
             modify(proto)
@@ -69,14 +57,7 @@ class TrajectoryLoader(abc.ABC):
 
 
 class HDF5TrajectoryLoader(TrajectoryLoader):
-    """Clips of an HDF5 file.
-
-    Args:
-        **kwargs: see `TrajectoryLoader`.
-
-    Raises:
-        ValueError: h5py is not installed, or it is no HDF5 file.
-    """
+    """Clips of an HDF5 file."""
 
     def __init__(self, path: Any, **kwargs: Any) -> None:
         super().__init__(**kwargs)
@@ -140,11 +121,7 @@ def _text(value: Any) -> Any:
 
 
 class PropMassLimiter:
-    """Limits the mass of each prop.
-
-    Args:
-        max_mass: kg, or a variation.
-    """
+    """Limits the mass of each prop."""
 
     def __init__(self, max_mass: Any) -> None:
         self._max_mass = max_mass
@@ -156,16 +133,7 @@ class PropMassLimiter:
 
 
 class PropResizer:
-    """Changes the size and the mass of each prop.
-
-    Args:
-        size_factor: by which sizes are multiplied, or a variation.
-        size_delta: m, added to sizes instead.
-        mass: kg; unchanged without it.
-
-    Raises:
-        ValueError: both factor and delta are given.
-    """
+    """Changes the size and the mass of each prop."""
 
     def __init__(self, size_factor: Any = None, size_delta: Any = None, mass: Any = None) -> None:
         if size_factor is not None and size_delta is not None:
@@ -184,11 +152,7 @@ class PropResizer:
 
 
 class ZOffsetter:
-    """Lifts a clip.
-
-    Args:
-        z_offset: m, or a variation.
-    """
+    """Lifts a clip."""
 
     def __init__(self, z_offset: Any = 0.0) -> None:
         self._z_offset = z_offset

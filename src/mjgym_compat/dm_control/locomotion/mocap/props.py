@@ -17,15 +17,7 @@ _COPIED = ("type", "size", "mass", "rgba", "friction", "condim", "priority")
 
 
 class Prop(composer.Entity):
-    """A box or a sphere.
-
-    Args:
-        rgba: its colour; by default, it is redder the heavier the prop.
-        priority_friction: whether its friction holds in all of its contacts.
-
-    Raises:
-        ValueError: its shape is not specified.
-    """
+    """A box or a sphere."""
 
     def _build(self, prop_proto: Any, rgba: Any = None, priority_friction: bool = False) -> None:
         if prop_proto.shape not in _SHAPES:

@@ -17,18 +17,7 @@ _MANY = ("end_effectors", "appendages", "body_positions", "body_quaternions")
 
 
 class Trajectory:
-    """A recorded motion.
-
-    Args:
-        start_time: s, where a part of it begins.
-        end_time: s, where it ends.
-        start_step: where it begins, instead of `start_time`.
-        end_step: where it ends, instead of `end_time`.
-        zero_out_velocities: whether the last step is at rest.
-
-    Raises:
-        ValueError: both times and steps are given, or a time is between two steps.
-    """
+    """A recorded motion."""
 
     def __init__(
         self,
@@ -54,11 +43,6 @@ class Trajectory:
         self._first, self._last = first, last
 
     def _step(self, time: float) -> int:
-        """Step of the whole clip at a time, within the clip.
-
-        Raises:
-            ValueError: the time is between two steps.
-        """
         steps = time / self.dt
         if abs(steps - round(steps)) > STEP_TIME_TOLERANCE:
             raise ValueError(f"time: {time} is no multiple of the clip's step, {self.dt} s")
@@ -68,12 +52,10 @@ class Trajectory:
 
     @property
     def identifier(self) -> str:
-        """Name of the clip."""
         return str(self._proto.identifier)
 
     @property
     def dt(self) -> float:
-        """Time between steps, s."""
         return float(self._proto.dt)
 
     @property
@@ -82,12 +64,10 @@ class Trajectory:
 
     @property
     def end_step(self) -> int:
-        """The step after the last one."""
         return self._last + 1
 
     @property
     def start_time(self) -> float:
-        """Time of the first step, s."""
         return self._first * self.dt
 
     @start_time.setter
@@ -96,7 +76,6 @@ class Trajectory:
 
     @property
     def end_time(self) -> float:
-        """Time of the last step, s."""
         return self._last * self.dt
 
     @end_time.setter
@@ -105,12 +84,10 @@ class Trajectory:
 
     @property
     def clip_end_time(self) -> float:
-        """Time of the whole clip's last step, s."""
         return (len(self._proto.timesteps) - 1) * self.dt
 
     @property
     def duration(self) -> float:
-        """Time from the first step to the last, s."""
         return self.end_time - self.start_time
 
     @property
@@ -120,7 +97,6 @@ class Trajectory:
     # Content.
 
     def as_dict(self) -> dict[str, np.ndarray]:
-        """Arrays (steps, ...) by "walker/position", "prop/position" and so on."""
         steps = self._proto.timesteps[self._first : self._last + 1]
         arrays: dict[str, np.ndarray] = {}
         for kind in ("walker", "prop"):
@@ -135,11 +111,7 @@ class Trajectory:
         return arrays
 
     def get_timestep_data(self, time: float) -> Any:
-        """Message of the step at a time from the start, s; the nearest one beyond the ends.
-
-        Raises:
-            ValueError: the time is between two steps.
-        """
+        """Message of the step at a time from the start, s; the nearest one beyond the ends."""
         step = min(self._step(self.start_time + time), self._last)
         data = self._proto.timesteps[step]
         if step < self._last or not self._zero_out_velocities:
@@ -167,7 +139,6 @@ class Trajectory:
     # Walkers and props.
 
     def configure_walkers(self, walkers: Sequence[Any]) -> None:
-        """Scale walkers to the sizes and masses of the recorded ones."""
         for walker, recorded in zip(walkers, self._proto.walkers, strict=False):
             for subtree in recorded.scaling.subtree:
                 body = walker.mjcf_model.find("body", subtree.body_name)
@@ -190,14 +161,12 @@ class Trajectory:
         )
 
     def set_walker_poses(self, physics: Any, walkers: Sequence[Any]) -> None:
-        """Set the walkers' poses at the current simulation time."""
         data = self.get_timestep_data(physics.time())
         for walker, pose in zip(walkers, data.walkers, strict=True):
             walker.set_pose(physics, pose.position, pose.quaternion)
             physics.bind(walker.mocap_joints).qpos = pose.joints
 
     def set_prop_poses(self, physics: Any, props: Sequence[Any]) -> None:
-        """Set the props' poses at the current simulation time."""
         data = self.get_timestep_data(physics.time())
         for prop, pose in zip(props, data.props, strict=True):
             prop.set_pose(physics, pose.position, pose.quaternion)

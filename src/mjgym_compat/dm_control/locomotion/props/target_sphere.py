@@ -64,15 +64,7 @@ class _Sphere(composer.Entity):
 
 
 class TargetSphere(_Sphere):
-    """A sphere that vanishes when it is touched.
-
-    Args:
-        radius: m.
-        height_above_ground: m, of its centre.
-        rgb1: one colour of its checks.
-        rgb2: the other one.
-        specific_collision_geom_ids: numbers of the geoms whose touches count; None for all.
-    """
+    """A sphere that vanishes when it is touched."""
 
     def _build(
         self,
@@ -98,17 +90,7 @@ class TargetSphere(_Sphere):
 
 
 class TargetSphereTwoTouch(_Sphere):
-    """A sphere that notices two touches, and shows by its colours how many there were.
-
-    Args:
-        radius: m.
-        height_above_ground: m, of its centre.
-        rgb_initial: colours of its checks at first.
-        rgb_interval: after one touch.
-        rgb_final: after two.
-        touch_debounce: s, after the first touch, before a second one counts.
-        specific_collision_geom_ids: numbers of the geoms whose touches count; None for all.
-    """
+    """A sphere that detects two touches and shows their number by its colours."""
 
     def _build(
         self,
@@ -129,7 +111,6 @@ class TargetSphereTwoTouch(_Sphere):
 
     @property
     def activated(self) -> tuple[bool, bool]:
-        """Whether it has been touched once, and twice."""
         return self._first is not None, self._twice
 
     def reset(self, physics: Any) -> None:

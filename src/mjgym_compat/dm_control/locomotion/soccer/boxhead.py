@@ -17,15 +17,7 @@ class BoxHead(jumping_ball.JumpingBallWithHead):
     """A ball with arms under a head: it rolls, steers and jumps, and cannot tip over.
 
     Args:
-        marker_rgba: colour of its team; None for that of the model.
-        camera_control: whether actions turn the camera.
-        camera_resolution: pixels, height and width of its image.
-        roll_gear: of the actuator that rolls.
         walker_id: its number, from 0 to 10; not drawn.
-        initializer: of its pose; None for upright.
-
-    Raises:
-        ValueError: there is no such number.
     """
 
     file = "boxhead.xml"

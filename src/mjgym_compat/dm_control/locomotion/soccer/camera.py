@@ -8,17 +8,7 @@ from mjgym_compat.dm_control.mujoco.engine import MovableCamera
 
 
 class MultiplayerTrackingCamera:
-    """A camera that looks at the middle of players and ball, far enough to see all.
-
-    Args:
-        min_distance: m, from the middle, at least.
-        distance_factor: what the largest distance from the middle adds to it, times this.
-        smoothing_update_speed: share of the way to what it should see that it moves in a step.
-        azimuth: degrees.
-        elevation: degrees.
-        width: in pixels.
-        height: in pixels.
-    """
+    """A camera that looks at the middle of players and ball, far enough to see all."""
 
     def __init__(
         self,
@@ -58,5 +48,4 @@ class MultiplayerTrackingCamera:
         self._move(self._pose + self._speed * way)
 
     def render(self) -> np.ndarray:
-        """Render its image, uint8 (height, width, 3)."""
         return self.camera.render()

@@ -14,12 +14,7 @@ class Humanoid(CMUHumanoidPositionControlled):
     """The humanoid of 2019 with servos, in the colour of its team.
 
     Args:
-        visual: how it looks.
         walker_id: its number, from 0 to 10; not drawn.
-        initializer: of its pose; None for upright.
-
-    Raises:
-        ValueError: there is no such number.
     """
 
     class Visual(enum.Enum):

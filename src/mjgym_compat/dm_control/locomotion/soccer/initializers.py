@@ -13,13 +13,7 @@ class Initializer:
 
 
 class UniformInitializer(Initializer):
-    """Ball and players anywhere in the inner part of the pitch, and not in each other.
-
-    Args:
-        spawn_ratio: of that part, each way.
-        init_ball_z: m, height of the ball.
-        max_collision_avoidance_retries: how often a start is drawn again.
-    """
+    """Ball and players anywhere in the inner part of the pitch, and not in each other."""
 
     def __init__(
         self,

@@ -163,7 +163,6 @@ def _first(size: int, vector: Callable[[Any], Any]) -> Callable[[Any], Any]:
 
 
 def _sensor(task: Any, player: Player, tag: str, kind: str, what: Any) -> Any:
-    """A sensor of something in the frame of the player's root body."""
     return task.root_entity.mjcf_model.sensor.add(
         tag, objtype=kind, objname=what, reftype="body", refname=player.walker.root_body
     )

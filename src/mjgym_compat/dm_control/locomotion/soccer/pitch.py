@@ -22,12 +22,7 @@ WALLS = {"wall_right": (1, -1), "wall_left": (1, 1), "wall_home": (0, -1), "wall
 
 
 class Goal(PositionDetector):
-    """A goal that notices the ball in it.
-
-    Args:
-        direction: sign of the x to which it is open.
-        **kwargs: of `PositionDetector`.
-    """
+    """A goal that notices the ball in it."""
 
     _posts: Sequence[mjcf.Element] = ()
 
@@ -42,7 +37,6 @@ class Goal(PositionDetector):
         ]
 
     def place_posts(self, ends: np.ndarray, radii: np.ndarray) -> None:
-        """Set the ends, (n, 2, 3) m, and radii, (n,) m, of the posts."""
         for post, fromto, radius in zip(self._posts, ends, radii, strict=True):
             post.fromto, post.size = fromto.ravel(), (radius,)
 
@@ -51,15 +45,8 @@ class Pitch(looks.Place):
     """A field with two goals between four walls without end.
 
     Args:
-        size: m, half of its length and width.
-        goal_size: m, half of a goal along x, y and z; None for one as wide as a third of it.
-        top_camera_distance: m, of the camera above.
-        field_box: whether walls around the field keep the ball in, and let players through.
         field_box_offset: m, between the field and those walls; only 0 is supported.
         hoarding_color_scheme_id: not used: there are no hoardings.
-
-    Raises:
-        ValueError: field_box_offset is not 0.
     """
 
     def _build(
@@ -98,7 +85,6 @@ class Pitch(looks.Place):
         self.resize(size)
 
     def resize(self, size: Any) -> None:
-        """Set half of its length and width, m, before the model is compiled."""
         self.size = size
         along, across = (float(half) for half in size)
         facts, half = self._facts, (along, across)
@@ -132,7 +118,6 @@ class Pitch(looks.Place):
             )  # fmt: skip
 
     def register_ball(self, ball: Any) -> None:
-        """Register a ball with the goal and field detectors."""
         for detector in (*self._goals.values(), self.field):
             detector.register_entities(ball)
         if self._box:
@@ -160,15 +145,7 @@ class Pitch(looks.Place):
 
 
 class RandomizedPitch(Pitch):
-    """A pitch with a size drawn for each match.
-
-    Args:
-        min_size: m, half of its smallest length and width.
-        max_size: m, half of its largest ones.
-        randomizer: variation from 0, the smallest, to 1; None for uniform.
-        keep_aspect_ratio: whether one draw stands for both.
-        **kwargs: of `Pitch`.
-    """
+    """A pitch with a size drawn for each match."""
 
     def _build(
         self,

@@ -14,20 +14,11 @@ REGULATION = {"radius": 0.117, "mass": 0.45, "friction": (0.7, 0.05, 0.04), "dam
 class SoccerBall(Primitive):
     """A ball; by default as large and as light as a beach ball.
 
-    Args:
-        radius: m.
-        mass: kg.
-        friction: sliding, torsional and rolling.
-        damp_ratio: of contacts; 1 for critical damping.
-
     Attributes:
         hit: whether a player hit it in this control step.
         repossessed: whether that was not the player who had hit it before.
         intercepted: whether that was a player of the other team.
         dist_between_last_hits: distance between the places of the last two hits, m; None before.
-
-    Raises:
-        ValueError: damp_ratio is negative.
     """
 
     def _build(
@@ -73,7 +64,6 @@ class SoccerBall(Primitive):
         self._hitter = None
 
     def initialize_episode(self, physics: Any, random_state: Any) -> None:
-        """Clear all hits, and look up each player's geoms."""
         self._id = physics.bind(self.geom).element_id
         self._owners = {
             int(number): player
@@ -88,7 +78,6 @@ class SoccerBall(Primitive):
         self._clear()
 
     def after_substep(self, physics: Any, random_state: Any) -> None:
-        """Record the first player that touches the ball in a control step."""
         if self._hitter is not None or not physics.data.ncon:
             return
         geoms = physics.data.contact.geom

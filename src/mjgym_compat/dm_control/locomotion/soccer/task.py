@@ -24,14 +24,8 @@ class Task(composer.Task):
     """Two teams play until one scores.
 
     Args:
-        ball: the ball; None for a large one.
-        initializer: of the state; None for `UniformInitializer`.
-        observables: adder of observables; None for `CoreObservablesAdder`.
-        disable_walker_contacts: whether players pass through each other.
         nconmax_per_player: not used: the engine takes the memory that it needs.
         njmax_per_player: likewise.
-        control_timestep: s.
-        tracking_cameras: cameras that follow players and ball.
     """
 
     def __init__(

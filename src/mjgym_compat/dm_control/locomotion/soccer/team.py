@@ -24,10 +24,6 @@ class Player(NamedTuple):
 
 
 def require_number(walker_id: int | None) -> None:
-    """Check the number of a player.
-
-    Raises:
-        ValueError: it is neither None nor from 0 to 10.
-    """
+    """Raise ValueError unless a player's number is None or from 0 to 10."""
     if walker_id is not None and not 0 <= walker_id <= MOST:
         raise ValueError(INVALID_WALKER_ID.format(walker_id))

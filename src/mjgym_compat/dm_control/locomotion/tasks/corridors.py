@@ -10,16 +10,7 @@ from mjgym_compat.dm_control.locomotion.walkers.base import centre_velocity
 
 
 class RunThroughCorridor(WalkingTask):
-    """A walker runs along a corridor at a target speed.
-
-    Args:
-        walker_spawn_position: m, where it starts, or a variation.
-        walker_spawn_rotation: rad, about the vertical, by which it is turned at the start, or a
-            variation; None for none.
-        target_velocity: m/s.
-        contact_termination: whether the episode ends when something but a foot is on the ground.
-        terminate_at_height: m, of an end effector below which the episode ends; None for none.
-    """
+    """A walker runs along a corridor at a target speed."""
 
     def __init__(
         self,

@@ -19,7 +19,6 @@ class Escape(WalkingTask):
     """A walker climbs from the middle of a bowl over its rim.
 
     Args:
-        walker_spawn_position: m, where it starts, or a variation.
         walker_spawn_rotation: not used: it starts in any orientation.
     """
 
@@ -41,7 +40,6 @@ class Escape(WalkingTask):
         )
 
     def initialize_episode(self, physics: Any, random_state: np.random.RandomState) -> None:
-        """Place the walker in a random orientation, at the lowest height without contact."""
         super().initialize_episode(physics, random_state)
         self.spawn(physics, random_state, self._spawn_position, None)
         x, y, _ = self._walker.get_pose(physics)[0]

@@ -12,19 +12,7 @@ DEFAULT_DISTANCE_TOLERANCE_TO_TARGET = 1.0  # m
 
 
 class GoToTarget(WalkingTask):
-    """A walker goes to a target, which may move once it is reached.
-
-    Args:
-        arena: a floor.
-        moving_target: whether the target moves once it is reached.
-        target_relative: whether it is placed around the walker.
-        target_relative_dist: m, at most, in x and in y.
-        steps_before_moving_target: control steps at the target before it moves.
-        distance_tolerance: m, seen from above, within which the target is reached.
-        target_spawn_position: m, (x, y), or a variation; None for half of the floor each way.
-        walker_spawn_position: likewise.
-        walker_spawn_rotation: rad, about the vertical, or a variation; None for none.
-    """
+    """A walker goes to a target, which may move once it is reached."""
 
     _ends_on_contact = True
 
@@ -60,7 +48,6 @@ class GoToTarget(WalkingTask):
         )
 
     def target_position(self, physics: Any) -> np.ndarray:
-        """The target's position in the arena, m."""
         return np.array(physics.bind(self._target).pos)
 
     def _drawn(self, given: Any, random_state: np.random.RandomState) -> Any:

@@ -27,17 +27,7 @@ def newly_touched(targets: Sequence[Any], counted: set[int]) -> list[int]:
 
 
 class NullGoalMaze(WalkingTask):
-    """A walker in a maze, without a goal.
-
-    Args:
-        randomize_spawn_position: whether it starts at any of the maze's starts, or at the first.
-        randomize_spawn_rotation: whether it is turned at random.
-        rotation_bias_factor: how much it is turned towards the longest way ahead; 0 for not at all.
-        aliveness_reward: reward in every step.
-        aliveness_threshold: aliveness at which the episode ends.
-        contact_termination: whether the episode ends when something but a foot is on the ground.
-        enable_global_task_observables: whether the maze, and where the walker is, are observed.
-    """
+    """A walker in a maze, without a goal."""
 
     def __init__(
         self,
@@ -123,14 +113,7 @@ class NullGoalMaze(WalkingTask):
 
 
 class RepeatSingleGoalMaze(NullGoalMaze):
-    """A walker finds a target, again and again from another start.
-
-    Args:
-        target: a `TargetSphere` or the like; None for one.
-        regenerate_maze_on_repeat: whether the target is somewhere else each time.
-
-    The other arguments are those of `NullGoalMaze`.
-    """
+    """A walker finds a target, again and again from another start."""
 
     def __init__(
         self,
@@ -163,7 +146,6 @@ class RepeatSingleGoalMaze(NullGoalMaze):
         self._found, self._rewarded = 0, False
 
     def initialize_episode_mjcf(self, random_state: np.random.RandomState) -> None:
-        """Draw the maze and the target's position."""
         super().initialize_episode_mjcf(random_state)
         places = self._maze_arena.target_positions
         self._frame.pos = places[random_state.randint(len(places))]
@@ -195,15 +177,7 @@ class RepeatSingleGoalMaze(NullGoalMaze):
 
 
 class ManyHeterogeneousGoalsMaze(NullGoalMaze):
-    """A walker finds targets of several kinds, each with its own reward.
-
-    Args:
-        target_builders: functions of a `name` that return a target, one for each kind.
-        target_type_rewards: reward for a target of each kind.
-        target_type_proportions: shares of the kinds.
-        shuffle_target_builders: whether kinds swap their targets' looks in each episode.
-        *args, **kwargs: of `NullGoalMaze`, from `randomize_spawn_position` on.
-    """
+    """A walker finds targets of several kinds, each with its own reward."""
 
     def __init__(
         self,
@@ -261,12 +235,7 @@ class ManyHeterogeneousGoalsMaze(NullGoalMaze):
 
 
 class ManyGoalsMaze(ManyHeterogeneousGoalsMaze):
-    """A walker finds targets of one kind.
-
-    Args:
-        target_builder: a function of a `name` that returns a target.
-        *args, **kwargs: of `NullGoalMaze`, from `randomize_spawn_position` on.
-    """
+    """A walker finds targets of one kind."""
 
     def __init__(
         self,
@@ -282,13 +251,7 @@ class ManyGoalsMaze(ManyHeterogeneousGoalsMaze):
 
 
 class RepeatSingleGoalMazeAugmentedWithTargets(RepeatSingleGoalMaze):
-    """A walker finds a target, and smaller ones on the way.
-
-    Args:
-        num_subtargets: number of the smaller ones.
-        subtarget_reward_scale: reward for a smaller one.
-        *args, **kwargs: of `NullGoalMaze`, from `randomize_spawn_position` on.
-    """
+    """A walker finds a target, and smaller ones on the way."""
 
     def __init__(
         self,

@@ -35,21 +35,7 @@ class TwoTouch(WalkingTask):
     """A walker touches an orb with a hand, and again after an interval; then there is a new orb.
 
     Args:
-        walker: the walker; its `hands`, or else its end effectors, touch.
-        arena: a floor.
-        target_builders: functions of a `name` that return a `TargetSphereTwoTouch`.
-        target_type_rewards: reward for each touch of an orb of each kind.
-        shuffle_target_builders: whether kinds swap their rewards in each episode.
-        randomize_spawn_position: whether the walker starts anywhere in the area.
-        randomize_spawn_rotation: whether it is turned at random.
         rotation_bias_factor: not used.
-        aliveness_reward: reward in every step.
-        touch_interval: s, between the two touches.
-        interval_tolerance: s, by which it may differ.
-        failure_timeout: s, before a new orb after a failure.
-        reset_delay: s, before a new orb after success.
-        z_height: m, of the orbs.
-        target_area: m, half of the sides of the area of the orbs; half of the arena by default.
     """
 
     def __init__(

@@ -9,12 +9,7 @@ from mjgym_compat.dm_control.composer import variation
 
 
 class WalkingTask(composer.Task):
-    """A walker in an arena.
-
-    Args:
-        physics_timestep: s.
-        control_timestep: s.
-    """
+    """A walker in an arena."""
 
     _ends_on_contact = False
 
@@ -53,12 +48,6 @@ class WalkingTask(composer.Task):
     def spawn(
         self, physics: Any, random_state: np.random.RandomState, position: Any, rotation: Any
     ) -> None:
-        """Stand the walker up at a place, turned about the vertical.
-
-        Args:
-            position: m, of its upright pose's origin, or a variation.
-            rotation: rad, or a variation; None for none.
-        """
         self._walker.reinitialize_pose(physics, random_state)
         angle = variation.evaluate(rotation, random_state=random_state)
         quaternion = None

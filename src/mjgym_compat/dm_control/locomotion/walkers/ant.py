@@ -17,7 +17,6 @@ class Ant(known.Known):
     markers = ("front_left_leg_geom", "front_right_leg_geom")
 
     def aliveness(self, physics: Any) -> float:
-        """Uprightness from -1 (upside down) to 0 (upright)."""
         return float((physics.bind(self.root_body).xmat[-1] - 1.0) / 2)
 
     def _build_observables(self) -> "AntObservables":
@@ -36,17 +35,14 @@ class AntObservables(known.KnownObservables):
 
     @composer.observable
     def appendages_pos(self) -> Any:
-        """Positions of the feet in the torso's frame."""
         return self._places(self._entity.end_effectors)
 
     @composer.observable
     def bodies_pos(self) -> Any:
-        """Positions of all bodies in the torso's frame."""
         return self._places(self._entity.bodies)
 
     @composer.observable
     def bodies_quats(self) -> Any:
-        """Orientations of all bodies in the torso's frame."""
         sensors = self._entity.mjcf_model.find_all("sensor")
         turns = [each for each in sensors if each.name.endswith("_ego_body_quat")]
         return observable.Generic(lambda physics: np.ravel(physics.bind(turns).sensordata))

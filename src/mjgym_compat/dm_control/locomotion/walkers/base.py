@@ -19,13 +19,7 @@ class _Pose(NamedTuple):
 
 
 class WalkerPose(_Pose):
-    """Joint positions, place and orientation of a walker, read-only.
-
-    Args:
-        qpos: positions of the joints; None for their defaults.
-        xpos: of its frame, m.
-        xquat: of its frame.
-    """
+    """Joint positions, place and orientation of a walker, read-only."""
 
     def __new__(cls, qpos: Any = None, xpos: Any = (0, 0, 0), xquat: Any = (1, 0, 0, 0)) -> Self:
         return super().__new__(
@@ -56,7 +50,6 @@ class Walker(composer.Robot):
     """A robot with a root body and observed joints."""
 
     def create_root_joints(self, attachment_frame: Any) -> None:
-        """Add the joints between the attachment frame and the walker."""
         attachment_frame.add("freejoint")
 
     def _build_observables(self) -> "WalkerObservables":
@@ -65,11 +58,9 @@ class Walker(composer.Robot):
     def transform_vec_to_egocentric_frame(
         self, physics: Any, vec_in_world_frame: Any
     ) -> np.ndarray:
-        """Transform a world vector, (2,) or (3,), to the root body's frame."""
         return self.global_vector_to_local_frame(physics, vec_in_world_frame)
 
     def transform_xmat_to_egocentric_frame(self, physics: Any, xmat: Any) -> np.ndarray:
-        """Transform a world rotation matrix to the root body's frame."""
         return self.global_xmat_to_local_frame(physics, xmat)
 
     @property
@@ -117,7 +108,6 @@ class WalkerObservables(composer.Observables):
         return self._sensors("framequat")
 
     def _group(self, name: str) -> list[Any]:
-        """Observables of a group, including those of attached entities."""
         own = [getattr(self, each) for each in self._groups[name]]
         for entity in self._entity.iter_entities(exclude_self=True):
             own += getattr(entity.observables, name, [])
@@ -125,15 +115,12 @@ class WalkerObservables(composer.Observables):
 
     @property
     def proprioception(self) -> list[Any]:
-        """Observables of the walker's posture."""
         return self._group("proprioception")
 
     @property
     def kinematic_sensors(self) -> list[Any]:
-        """Observables of the walker's motion."""
         return self._group("kinematic_sensors")
 
     @property
     def dynamic_sensors(self) -> list[Any]:
-        """Observables of forces."""
         return self._group("dynamic_sensors")

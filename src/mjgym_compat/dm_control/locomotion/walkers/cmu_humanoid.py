@@ -32,7 +32,6 @@ class _CMUHumanoidBase(known.WithHead):
 
     @functools.cached_property
     def mocap_tracking_bodies(self) -> tuple[mjcf.Element, ...]:
-        """All bodies but the root."""
         return tuple(body for body in self.bodies if body is not self.root_body)
 
     @property
@@ -51,7 +50,6 @@ class _CMUHumanoidBase(known.WithHead):
 
     @functools.cached_property
     def actuator_to_joint_order(self) -> np.ndarray:
-        """Index among the actuators of each motion-capture joint."""
         names = [actuator.joint.name for actuator in self.actuators]
         return np.array([names.index(joint.name) for joint in self.mocap_joints])
 
@@ -75,16 +73,7 @@ class PositionActuatorParams(NamedTuple):
 
 
 class CMUHumanoidPositionControlled(CMUHumanoid):
-    """The humanoid with servos; a control is a share of a joint's range, from -1 to 1.
-
-    Args:
-        model_version: "2019" or "2020".
-        scale_default: whether it has the size and the mass of the V2020 humanoid.
-        **kwargs: of `CMUHumanoid`.
-
-    Raises:
-        ValueError: there is no such version.
-    """
+    """The humanoid with servos; a control is a share of a joint's range, from -1 to 1."""
 
     def _build(
         self, model_version: str = "2019", scale_default: bool = False, **kwargs: Any
@@ -102,7 +91,6 @@ class CMUHumanoidPositionControlled(CMUHumanoid):
         _span_ranges(self._mjcf_root)
 
     def cmu_pose_to_actuation(self, target_pose: Any) -> np.ndarray:
-        """Controls that hold the motion-capture joints at given angles, rad."""
         low, high = np.array([joint.range for joint in self.mocap_joints]).T
         shares = (2 * np.asarray(target_pose) - (low + high)) / (high - low)
         return np.asarray(shares[self.actuator_order])
@@ -126,12 +114,10 @@ class CMUHumanoidObservables(known.HeadObservables):
 
     @composer.observable
     def body_camera(self) -> Any:
-        """Image of the camera that moves with the body."""
         return observable.MJCFCamera(self._entity.body_camera)
 
 
 def _add_face(head: mjcf.Element) -> None:
-    """Add a nearly massless body at the face."""
     face = head.add("body", name="face", pos=FACE)
     face.add("inertial", pos=FACE, mass=FACE_MASS, diaginertia=(FACE_INERTIA,) * 3)
 

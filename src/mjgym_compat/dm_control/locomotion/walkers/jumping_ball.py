@@ -13,15 +13,7 @@ CAMERA_SPEEDS = {
 
 
 class JumpingBallWithHead(known.Known):
-    """A ball that rolls, steers and jumps, and cannot tip over.
-
-    Args:
-        marker_rgba: colour of the head; None for that of the model.
-        camera_control: whether actions move the camera up and down and tilt it.
-        initializer: of its pose; None for upright.
-        add_ears: whether it has a red and a blue ear.
-        camera_height: m, of the camera above the head; None for that of the model.
-    """
+    """A ball that rolls, steers and jumps, and cannot tip over."""
 
     file = "jumping_ball.xml"
     registered = "jumping_ball"
@@ -52,7 +44,6 @@ class JumpingBallWithHead(known.Known):
             )
 
     def create_root_joints(self, attachment_frame: Any) -> None:
-        """Add three slides along the world's axes."""
         self._slides = [
             attachment_frame.add(
                 "joint", name=f"root_{letter}", type="slide", axis=[letter == a for a in "xyz"]
@@ -61,7 +52,6 @@ class JumpingBallWithHead(known.Known):
         ]
 
     def set_pose(self, physics: Any, position: Any = None, quaternion: Any = None) -> None:
-        """Move it, and turn it about the vertical; the other turns of a quaternion are left out."""
         if position is not None:
             physics.bind(self._slides).qpos = position
         if quaternion is not None:

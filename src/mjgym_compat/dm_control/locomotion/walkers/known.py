@@ -46,7 +46,6 @@ class Known(legacy_base.Walker):
 
     @functools.cached_property
     def egocentric_camera(self) -> mjcf.Element:
-        """The walker's own camera."""
         return self._find("camera", self._facts.camera)[0]
 
     @functools.cached_property
@@ -80,12 +79,10 @@ class Known(legacy_base.Walker):
 
     @functools.cached_property
     def marker_geoms(self) -> tuple[mjcf.Element, ...]:
-        """Geoms that tell players apart."""
         return self._find("geom", *self.markers)
 
     @functools.cached_property
     def ground_contact_geoms(self) -> tuple[mjcf.Element, ...]:
-        """Geoms that may touch the ground: those of the feet."""
         feet = self._find("body", *self._facts.feet)
         return tuple(dict.fromkeys(geom for foot in feet for geom in foot.find_all("geom")))
 
@@ -116,7 +113,6 @@ class WithHead(Known):
 
     @functools.cached_property
     def head(self) -> mjcf.Element:
-        """The head's body."""
         return self._find("body", self._facts.head)[0]
 
     @functools.cached_property
@@ -145,13 +141,11 @@ class HeadObservables(KnownObservables):
 
     @composer.observable
     def actuator_activation(self) -> Any:
-        """Activation of each actuator with a state."""
         stateful = [a for a in self._entity.actuators if _has_state(a)]
         return observable.MJCFFeature("act", stateful)
 
     @composer.observable
     def appendages_pos(self) -> Any:
-        """Positions of the end effectors and the head in the root body's frame."""
         return self._places((*self._entity.end_effectors, self._entity.head))
 
 

@@ -39,7 +39,6 @@ class Walker(base.Walker):
             initializer.initialize_pose(physics, self, random_state)
 
     def aliveness(self, physics: Any) -> float:
-        """Uprightness from -1 (upside down) to 0 (upright), which may end episodes."""
         return 0.0
 
     @property
@@ -52,7 +51,6 @@ class Walker(base.Walker):
 
     @property
     def egocentric_camera(self) -> mjcf.Element:
-        """The walker's own camera."""
         raise NotImplementedError
 
     @property
@@ -61,12 +59,10 @@ class Walker(base.Walker):
 
     @property
     def touch_sensors(self) -> Sequence[mjcf.Element]:
-        """Its touch sensors."""
         return self.mjcf_model.sensor.touch
 
     @property
     def obs_on_other(self) -> Sequence[str]:
-        """Names of observables shared with other players."""
         return ()
 
     @property
@@ -93,17 +89,14 @@ class Walker(base.Walker):
         self.body_geom_ids = frozenset(np.ravel(everything)) - self.end_effector_geom_ids
 
     def end_effector_contacts(self, physics: Any) -> dict[tuple[int, int], float]:
-        """Forces (N) between end effectors and others, by pairs of numbers of geoms."""
         return self.collect_contacts(physics, self.end_effector_geom_ids)
 
     def body_contacts(self, physics: Any) -> dict[tuple[int, int], float]:
-        """Forces (N) between its other geoms and others, by pairs of numbers of geoms."""
         return self.collect_contacts(physics, self.body_geom_ids)
 
     def collect_contacts(
         self, physics: Any, geom_ids: Iterable[int]
     ) -> dict[tuple[int, int], float]:
-        """Forces (N) between some geoms and others, by pairs of numbers of geoms."""
         own = set(geom_ids)
         forces: dict[tuple[int, int], float] = {}
         for k, contact in enumerate(physics.data.contact):
@@ -121,16 +114,13 @@ class Walker(base.Walker):
 
     @functools.cached_property
     def mocap_to_observable_joint_order(self) -> list[int]:
-        """Index among the motion-capture joints of each observed joint."""
         return [self.mocap_joints.index(joint) for joint in self.observable_joints]
 
     @functools.cached_property
     def observable_to_mocap_joint_order(self) -> list[int]:
-        """Index among the observed joints of each motion-capture joint."""
         return [self.observable_joints.index(joint) for joint in self.mocap_joints]
 
     def places(self, physics: Any, bodies: Any) -> np.ndarray:
-        """Positions of bodies in the root body's frame, concatenated, m."""
         root = physics.bind(self.root_body)
         away = np.array(physics.bind(bodies).xpos) - np.array(root.xpos)
         local: np.ndarray = away @ np.array(root.xmat).reshape(3, 3)
@@ -157,7 +147,6 @@ class WalkerObservables(base.WalkerObservables):
 
     @composer.observable
     def end_effectors_pos(self) -> Any:
-        """Positions of the end effectors in the root body's frame."""
         return self._places(self._entity.end_effectors)
 
     def _places(self, bodies: Any) -> Any:
@@ -176,22 +165,18 @@ class WalkerObservables(base.WalkerObservables):
 
     @composer.observable
     def sensors_torque(self) -> Any:
-        """Squashed torques."""
         return self._sensors(
             "torque", corruptor=lambda torque, random_state: np.tanh(torque / TORQUE_SCALE)
         )
 
     @composer.observable
     def sensors_touch(self) -> Any:
-        """1 where something is touched."""
         return self._sensors(
             "touch", corruptor=lambda force, random_state: np.array(force > TOUCHED, np.float64)
         )
 
     @composer.observable
     def sensors_rangefinder(self) -> Any:
-        """Squashed distances; the maximum where nothing is hit."""
-
         def squashed(distance: Any, random_state: Any) -> np.ndarray:
             far = np.where(np.asarray(distance) < 0, np.inf, distance)
             return np.asarray(RANGE * np.tanh(far / RANGE))
@@ -218,12 +203,10 @@ class WalkerObservables(base.WalkerObservables):
 
     @composer.observable
     def torso_xvel(self) -> Any:
-        """Velocity of the centre of mass along the world's x."""
         return self._centre_velocity(0)
 
     @composer.observable
     def torso_yvel(self) -> Any:
-        """Velocity of the centre of mass along the world's y."""
         return self._centre_velocity(1)
 
     def _centre_velocity(self, axis: int) -> Any:
@@ -240,13 +223,6 @@ class WalkerObservables(base.WalkerObservables):
         origin_callable: Callable[[Any], Any] | None = None,
         **kwargs: Any,
     ) -> None:
-        """Observe a vector of the world in the root body's frame.
-
-        Args:
-            origin_callable: a point that is subtracted from it first.
-            **kwargs: of `observable.Generic`.
-        """
-
         def seen(physics: Any) -> np.ndarray:
             vector = world_frame_observable.observation_callable(physics)()
             origin = 0.0 if origin_callable is None else origin_callable(physics)
@@ -257,8 +233,6 @@ class WalkerObservables(base.WalkerObservables):
     def add_egocentric_xmat(
         self, name: str, xmat_observable: Any, enabled: bool = True, **kwargs: Any
     ) -> None:
-        """Observe a world rotation matrix in the root body's frame."""
-
         def seen(physics: Any) -> np.ndarray:
             xmat = xmat_observable.observation_callable(physics)()
             return self._entity.transform_xmat_to_egocentric_frame(physics, xmat)

@@ -24,13 +24,7 @@ def rescale_subtree(body: mjcf.Element, position_factor: float, size_factor: flo
 def rescale_humanoid(
     walker: Any, position_factor: float, size_factor: float | None = None, mass: float | None = None
 ) -> None:
-    """Give a walker another size, and another mass.
-
-    Args:
-        position_factor: of the places of its parts.
-        size_factor: of the sizes of its parts; None for that of the places.
-        mass: of all of it, kg; None for what follows from the sizes.
-    """
+    """Give a walker another size, and another mass."""
     model = walker.mjcf_model
     rescale_subtree(model, position_factor, size_factor or position_factor)
     if mass is None:

@@ -16,9 +16,6 @@ class Rat(known.WithHead):
 
     Args:
         params: not used.
-        torque_actuators: whether controls are torques, and not angles.
-        foot_mods: whether ankles and toes turn farther, for motion capture.
-        initializer: of its pose; None for upright.
     """
 
     file = "rodent.xml"
@@ -57,27 +54,22 @@ class Rat(known.WithHead):
 
     @functools.cached_property
     def mocap_joint_order(self) -> list[str]:
-        """Names of the joints in the order of motion capture."""
         return [joint.name for joint in self.mocap_joints]
 
     @property
     def primary_joints(self) -> tuple[mjcf.Element, ...]:
-        """Joints driven by their own actuator."""
         return self.observable_joints
 
     @functools.cached_property
     def vertebra_joints(self) -> tuple[mjcf.Element, ...]:
-        """Joints driven by tendons."""
         return tuple(part.joint for tendon in self.observable_tendons for part in tendon.joint)
 
     @functools.cached_property
     def primary_joint_order(self) -> list[int]:
-        """Index among the motion-capture joints of each primary joint."""
         return [self.mocap_joints.index(joint) for joint in self.primary_joints]
 
     @functools.cached_property
     def vertebra_joint_order(self) -> list[int]:
-        """Index among the motion-capture joints of each tendon-driven joint."""
         return [self.mocap_joints.index(joint) for joint in self.vertebra_joints]
 
     @functools.cached_property
@@ -86,7 +78,6 @@ class Rat(known.WithHead):
 
     @property
     def joint_actuator_order(self) -> list[int]:
-        """Index among the motion-capture joints of each actuator's joint."""
         return [self.mocap_joints.index(actuator.joint) for actuator in self.joint_actuators]
 
     def _build_observables(self) -> "RodentObservables":

@@ -12,17 +12,7 @@ _OWN = ("joint", "tendon", "ctrllimited", "ctrlrange", "biastype", "gainprm", "b
 def add_position_actuator(
     target: mjcf.Element, qposrange: Any, ctrlrange: Any = (-1, 1), kp: float = 1.0, **kwargs: Any
 ) -> mjcf.Element:
-    """Add a position servo with controls mapped to positions.
-
-    Args:
-        target: a joint or a tendon.
-        qposrange: positions at the ends of the controls' range.
-        kp: gain, of the error of the position.
-        **kwargs: other attributes of the actuator.
-
-    Raises:
-        TypeError: the target is neither, or another attribute is set by this function.
-    """
+    """Add a position servo with controls mapped to positions."""
     return _add(target, qposrange, ctrlrange, kp, 1, kwargs)
 
 

@@ -19,15 +19,7 @@ class Converted(NamedTuple):
 
 
 def convert(file_name: str | Path, physics: Any, timestep: float) -> Converted:
-    """Read an AMC file and resample it.
-
-    Args:
-        physics: of `humanoid_CMU`.
-        timestep: s between two columns.
-
-    Raises:
-        ValueError: the file is none of the CMU database's, or the physics is of another model.
-    """
+    """Read an AMC file and resample it."""
     clip = read_amc(file_name)
     frames = to_qpos(clip)
     if frames.shape[1] != physics.model.nq:

@@ -10,14 +10,7 @@ _BOUNDS_MUST_BE_FINITE = "action_spec: all bounds must be finite, got {action_sp
 
 
 class Wrapper(Delegating):
-    """Adds Gaussian noise to actions, drawn from the task's generator, and clips them.
-
-    Args:
-        scale: standard deviation, as a fraction of an action's range.
-
-    Raises:
-        ValueError: an action has no finite range.
-    """
+    """Adds Gaussian noise to actions, drawn from the task's generator, and clips them."""
 
     def __init__(self, env: Any, scale: float = 0.01) -> None:
         super().__init__(env)

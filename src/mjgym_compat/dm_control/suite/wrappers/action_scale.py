@@ -13,11 +13,7 @@ _MUST_BROADCAST = "{name}: must broadcast to shape {shape}, got {bounds}"
 
 
 class Wrapper(Delegating):
-    """Rescales actions from a given range to the environment's.
-
-    Raises:
-        ValueError: a bound is not finite or has a wrong shape, or the actions have no bounds.
-    """
+    """Rescales actions from a given range to the environment's."""
 
     def __init__(self, env: Any, minimum: Any, maximum: Any) -> None:
         super().__init__(env)

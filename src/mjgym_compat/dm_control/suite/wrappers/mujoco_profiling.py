@@ -14,11 +14,7 @@ _STEP = int(mujoco.mjtTimer.mjTIMER_STEP)
 
 
 class Wrapper(Delegating):
-    """Adds the time spent in the engine's steps (s) and their number to the observation.
-
-    Args:
-        observation_key: name of the entry, (2,).
-    """
+    """Adds the time spent in the engine's steps (s) and their number to the observation."""
 
     def __init__(self, env: Any, observation_key: str = "step_timing") -> None:
         super().__init__(env)

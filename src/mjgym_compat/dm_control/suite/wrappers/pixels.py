@@ -13,16 +13,7 @@ STATE_KEY = "state"
 
 
 class Wrapper(Delegating):
-    """Adds an image to the observation, or replaces it by one.
-
-    Args:
-        pixels_only: whether the image is the whole observation.
-        render_kwargs: arguments of `physics.render`.
-        observation_key: name of the image's entry.
-
-    Raises:
-        ValueError: the observation has such an entry.
-    """
+    """Adds an image to the observation, or replaces it by one."""
 
     def __init__(
         self,

@@ -22,13 +22,6 @@ OPTIONS = ("update_interval", "buffer_size", "delay", "aggregator", "corruptor",
 class Observable:
     """A quantity that is observed.
 
-    Args:
-        update_interval: physics steps between two values, or a function of a random state.
-        buffer_size: number of values that an observation holds; None for one.
-        delay: physics steps between a value and its arrival, or a function; None for none.
-        aggregator: "min", "max", "mean", "median", "sum", or a function of the values.
-        corruptor: a function of a value and `random_state`, e.g. noise.
-
     Attributes:
         array_spec: specification of a value, a `dm_env.specs.Array`; None to derive it.
     """
@@ -52,12 +45,10 @@ class Observable:
 
     @property
     def aggregator(self) -> Callable[[np.ndarray], Any] | None:
-        """Function that aggregates the buffered values."""
         return self._aggregator
 
     @aggregator.setter
     def aggregator(self, value: Any) -> None:
-        """Set the aggregator, a name or a function."""
         if isinstance(value, str):
             if value not in AGGREGATORS:
                 known = or_else(value, list(AGGREGATORS))
@@ -66,11 +57,9 @@ class Observable:
         self._aggregator: Callable[[np.ndarray], Any] | None = value
 
     def raw(self, physics: Any) -> Any:
-        """The current value."""
         raise NotImplementedError
 
     def observation_callable(self, physics: Any, random_state: Any = None) -> Callable[[], Any]:
-        """A function that returns the current value with corruption."""
         return lambda: self(physics, random_state)
 
     def __call__(self, physics: Any, random_state: Any = None) -> Any:
@@ -80,11 +69,7 @@ class Observable:
         return self.corruptor(value, random_state=random_state)
 
     def configure(self, **options: Any) -> None:
-        """Set options.
-
-        Raises:
-            AttributeError: there is no such option.
-        """
+        """Set options."""
         for name, value in options.items():
             if not hasattr(self, name):
                 raise AttributeError(
@@ -94,11 +79,7 @@ class Observable:
 
 
 class Generic(Observable):
-    """An observable that is a function of the physics.
-
-    Args:
-        **options: of `Observable`.
-    """
+    """An observable that is a function of the physics."""
 
     def __init__(self, raw_observation_callable: Callable[[Any], Any], **options: Any) -> None:
         self._function = raw_observation_callable
@@ -109,13 +90,7 @@ class Generic(Observable):
 
 
 class MujocoFeature(Observable):
-    """Numbers of named elements in a field of MjData.
-
-    Args:
-        kind: the field, e.g. "xpos".
-        feature_name: names of its rows, or a function that returns them.
-        **options: of `Observable`.
-    """
+    """Numbers of named elements in a field of MjData."""
 
     def __init__(self, kind: str, feature_name: Any, **options: Any) -> None:
         self._kind, self._feature_name = kind, feature_name
@@ -127,15 +102,7 @@ class MujocoFeature(Observable):
 
 
 class MujocoCamera(Observable):
-    """Images of a camera.
-
-    Args:
-        height: in pixels.
-        width: in pixels.
-        depth: whether to observe distances.
-        segmentation: whether to observe ids.
-        **options: of `Observable`.
-    """
+    """Images of a camera."""
 
     def __init__(
         self,
@@ -158,7 +125,6 @@ class MujocoCamera(Observable):
 
     @property
     def array_spec(self) -> specs.BoundedArray:
-        """Specification of an image."""
         if self.depth:
             kind: Any = (1, np.float32, 0.0, np.inf)
         elif self.segmentation:

@@ -12,17 +12,7 @@ _BOTH_SEGMENTATION_AND_DEPTH_ENABLED = "`depth` and `segmentation` cannot both b
 
 
 class MJCFFeature(base.Observable):
-    """Numbers of elements of a model.
-
-    Args:
-        kind: attribute of their binding, e.g. "qpos".
-        mjcf_element: one element or several.
-        index: part of the numbers.
-        **options: of `Observable`.
-
-    Raises:
-        ValueError: something is not an element.
-    """
+    """Numbers of elements of a model."""
 
     def __init__(self, kind: str, mjcf_element: Any, index: Any = None, **options: Any) -> None:
         self._kind, self._index = kind, index
@@ -52,11 +42,7 @@ def _elements(given: Any) -> Element | tuple[Element, ...]:
 
 
 class MJCFCamera(base.MujocoCamera):
-    """Images of a camera of a model.
-
-    Args:
-        **options: of `MujocoCamera` and `Observable`.
-    """
+    """Images of a camera of a model."""
 
     def __init__(self, mjcf_element: Element, **options: Any) -> None:
         if not isinstance(mjcf_element, Element):

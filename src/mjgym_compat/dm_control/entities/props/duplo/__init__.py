@@ -41,9 +41,6 @@ class Duplo(composer.Entity):
         variation: of the radius that each episode draws, and with it of the force that separates
             bricks: 1 for that of real bricks, 0 for none.
         color: red, green and blue, 0 to 1.
-
-    Raises:
-        ValueError: a colour is not between 0 and 1.
     """
 
     def _build(

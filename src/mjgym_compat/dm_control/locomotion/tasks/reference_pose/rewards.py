@@ -94,18 +94,10 @@ def _known(key: str) -> tuple[Callable[..., RewardFnOutput], tuple[str, ...]]:
 
 
 def get_reward(reward_key: str) -> Callable[..., RewardFnOutput]:
-    """A reward by name.
-
-    Raises:
-        ValueError: there is no such reward; the message names the nearest.
-    """
+    """A reward by name."""
     return _known(reward_key)[0]
 
 
 def get_reward_channels(reward_key: str) -> tuple[str, ...]:
-    """Names of a reward's terms.
-
-    Raises:
-        ValueError: there is no such reward; the message names the nearest.
-    """
+    """Names of a reward's terms."""
     return _known(reward_key)[1]

@@ -25,26 +25,7 @@ class ReferencePosesTask(WalkingTask):
     """A walker beside recorded motion.
 
     Args:
-        walker: function of a `name` that makes the walker.
-        ref_path: HDF5 file of the clips.
-        ref_steps: which steps of the reference are observed, counted from the present one.
-        dataset: clips, or the name of a published selection.
-        termination_error_threshold: deviation that ends an episode.
-        prop_termination_error_threshold: m, deviation of props that ends an episode.
-        min_steps: steps that are left of a clip at the start, at least.
-        reward_type: "termination_reward", "multi_term_pose_reward" or "comic".
-        always_init_at_clip_start: whether episodes begin with the first step of a clip.
-        proto_modifier: changes the clips' messages, e.g. `loader.ZOffsetter`.
-        prop_factory: makes a prop of its message; no props without it.
-        disable_props: leaves the props out.
-        ghost_offset: m, from the reference to a grey walker that shows it; none without it.
-        body_error_multiplier: weight of the bodies in the deviation.
         actuator_force_coeff: unused, as in the published tasks.
-        enabled_reference_observables: full names of those that are observed; all by default.
-
-    Raises:
-        ValueError: there is no such selection, reward or clip, or the walker is another one than
-            the recorded; the message names the nearest.
     """
 
     def __init__(
@@ -137,7 +118,6 @@ class ReferencePosesTask(WalkingTask):
 
     @property
     def task_observables(self) -> dict[str, Any]:
-        """Poses of the reference's props."""
         return self._task_observables
 
     # Observations.
@@ -184,7 +164,6 @@ class ReferencePosesTask(WalkingTask):
         return local.ravel()
 
     def get_reference_rel_joints(self, physics: Any) -> np.ndarray:
-        """Reference minus current angle of each joint, rad."""
         away = self._ahead("joints") - self._walker_features["joints"]
         return np.asarray(away[:, self._walker.mocap_to_observable_joint_order]).ravel()
 
@@ -193,11 +172,9 @@ class ReferencePosesTask(WalkingTask):
         return away
 
     def get_reference_rel_bodies_pos_global(self, physics: Any) -> np.ndarray:
-        """Displacement from each body to its reference, world frame, m."""
         return self._rel_bodies().ravel()
 
     def get_reference_rel_bodies_pos_local(self, physics: Any) -> np.ndarray:
-        """Displacement from each body to its reference, root frame, m."""
         return self._local(physics, self._rel_bodies())
 
     def get_reference_rel_bodies_quats(self, physics: Any) -> np.ndarray:
@@ -205,7 +182,6 @@ class ReferencePosesTask(WalkingTask):
         return turn_between(own, self._ahead("body_quaternions")).ravel()
 
     def get_reference_ego_bodies_quats(self, unused_physics: Any) -> np.ndarray:
-        """Orientations of the reference's bodies in the frame of its root."""
         bodies = self._ahead("body_quaternions")
         root = np.broadcast_to(self._ahead("quaternion")[:, None], bodies.shape)
         return transformations.quat_diff(root, bodies).ravel()
@@ -215,11 +191,9 @@ class ReferencePosesTask(WalkingTask):
         return turn_between(own, self._ahead("quaternion")).ravel()
 
     def get_reference_rel_root_pos_local(self, physics: Any) -> np.ndarray:
-        """Displacement from the root to its reference, root frame, m."""
         return self._local(physics, self._ahead("position") - self._walker_features["position"])
 
     def get_reference_appendages_pos(self, physics: Any) -> np.ndarray:
-        """Positions of the reference's end effectors and head in the frame of its root, m."""
         return self._ahead("appendages").ravel()
 
     def _props_ahead(self, name: str) -> np.ndarray:
@@ -227,27 +201,22 @@ class ReferencePosesTask(WalkingTask):
         return self._ahead(f"prop_{name}").ravel() if self._props else np.zeros(0)
 
     def get_reference_props_pos_global(self, physics: Any) -> np.ndarray:
-        """Positions of the reference's props, m."""
         return self._props_ahead("positions")
 
     def get_reference_props_quat_global(self, physics: Any) -> np.ndarray:
-        """Orientations of the reference's props."""
         return self._props_ahead("quaternions")
 
     def get_veloc_control(self, physics: Any) -> np.ndarray:
-        """Velocity over the last control step, in the root's frame before it, m/s."""
         before, now = self._walker_features_prev, self._walker_features
         moved = (now["position"] - before["position"]) / self._control_timestep
         return transformations.quat_rotate(transformations.quat_conj(before["quaternion"]), moved)
 
     def get_gyro_control(self, physics: Any) -> np.ndarray:
-        """Angular velocity over the last control step, in the root's frame before it, rad/s."""
         before, now = self._walker_features_prev, self._walker_features
         turn = transformations.quat_diff(before["quaternion"], now["quaternion"])
         return transformations.quat_to_axisangle(turn) / self._control_timestep
 
     def get_joints_vel_control(self, physics: Any) -> np.ndarray:
-        """Velocities of the joints over the last control step, rad/s."""
         moved = self._walker_features["joints"] - self._walker_features_prev["joints"]
         order = self._walker.mocap_to_observable_joint_order
         return np.asarray(moved[order]) / self._control_timestep
@@ -299,11 +268,7 @@ class ReferencePosesTask(WalkingTask):
                 )
 
     def initialize_episode(self, physics: Any, random_state: np.random.RandomState) -> None:
-        """Set the walker, the props and the ghost to the reference.
-
-        Raises:
-            ValueError: the walker's bodies are elsewhere than the clip's in the same state.
-        """
+        """Set the walker, the props and the ghost to the reference."""
         self.set_timesteps(self._current_clip.dt, self.physics_timestep)
         self._should_truncate = self._end_mocap = False
         self._reset_reward_channels()
@@ -394,12 +359,7 @@ class ReferencePosesTask(WalkingTask):
 
 
 class MultiClipMocapTracking(ReferencePosesTask):
-    """A walker follows clips; props are left out by default.
-
-    Args:
-        *args: see `ReferencePosesTask`.
-        **kwargs: see `ReferencePosesTask`.
-    """
+    """A walker follows clips; props are left out by default."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **{"disable_props": True, **kwargs})
@@ -412,14 +372,7 @@ class MultiClipMocapTracking(ReferencePosesTask):
 
 
 class PlaybackTask(ReferencePosesTask):
-    """A walker is carried along clips, one after the other.
-
-    Args:
-        walker: function of a `name` that makes the walker.
-        ref_path: HDF5 file of the clips.
-        dataset: clips, or the name of a published selection.
-        proto_modifier: changes the clips' messages.
-    """
+    """A walker is carried along clips, one after the other."""
 
     def __init__(
         self,
@@ -450,7 +403,6 @@ class PlaybackTask(ReferencePosesTask):
 
 
 def _of_clip(clip: Any) -> dict[str, np.ndarray]:
-    """Features of a clip's walker and props, a row for each step."""
     arrays = clip.as_dict()
     features = {
         name.removeprefix("walker/"): values

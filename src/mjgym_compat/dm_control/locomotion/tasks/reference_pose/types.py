@@ -4,16 +4,7 @@ from collections.abc import Sequence
 
 
 class ClipCollection:
-    """Clips with their weights, or parts of them.
-
-    Args:
-        start_steps: first step of each; 0 by default.
-        end_steps: last step of each; that of the clip by default.
-        weights: how often each is drawn, relative to the others; alike by default.
-
-    Raises:
-        ValueError: the lengths differ, or a weight is negative.
-    """
+    """Clips with their weights, or parts of them."""
 
     def __init__(
         self,

@@ -20,14 +20,7 @@ def add_walker(
     visible: bool = True,
     position: Sequence[float] = (0, 0, 0),
 ) -> Any:
-    """Make a walker and attach it to an arena.
-
-    Args:
-        walker_fn: function of the name that makes it.
-        ghost: whether it only shows a pose: grey, without contacts, actuators and sensors of touch.
-        visible: whether a ghost is drawn.
-        position: m, of its frame.
-    """
+    """Make a walker and attach it to an arena."""
     walker = walker_fn(name=name)
     if ghost:
         fade(walker, GHOST_RGBA if visible else (*GHOST_RGBA[:3], 0.0))
@@ -54,11 +47,7 @@ def get_qpos_qvel_from_features(features: Features) -> tuple[np.ndarray, np.ndar
 def set_walker_from_features(
     physics: Any, walker: Any, features: Features, offset: Any = 0
 ) -> None:
-    """Set a walker's state.
-
-    Args:
-        offset: m, added to the position.
-    """
+    """Set a walker's state."""
     set_walker(physics, walker, *get_qpos_qvel_from_features(features), offset=offset)
 
 
@@ -72,16 +61,7 @@ def set_walker(
     position_shift: Any = None,
     rotation_shift: Any = None,
 ) -> None:
-    """Set a walker's state.
-
-    Args:
-        qpos: (7 + n,), of its free joint and joints.
-        qvel: (6 + n,).
-        offset: m, added to the position.
-        null_xyz_and_yaw: whether it stands at the origin and faces along x.
-        position_shift: m, by which it is moved afterwards.
-        rotation_shift: quaternion by which it and its velocities are turned afterwards.
-    """
+    """Set a walker's state."""
     qpos, qvel = np.array(qpos, dtype=float), np.asarray(qvel, dtype=float)
     if null_xyz_and_yaw:
         qpos[:2] = 0.0
@@ -104,12 +84,7 @@ def set_walker(
 def set_props_from_features(
     physics: Any, props: Sequence[Any], features: Features, z_offset: Any = 0
 ) -> None:
-    """Set the poses of props, and their velocities where the features have them.
-
-    Args:
-        props: entities with a free joint.
-        z_offset: m, added to the positions.
-    """
+    """Set the poses of props, and their velocities where the features have them."""
     poses = zip(props, features["prop_positions"], features["prop_quaternions"], strict=True)
     for prop, position, quaternion in poses:
         prop.set_pose(physics, position + z_offset, quaternion)
@@ -118,11 +93,7 @@ def set_props_from_features(
 def get_features(
     physics: Any, walker: Any, props: Sequence[Any] | None = None
 ) -> dict[str, np.ndarray]:
-    """Features of a walker that rewards and observations compare with its reference.
-
-    Args:
-        props: entities whose poses are added.
-    """
+    """Features of a walker that rewards and observations compare with its reference."""
     root, joints = physics.bind(walker.root_body), physics.bind(walker.mocap_joints)
     bodies = physics.bind(walker.mocap_tracking_bodies)
     linear, angular = walker.get_velocity(physics)
