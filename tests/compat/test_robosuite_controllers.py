@@ -22,7 +22,7 @@ from mjgym_compat.robosuite.utils.binding_utils import (
     MjSim,
     MjSimState,
 )
-from mjgym_compat.robosuite.utils.ik_utils import IKSolver, get_nullspace_gains
+from mjgym_compat.robosuite.utils.ik_utils import IKSolver, IKSolverMink, get_nullspace_gains
 
 RECORDED = json.loads((Path(__file__).parents[1] / "data/robosuite/controllers.json").read_text())
 LIMIT = 1e4  # N m, as recorded
@@ -83,14 +83,27 @@ def test_inverse_kinematics_finds_the_recorded_positions(sim, case):
         "nullspace_gains": get_nullspace_gains(joints, {"right1": 4.0}),
     }
     usual = {"damping": 0.05, "integration_dt": 0.1, "max_dq": 4.0}
-    solver = IKSolver(sim.model._model, sim.data._data, config, **{**usual, **case["given"]})
+    given = {**usual, **case["given"]}
+    gains = given.pop("gains", {})
+    solver = IKSolver(sim.model._model, sim.data._data, config, **given)
     for qpos, qvel, action, positions in case["rows"]:
         move(sim, qpos, qvel)
-        np.testing.assert_allclose(solver.solve(action), positions, **ROUNDED)
+        np.testing.assert_allclose(solver.solve(action, **gains), positions, **ROUNDED)
     width = solver.control_dim // 2
     assert solver.action_split_indexes() == {"right": (0, width), "left": (width, 2 * width)}
     places = solver.forward_kinematics(sim.data.qpos[solver.dof_ids])
     np.testing.assert_allclose(places["left_tool"], sim.data.get_site_xpos("left_tool"))
+
+
+@pytest.mark.parametrize("case", RECORDED["mink"], ids=[str(x["given"]) for x in RECORDED["mink"]])
+def test_a_quadratic_program_finds_the_positions_of_mink(sim, case):
+    sites = ["right_tool", "left_tool"]
+    model, data = sim.model._model, sim.data._data
+    solver = IKSolverMink(model, data, sites, robot_joint_names=case["joints"], **case["given"])
+    for qpos, action, positions in case["rows"]:
+        move(sim, qpos, np.zeros(model.nv))
+        np.testing.assert_allclose(solver.solve(action), positions, rtol=1e-6, atol=1e-6)
+        np.testing.assert_allclose(solver.solve(), positions, rtol=1e-6, atol=1e-6)
 
 
 @pytest.mark.parametrize("case", RECORDED["composites"], ids=lambda case: case["type"])
