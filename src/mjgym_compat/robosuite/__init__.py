@@ -75,7 +75,11 @@ _MERGED = {
         "manipulators.xarm7_robot",
     ),
     "models.tasks": ("models.tasks", "task", "manipulation_task"),
-    "renderers": ("renderers", "base"),
+    "renderers": (
+        *("renderers", "base", "base_parser", "viewer", "viewer.mjviewer_renderer"),
+        *("viewer.opencv_renderer", "context", "context.egl_context", "context.glfw_context"),
+        "context.osmesa_context",
+    ),
     "robots": (
         *("robots", "robot", "fixed_base_robot", "mobile_robot"),
         *("wheeled_robot", "legged_robot"),

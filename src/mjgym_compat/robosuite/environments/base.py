@@ -2,7 +2,7 @@
 
 import copy
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, ClassVar
@@ -11,13 +11,13 @@ import mujoco
 import numpy as np
 
 from mjgym.envs.env import Env
-from mjgym.loop.states import in_simulation
 from mjgym.mjcf import Spec
 from mjgym.task import Arrays, Task
 from mjgym.util.suggestions import or_else
 from mjgym_compat.robosuite.episodes import Episodes, Picture
 from mjgym_compat.robosuite.macros import SIMULATION_TIMESTEP
 from mjgym_compat.robosuite.models.base import MujocoModel
+from mjgym_compat.robosuite.renderers import MjviewerRenderer
 from mjgym_compat.robosuite.utils import sim_utils
 from mjgym_compat.robosuite.utils.binding_utils import Simulation
 from mjgym_compat.robosuite.utils.errors import SimulationError
@@ -74,7 +74,7 @@ class MujocoEnv:
         control_freq: control frequency, Hz.
         timestep: control steps since the start of the episode.
         cur_time: seconds since the start of the episode, counted by control steps.
-        viewer: the window, None before the first `render`.
+        viewer: see `MjviewerRenderer`; None without `has_renderer=True`.
     """
 
     env: Env
@@ -207,6 +207,7 @@ class MujocoEnv:
         return False
 
     def _reset_internal(self) -> None:
+        self.initialize_renderer()
         self._setup_references()
         self.cur_time, self.timestep, self.done = 0.0, 0, False
         self._obs_cache = {}
@@ -270,9 +271,27 @@ class MujocoEnv:
 
     def _drive(self, task: Any, action: Any, policy_step: bool, driven: Any = slice(None)) -> None:
         """Set the controls of a task's robots, whose actuators are `driven`."""
-        view, action = self.env.view, np.asarray(action, float)
+        view = self.env.view
+        if policy_step:
+            self._wanted = np.asarray(self._of_task(action), float)
+        action = self._wanted
         self._keep(task.before_step(view, action) if policy_step else task.substep(view))
         self.sim.data.ctrl[driven] = task.control(view, action)
+
+    def _of_task(self, action: Any) -> Any:
+        """The task's action for an action of the robots."""
+        wholes = [robot.composite_controller for robot in self.robots]
+        if all(whole.joint_action_policy is None for whole in wholes):
+            return action
+        if np.shape(action) != (self.action_dim,):
+            raise ValueError(f"action: expected {self.action_dim} numbers, got {np.shape(action)}")
+        ends = np.cumsum([robot.action_dim for robot in self.robots])
+        parts = zip(wholes, np.split(action, ends[:-1]), strict=True)
+        return np.concatenate([whole.of_task(part) for whole, part in parts])
+
+    def _action_limits(self, robots: Sequence[Any]) -> tuple[np.ndarray, np.ndarray]:
+        low, high = zip(*(robot.action_limits for robot in robots), strict=True)
+        return np.concatenate(low), np.concatenate(high)
 
     def _keep(self, memory: Mapping[str, Any]) -> None:
         if memory:
@@ -294,14 +313,14 @@ class MujocoEnv:
         Raises:
             RenderingError: there is no display.
         """
-        if not self.has_renderer:
-            return
-        if self.viewer is None:
-            from mjgym.rendering.window import Window
+        self.initialize_renderer()
+        if self.viewer is not None:
+            self.viewer.update()
 
-            self.viewer = Window(self.env.task, self.env.model)
-        state = {n: x for n, x in self.env.get_state().items() if in_simulation(n)}
-        self.viewer.show(state, self._view_of)
+    def initialize_renderer(self) -> None:
+        """Make the viewer, if the environment has one."""
+        if self.has_renderer and self.viewer is None:
+            self.viewer = MjviewerRenderer(self, self._view_of)
 
     def close_renderer(self) -> None:
         if self.viewer is not None:

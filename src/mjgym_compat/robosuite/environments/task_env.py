@@ -11,7 +11,7 @@ import gymnasium
 import numpy as np
 
 from mjgym import registry
-from mjgym.actions import Action, bounds
+from mjgym.actions import Action
 from mjgym.loop.states import MEMORY
 from mjgym.util.suggestions import did_you_mean
 from mjgym_compat.robosuite.arguments import task_fields
@@ -77,10 +77,18 @@ class RobosuiteEnv(MujocoEnv):
         self.model_timestep = SIMULATION_TIMESTEP
         self.model = Scene(env)
         titles = [task.robot] if isinstance(task.robot, str) else list(task.robot)
+        configs = asked.get("controller_configs")
+        several = isinstance(configs, list | tuple)
         self.robots = []
         for name, part, model in zip(titles, task.robots, self.model.mujoco_robots, strict=True):
             kind = ROBOT_CLASS_MAPPING.get(name, FixedBaseRobot)
-            robot = kind(name, part.number, control_freq=self.control_freq)
+            config = configs[part.number] if several else configs
+            robot = kind(
+                name,
+                part.number,
+                control_freq=self.control_freq,
+                composite_controller_config=config,
+            )
             robot.robot_model = model
             robot.use(part)
             robot.reset_sim(self.sim, env, self.actions)
@@ -106,6 +114,7 @@ class RobosuiteEnv(MujocoEnv):
     def reset(self) -> "OrderedDict[str, Any]":
         """Start an episode, even after `close`; returns its observation."""
         self.env.closed = False
+        self.initialize_renderer()
         self._entries, _ = self.env.reset(seed=self._start_seed)
         self._start_seed = None
         self._keep_sizes()
@@ -129,7 +138,8 @@ class RobosuiteEnv(MujocoEnv):
         if self.done:
             raise ValueError("executing action in terminated episode; call reset()")
         action = np.asarray(action)
-        self._entries, reward, terminated, truncated, info = self.env.step(action)
+        stepped = self.env.step(self._of_task(action))
+        self._entries, reward, terminated, truncated, info = stepped
         self.timestep += 1
         self.cur_time += self.control_timestep
         start = 0
@@ -204,7 +214,7 @@ class RobosuiteEnv(MujocoEnv):
 
     @property
     def action_spec(self) -> tuple[np.ndarray, np.ndarray]:
-        return bounds(self.actions)
+        return self._action_limits(self.robots)
 
     @property
     def table_offset(self) -> np.ndarray:

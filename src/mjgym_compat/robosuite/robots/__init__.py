@@ -12,7 +12,14 @@ from mjgym.envs.env import Env
 from mjgym.robots import arms, bases
 from mjgym.util.suggestions import or_else
 from mjgym_compat.robosuite.controllers.composite import composite_controller_factory
-from mjgym_compat.robosuite.controllers.configs import BASIC, HYBRID, WHOLE_BODY
+from mjgym_compat.robosuite.controllers.configs import (
+    ALL_COMPOSITE_CONTROLLERS,
+    BASIC,
+    HYBRID,
+    REGISTERED,
+    SPECIFIC,
+    WHOLE_BODY,
+)
 from mjgym_compat.robosuite.controllers.parts import Controller
 from mjgym_compat.robosuite.models.bases import robot_base_factory
 from mjgym_compat.robosuite.models.grippers import gripper_factory
@@ -33,6 +40,7 @@ class Robot:
         base_type: name of its base, "default" for its own, None for none.
         gripper_type: name of its grippers, "default" for its own, None for none.
         control_freq: control frequency, Hz.
+        composite_controller_config: of the whole robot; None for its default.
 
     Attributes:
         robot_model: its model, of `load_model`.
@@ -62,8 +70,13 @@ class Robot:
         base_type: str | None = "default",
         gripper_type: str | None = "default",
         control_freq: float = 20,
+        composite_controller_config: Any = None,
     ) -> None:
         self.name, self.idn, self.control_freq = robot_type, idn, control_freq
+        whole = isinstance(composite_controller_config, Mapping)
+        self.composite_controller_config: Mapping[str, Any] = (
+            composite_controller_config if whole else {}
+        )
         self.prefix = f"robot{idn}_"
         self._base_type, self._gripper_type = base_type, gripper_type
         self.robot_model: Any = None
@@ -118,12 +131,15 @@ class Robot:
         }
         couples = any(each.controller.couples for each in self.part.manipulators)
         kind = HYBRID if self.part.hybrid else WHOLE_BODY if couples else BASIC
+        config = self.composite_controller_config
+        if config.get("type") in REGISTERED.keys() - ALL_COMPOSITE_CONTROLLERS:
+            kind = config["type"]
         grippers = {f"{side}_gripper": each for side, each in self.gripper.items()}
         whole = composite_controller_factory(kind, sim, self.robot_model, grippers)
-        whole.drives(
-            self.arms, self.part_controllers, self.action_split_indexes, self.action_limits
-        )
-        self.composite_controller = whole
+        splits, limits = self.action_split_indexes, self.action_limits
+        whole.drives(self.arms, self.part_controllers, splits, limits, config.get(SPECIFIC, {}))
+        self.composite_controller, self.action_limits = whole, whole.action_limits
+        self.action_dim = len(whole.action_limits[0])
         self.forget()
 
     def forget(self) -> None:
@@ -215,7 +231,7 @@ class Robot:
         """
         asked = {name: x for name, x in parts.items() if not name.endswith(("_delta", "_abs"))}
         for name in asked:
-            if name not in self._parts:
+            if name not in self._parts and not self.composite_controller.get_control_dim(name):
                 raise ValueError(f"{self.name} has no part {name!r}{or_else(name, self._parts)}")
         return self.composite_controller.create_action_vector(asked)
 

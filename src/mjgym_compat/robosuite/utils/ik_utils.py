@@ -293,7 +293,7 @@ class IKSolverMink(_Solver):
     Args:
         robot_model: names the joints, where `robot_joint_names` does not.
         debug: without effect, as are `solve_freq` and the speed that it stands for.
-        input_action_repr: as of `IKSolver`, as is `input_rotation_repr`.
+        input_action_repr: as of `IKSolver`, as are `input_rotation_repr` and `input_ref_frame`.
         posture_weights: pull of joints towards the posture, by name; 1 for others.
         hand_pos_cost: per m.
         hand_ori_cost: per rad.
@@ -317,6 +317,7 @@ class IKSolverMink(_Solver):
         solve_freq: float = 20.0,
         hand_pos_cost: float = 1.0,
         hand_ori_cost: float = 0.5,
+        input_ref_frame: str = "world",
     ) -> None:
         if robot_joint_names is None:
             own = model if robot_model is None else robot_model
@@ -325,6 +326,7 @@ class IKSolverMink(_Solver):
             robot_joint_names = [own.joint(i).name for i in numbers]
         reprs = input_action_repr, input_rotation_repr
         super().__init__(model, data, site_names, robot_joint_names, *reprs)
+        self.input_ref_frame = input_ref_frame
         self._weights = get_nullspace_gains(self.joint_names, posture_weights or {})
         self._costs = np.repeat([hand_pos_cost, hand_ori_cost], 3)
         self._poses: Any = None
