@@ -214,13 +214,18 @@ class Shift(composite.WholeBody):
     """Both arms' joints shifted by one number."""
 
     def _init_joint_action_policy(self):
-        arms = [self.part_controllers[name] for name in self.arms]
-        here = np.concatenate([arm.joint_pos for arm in arms])
+        arms, start = [self.part_controllers[name] for name in self.arms], []
+
+        def solve(shift):
+            if not start:
+                start.extend(np.concatenate([arm.joint_pos for arm in arms]))
+            return np.array(start) + shift
+
         self.joint_action_policy = SimpleNamespace(
             control_dim=1,
             control_limits=(-np.ones(1), np.ones(1)),
             action_split_indexes=lambda: {"shift": (0, 1)},
-            solve=lambda action: here + action,
+            solve=solve,
         )
 
 
@@ -351,7 +356,7 @@ def test_targets_of_inverse_kinematics(tmp_path):
     np.savez(file, **dict(zip(names, rows, strict=True)))
     config = {**SITES, "mocap_bodies": ["target", "other"]}
     solver = IKSolver(*both, config, **SPEED, input_type="pkl", input_file=str(file))
-    for start in [0] * 9 + [10] * 10:
+    for start in [0] * 10 + [10] * 9:  # as 0.1 is added, rounded
         place, quat = solver.get_targets()
         np.testing.assert_array_equal(place[:, 0], [start, start + 2])
         np.testing.assert_array_equal(quat[:, 3], [start + 1, start + 3])
