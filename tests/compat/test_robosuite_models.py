@@ -30,7 +30,7 @@ from mjgym_compat.robosuite.utils.observables import (
 )
 from mjgym_compat.robosuite.utils.placement_samplers import UniformRandomSampler
 from mjgym_compat.robosuite.utils.robot_composition_utils import create_composite_robot
-from mjgym_compat.robosuite.utils.robot_utils import check_bimanual
+from mjgym_compat.robosuite.utils.robot_composition_utils import check_bimanual
 from mjgym_compat.robosuite.wrappers import DemoSamplerWrapper
 
 

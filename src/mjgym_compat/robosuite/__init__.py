@@ -72,7 +72,8 @@ _MERGED = {
         *("manipulators.gr1_robot", "manipulators.iiwa_robot", "manipulators.jaco_robot"),
         *("manipulators.kinova3_robot", "manipulators.panda_robot", "manipulators.sawyer_robot"),
         *("manipulators.spot_arm", "manipulators.tiago_robot", "manipulators.ur5e_robot"),
-        "manipulators.xarm7_robot",
+        *("manipulators.xarm7_robot", "manipulators.humanoid_model"),
+        *("manipulators.humanoid_upperbody_model", "manipulators.legged_manipulator_model"),
     ),
     "models.tasks": ("models.tasks", "task", "manipulation_task"),
     "renderers": (
@@ -87,7 +88,13 @@ _MERGED = {
 }
 MODULES = {
     f"{package}.{name}": module for package, (module, *names) in _MERGED.items() for name in names
-} | {"controllers.parts.controller_factory": "controllers.part_factory"}
+} | {
+    "controllers.parts.controller_factory": "controllers.part_factory",
+    "utils.robot_utils": "utils.robot_composition_utils",
+    "examples": "controllers.composite",
+    "examples.third_party_controller": "controllers.composite",
+    "examples.third_party_controller.mink_controller": "controllers.composite",
+}
 
 answer_under_own_name("robosuite")
 

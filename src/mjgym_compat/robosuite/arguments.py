@@ -161,6 +161,16 @@ def task_fields(
     return values | robots | _noise(asked.get("initialization_noise", "default"), count)
 
 
+def published(task: Any) -> dict[str, Any]:
+    """Values of the arguments of `robosuite.make` that a task has, by published names."""
+    family = type(task).__name__
+    fields = FIELDS | FIELDS_OF.get(family, {}) | (WIPING if family == "Wipe" else {})
+    fixed = dict(FIXED_WIPING) if family == "Wipe" else {}
+    fixed |= {name: only for name, (only, _) in FIXED.get(family, {}).items()}
+    fields |= {"table_offset": "table_top"}
+    return fixed | {n: getattr(task, ours) for n, ours in fields.items() if hasattr(task, ours)}
+
+
 def _check_fixed(asked: Mapping[str, Any], fixed: Mapping[str, Any], reason: str = "") -> None:
     for name, only in fixed.items():
         if name in asked and _plain(asked[name]) != _plain(only):

@@ -46,6 +46,13 @@ def register_composite_controller(
     return target_class
 
 
+def validate_composite_controller_config(config: Mapping[str, Any]) -> None:
+    """Raise a ValueError unless a configuration is that of a whole robot."""
+    for key in ("type", "body_parts"):
+        if key not in config:
+            raise ValueError(f"config: no {key!r}")
+
+
 def composite_controller_factory(
     type: str, sim: Any, robot_model: Any, grippers: Mapping[str, Any]
 ) -> "CompositeController":

@@ -469,6 +469,9 @@ class SimpleGripController:
         self.goal_qvel = np.zeros(self.control_dim)
 
 
+GripperController, MobileBaseController = SimpleGripController, MobileBaseJointVelocityController
+
+
 def site_jacobian(model: mujoco.MjModel, data: mujoco.MjData, site: int) -> np.ndarray:
     """Jacobian of a site's position and rotation, (6, nv)."""
     rows = np.zeros((6, model.nv))

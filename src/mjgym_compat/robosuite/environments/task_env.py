@@ -14,7 +14,7 @@ from mjgym import registry
 from mjgym.actions import Action
 from mjgym.loop.states import MEMORY
 from mjgym.util.suggestions import did_you_mean
-from mjgym_compat.robosuite.arguments import task_fields
+from mjgym_compat.robosuite.arguments import published, task_fields
 from mjgym_compat.robosuite.environments.base import MujocoEnv, make
 from mjgym_compat.robosuite.episodes import Episodes
 from mjgym_compat.robosuite.macros import SIMULATION_TIMESTEP
@@ -22,6 +22,10 @@ from mjgym_compat.robosuite.models.scene_model import Scene
 from mjgym_compat.robosuite.robots import ROBOT_CLASS_MAPPING, FixedBaseRobot, Robot
 from mjgym_compat.robosuite.utils.observables import Observable, sensor
 
+WINDOW = (  # arguments of `make` about windows
+    *("render_camera", "render_collision_mesh", "render_visual_mesh", "renderer"),
+    "renderer_config",
+)
 OURS = ("vary", "observables")  # keyword arguments of `mjgym.make` that pass through
 # Tasks whose objects' sizes are drawn; the fields of others are drawn in every reset.
 SIZES = ("Lift", "TwoArmHandover", "TwoArmPegInHole", "TwoArmTransport")
@@ -101,13 +105,23 @@ class RobosuiteEnv(MujocoEnv):
         self.reset()
 
     def __getattr__(self, name: str) -> Any:
+        """Objects by their names, ids of their bodies, and arguments of `make`, by published names."""
         scene = self.__dict__.get("model")
-        objects = {} if scene is None else {each.name: each for each in scene.mujoco_objects}
-        if name not in objects:
-            raise AttributeError(
-                f"{type(self).__name__} has no {name!r}{did_you_mean(name, objects)}"
-            )
-        return objects[name]
+        if scene is None:
+            raise AttributeError(f"{type(self).__name__} has no {name!r}")
+        objects = {each.name: each for each in scene.mujoco_objects}
+        bodies = {n: self.sim.model.body_name2id(each.root_body) for n, each in objects.items()}
+        known = {
+            **published(self.env.task),
+            **{"objects": [*objects.values()], "lite_physics": True, "viewer_get_obs": False},
+            **{"obj_body_id": bodies, "obj_geom_id": {n: [*x.geom_ids] for n, x in objects.items()}},
+            **{f"{n}_body_id": body for n, body in bodies.items()},
+            **{n: getattr(self._episodes, n) for n in WINDOW},
+            **objects,
+        }
+        if name not in known:
+            raise AttributeError(f"{type(self).__name__} has no {name!r}{did_you_mean(name, known)}")
+        return known[name]
 
     # The loop.
 
@@ -215,11 +229,6 @@ class RobosuiteEnv(MujocoEnv):
     @property
     def action_spec(self) -> tuple[np.ndarray, np.ndarray]:
         return self._action_limits(self.robots)
-
-    @property
-    def table_offset(self) -> np.ndarray:
-        """Centre of the table top, m."""
-        return np.array(self.env.task.table_top)  # type: ignore[attr-defined]  # of `OneTable`
 
     def _pre_action(self, action: Any, policy_step: bool = False) -> None:
         """Set the controls in user-written loops; `step` does not use it."""

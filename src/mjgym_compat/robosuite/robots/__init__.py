@@ -23,10 +23,11 @@ from mjgym_compat.robosuite.controllers.configs import (
 from mjgym_compat.robosuite.controllers.parts import Controller
 from mjgym_compat.robosuite.models.bases import robot_base_factory
 from mjgym_compat.robosuite.models.grippers import gripper_factory
-from mjgym_compat.robosuite.models.robots import create_robot
+from mjgym_compat.robosuite.models.robots import REGISTERED_ROBOTS, create_robot
 from mjgym_compat.robosuite.utils import transform_utils
 from mjgym_compat.robosuite.utils.binding_utils import Simulation
 from mjgym_compat.robosuite.utils.buffers import DeltaBuffer
+from mjgym_compat.robosuite.utils.log_utils import ROBOSUITE_DEFAULT_LOGGER
 
 SMOOTHED = 10  # control steps, of accelerations
 LIMIT_MARGIN = 0.1  # rad, from a joint limit
@@ -78,15 +79,15 @@ class Robot:
             composite_controller_config if whole else {}
         )
         self.prefix = f"robot{idn}_"
-        self._base_type, self._gripper_type = base_type, gripper_type
+        self.base_type, self.gripper_type = base_type, gripper_type
         self.robot_model: Any = None
 
     def load_model(self) -> None:
         self.robot_model = model = create_robot(self.name, idn=self.idn)
-        base = model.default_base if self._base_type == "default" else self._base_type
+        base = model.default_base if self.base_type == "default" else self.base_type
         model.add_base(robot_base_factory(base, self.idn))
         for side, link in model.eef_name.items():
-            name = self._gripper_type
+            name = self.gripper_type
             name = model.default_gripper[side] if name == "default" else name
             model.add_gripper(gripper_factory(name, idn=f"{self.idn}_{side}"), link)
 
@@ -235,6 +236,9 @@ class Robot:
                 raise ValueError(f"{self.name} has no part {name!r}{or_else(name, self._parts)}")
         return self.composite_controller.create_action_vector(asked)
 
+    def print_action_info_dict(self) -> None:
+        self.composite_controller.print_action_info_dict(self.name)
+
     def print_action_info(self) -> None:
         for name, numbers in self._parts.items():
             for i in numbers:
@@ -278,6 +282,18 @@ class Robot:
     def set_robot_joint_positions(self, jpos: Any) -> None:
         """Set the positions of its arms' joints, rad, and update dependent quantities."""
         self._env.data.qpos[self._ref_joint_pos_indexes] = jpos
+        self.sim.forward()
+
+    def get_all_robot_joint_positions(self) -> dict[str, float]:
+        """Positions of its joints and of its grippers' by their names, rad or m."""
+        names = [name for part in self.part.parts for name in part.joints]
+        names += [name for names in self.gripper_joints.values() for name in names]
+        return {name: float(self._env.data.joint(name).qpos[0]) for name in names}
+
+    def set_all_robot_joint_positions(self, joint_positions: Mapping[str, float]) -> None:
+        """Set positions of joints by their names, rad or m, and update dependent quantities."""
+        for name, position in joint_positions.items():
+            self._env.data.joint(name).qpos[:] = position
         self.sim.forward()
 
     def get_gripper_joint_positions(self, gripper_arm: str | None = None) -> np.ndarray:
@@ -362,6 +378,23 @@ class Robot:
         """The measured torque (N m) at each hand, (3,)."""
         return self._measured("torque_ee")
 
+    @property
+    def js_energy(self) -> np.ndarray:
+        """Torques of the arms' motors, N m, times the control step, s."""
+        return np.abs(self.recent_torques.average / self.control_freq)
+
+    @property
+    def ee_ft_integral(self) -> dict[str, np.ndarray]:
+        """Force and torque at each hand, (6,), times the control step, s."""
+        recent = self.recent_ee_forcetorques.items()
+        return {side: np.abs(each.average / self.control_freq) for side, each in recent}
+
+    def visualize(self, vis_settings: Mapping[str, bool]) -> None:
+        """Show or hide sites: of the "robots" and the "grippers"."""
+        self.robot_model.set_sites_visibility(self.sim, vis_settings["robots"])
+        for gripper in self.gripper.values():
+            gripper.set_sites_visibility(self.sim, vis_settings["grippers"])
+
     def _measured(self, sensor: str) -> dict[str, np.ndarray]:
         names = {side: gripper.important_sensors[sensor] for side, gripper in self.gripper.items()}
         return {side: self.get_sensor_measurement(name) for side, name in names.items()}
@@ -374,6 +407,8 @@ class FixedBaseRobot(Robot):
 class MobileRobot(Robot):
     """A robot with a moving base."""
 
+    base, torso, head, legs = "base", "torso", "head", "legs"  # names of its parts
+
 
 class WheeledRobot(MobileRobot):
     """A robot on wheels."""
@@ -383,7 +418,7 @@ class LeggedRobot(MobileRobot):
     """A robot with legs, moving or fixed."""
 
 
-CLASSES = {each.__name__: each for each in (FixedBaseRobot, MobileRobot, WheeledRobot, LeggedRobot)}
+target_type_mapping = CLASSES = {each.__name__: each for each in (FixedBaseRobot, MobileRobot, WheeledRobot, LeggedRobot)}
 
 
 ALL_ROBOTS = tuple(name for name in arms.names() if arms.find(name).base)
