@@ -220,7 +220,7 @@ def solve_by_mink(given: dict[str, Any], rng: np.random.RandomState) -> dict[str
         qpos = rng.uniform(-reach, reach, own.nq)
         configuration = mink.Configuration(own, q=qpos.copy())
         action = rng.uniform(-0.4, 0.4, (2, 6))
-        for tool, row in zip(tools, action):
+        for tool, row in zip(tools, action, strict=True):
             pose, quat = np.eye(4), np.zeros(4)
             angle = np.linalg.norm(row[3:])
             mujoco.mju_axisAngle2Quat(quat, row[3:] / angle, angle)

@@ -310,9 +310,9 @@ def test_a_task_whose_tools_follow_poses_by_a_quadratic_program(robot):
 MOVED = """
 <mujoco><compiler angle="radian"/><worldbody>
   <body name="robot0_base" pos="1 0 0" euler="0 0 1.5707963">
-    <body><joint name="turn" axis="0 0 1" range="-3 3"/><geom size=".02" fromto="0 0 0 .5 0 0" type="capsule"/>
+    <body><joint name="turn" axis="0 0 1" range="-3 3"/><geom size=".02"/>
       <body pos=".5 0 0"><joint name="bend" axis="0 0 1" range="-3 3"/>
-        <geom size=".02" fromto="0 0 0 .5 0 0" type="capsule"/><site name="left_tool" pos=".4 0 0"/></body></body>
+        <geom size=".02"/><site name="left_tool" pos=".4 0 0"/></body></body>
   </body>
   <body name="target" mocap="true" pos="1 .5 0"/>
   <body name="other" mocap="true"/>

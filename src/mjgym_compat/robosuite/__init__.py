@@ -77,7 +77,7 @@ _MERGED = {
     ),
     "models.tasks": ("models.tasks", "task", "manipulation_task"),
     "renderers": (
-        *("renderers", "base", "base_parser", "viewer", "viewer.mjviewer_renderer"),
+        *("renderers", "base", "viewer", "viewer.mjviewer_renderer"),
         *("viewer.opencv_renderer", "context", "context.egl_context", "context.glfw_context"),
         "context.osmesa_context",
     ),
@@ -90,6 +90,7 @@ MODULES = {
     f"{package}.{name}": module for package, (module, *names) in _MERGED.items() for name in names
 } | {
     "controllers.parts.controller_factory": "controllers.part_factory",
+    "utils.errors": "utils",
     "utils.robot_utils": "utils.robot_composition_utils",
     "examples": "controllers.composite",
     "examples.third_party_controller": "controllers.composite",

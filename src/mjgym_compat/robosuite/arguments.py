@@ -9,7 +9,7 @@ from mjgym import registry
 from mjgym.util.suggestions import or_else
 from mjgym_compat.robosuite.controllers.configs import COMPOSITES, controller_of
 from mjgym_compat.robosuite.macros import SIMULATION_TIMESTEP
-from mjgym_compat.robosuite.utils.errors import SimulationError
+from mjgym_compat.robosuite.utils import SimulationError
 from mjgym_compat.robosuite.utils.placement_samplers import SampledPlacement
 
 # Arguments with a task field, by published name.
@@ -208,7 +208,6 @@ def bases_of(asked: Any) -> Any:
 
 
 def _placement(initializer: Any, asked: Mapping[str, Any]) -> dict[str, Any]:
-    """A custom sampler's placement, or the task's with other parameters."""
     changed = {
         ours: _plain(asked[theirs])
         for theirs, (ours, usual) in SAMPLED.items()
@@ -223,7 +222,6 @@ def _placement(initializer: Any, asked: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _plain(value: Any) -> Any:
-    """Lists as tuples, as in task fields."""
     return tuple(value) if isinstance(value, list) else value
 
 
@@ -287,7 +285,6 @@ def robot_fields(asked: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _noise(asked: Any, robots: int) -> dict[str, Any]:
-    """The initial noise of all robots, or of each."""
     each = noises(asked, robots)
     if all(other == each[0] for other in each):
         return {} if asked == "default" else dict(zip(NOISE_FIELDS, each[0], strict=True))

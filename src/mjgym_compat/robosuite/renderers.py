@@ -1,6 +1,5 @@
 """Renderers, windows and OpenGL contexts under robosuite's names; none opens at import."""
 
-import xml.etree.ElementTree as ET
 from typing import Any
 
 import numpy as np
@@ -50,28 +49,6 @@ class Renderer:
     close = _left_to_subclasses("close", "Release what it holds")
     reset = _left_to_subclasses("reset", "Begin an episode")
     get_pixel_obs = _left_to_subclasses("get_pixel_obs", "The picture of the current state")
-
-
-class BaseParser:
-    """Base class of a renderer's reader of a model.
-
-    Attributes:
-        xml_root: the model as an element tree.
-        parent_map: the parent of each element.
-        visual_objects: for subclasses, empty.
-    """
-
-    def __init__(self, renderer: Any, env: Any) -> None:
-        self.renderer, self.env = renderer, env
-        self.xml_root = ET.fromstring(env.sim.model.get_xml())
-        self.parent_map = {child: parent for parent in self.xml_root.iter() for child in parent}
-        self.visual_objects: dict[str, Any] = {}
-
-    parse_textures = _left_to_subclasses("parse_textures", "Load the textures")
-    parse_materials = _left_to_subclasses("parse_materials", "Load the materials")
-    parse_cameras = _left_to_subclasses("parse_cameras", "Load the cameras")
-    parse_meshes = _left_to_subclasses("parse_meshes", "Load the meshes")
-    parse_geometries = _left_to_subclasses("parse_geometries", "Load the geoms")
 
 
 class MjviewerRenderer:

@@ -225,7 +225,6 @@ class CompositeController:
 
     @property
     def _parts(self) -> Mapping[str, tuple[int, int]]:
-        """Start and end of each part of an action."""
         return self._action_split_indexes
 
     def create_action_vector(self, action_dict: Mapping[str, Any]) -> np.ndarray:
@@ -351,7 +350,6 @@ class WholeBody(CompositeController):
 
     @property
     def _skips(self) -> bool:
-        """Whether the action is that of the parts."""
         return bool(self.composite_controller_specific_config.get("skip_wbc_action", False))
 
     @property

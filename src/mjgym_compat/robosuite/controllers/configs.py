@@ -211,8 +211,8 @@ def _law(config: Any, robot: str, number: int, base: Base) -> Any:
         raise ValueError(f"controller_configs: no type {kind!r}{or_else(kind, REGISTERED)}")
     if kind not in ALL_COMPOSITE_CONTROLLERS and not REGISTERED[kind].finds_joints:
         raise ValueError(
-            f"controller_configs: {kind!r} drives `env.sim`; a task takes subclasses of WholeBody, and"
-            " laws of `mjgym.controllers` by the name of their class"
+            f"controller_configs: {kind!r} drives `env.sim`; a task takes subclasses of WholeBody,"
+            " and laws of `mjgym.controllers` by the name of their class"
         )
     parts = dict(config["body_parts"])
     parts |= parts.pop("arms", {})
@@ -232,12 +232,10 @@ def _law(config: Any, robot: str, number: int, base: Base) -> Any:
 
 
 def _groups(robot: str, base: Base) -> tuple[Group, ...]:
-    """Torso, head, legs and drive of a robot on a base."""
     return (*arms.find(robot).groups, *base.groups)
 
 
 def _group_parts(groups: Sequence[Group], own: bool) -> Config:
-    """Configurations of the other joint groups: the robot's own, or the defaults."""
     usual = _parameters(JointPosition())
     parts: Config = {}
     for group in groups:
@@ -251,7 +249,6 @@ def _group_parts(groups: Sequence[Group], own: bool) -> Config:
 
 
 def _other_laws(parts: Mapping[str, Any], robot: str, base: Base) -> Config:
-    """Controllers of the other joint groups, where they differ from the robot's own."""
     changed: Config = {}
     groups = _groups(robot, base)
     for name, own in _group_parts(groups, own=True).items():
@@ -392,7 +389,6 @@ def _check_names(asked: Mapping[str, Any], sides: Sequence[str], number: int) ->
 
 
 def _posture_gains(weights: Mapping[str, float], robot: str, number: int) -> Config:
-    """Posture gain of each joint by name; names of other robots' joints are ignored."""
     limbs = arms.find(robot).limbs.values()
     each = [_gains_of(weights, limb.joints, number) for limb in limbs]
     if any(gains != each[0] for gains in each):
@@ -415,7 +411,6 @@ def _joint_gains(joints: Mapping[str, Any]) -> Config:
 
 
 def _arm(config: Mapping[str, Any]) -> Config:
-    """An arm's parameters, without empty entries."""
     law = dict(config)
     gripper = law.pop("gripper", _GRIPPER)
     if gripper.get("type") != _GRIPPER["type"]:
@@ -440,7 +435,6 @@ def _arm(config: Mapping[str, Any]) -> Config:
 
 
 def _ignored(kind: Any) -> set[str]:
-    """Keys that robosuite's arm controller accepts but ignores."""
     if kind not in ALL_PART_CONTROLLERS:
         return set()
     others = {key for name in ALL_PART_CONTROLLERS for key in _parameters(controllers.find(name))}

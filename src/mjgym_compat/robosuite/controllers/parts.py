@@ -300,7 +300,6 @@ class Controller:
 
     @property
     def _axes(self) -> tuple[str, ...]:
-        """Names of what has gains: the axes of a tool, or joints."""
         whole = isinstance(self.law, OperationalSpacePose)
         return tuple("xyzabc") if whole else tuple(self.joint_names)
 

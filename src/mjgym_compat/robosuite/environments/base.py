@@ -18,9 +18,8 @@ from mjgym_compat.robosuite.episodes import Episodes, Picture
 from mjgym_compat.robosuite.macros import SIMULATION_TIMESTEP
 from mjgym_compat.robosuite.models.base import MujocoModel
 from mjgym_compat.robosuite.renderers import MjviewerRenderer
-from mjgym_compat.robosuite.utils import sim_utils
+from mjgym_compat.robosuite.utils import SimulationError, sim_utils
 from mjgym_compat.robosuite.utils.binding_utils import Simulation
-from mjgym_compat.robosuite.utils.errors import SimulationError
 from mjgym_compat.robosuite.utils.observables import Observable, sensor
 
 REGISTERED_ENVS: dict[str, type["MujocoEnv"]] = {}
@@ -61,11 +60,10 @@ class MujocoEnv:
     `_setup_references`, return entries in `_setup_observables`, and define `reward`.
 
     Args:
-        has_renderer: see `Episodes`, as all of these but the following ones.
         render_gpu_device_id: without effect.
         control_freq: Hz; a control step has as many whole physics steps as fit.
         lite_physics: whether positions are computed once in a physics step.
-        seed: of the generator `rng`, or None.
+        **options: see `Episodes`.
 
     Attributes:
         env: the wrapped environment of this package.
@@ -91,39 +89,13 @@ class MujocoEnv:
 
     def __init__(
         self,
-        has_renderer: bool = False,
-        has_offscreen_renderer: bool = True,
-        render_camera: Any = "frontview",
-        render_collision_mesh: bool = False,
-        render_visual_mesh: bool = True,
+        *,
         render_gpu_device_id: int = -1,
         control_freq: float = 20,
         lite_physics: bool = True,
-        horizon: int = 1000,
-        ignore_done: bool = False,
-        hard_reset: bool = True,
-        renderer: str = "mjviewer",
-        renderer_config: Any = None,
-        seed: int | None = None,
-        **pictures: Any,
+        **options: Any,
     ) -> None:
-        self._use(
-            Episodes(
-                horizon=horizon,
-                ignore_done=ignore_done,
-                hard_reset=hard_reset,
-                seed=seed,
-                has_renderer=has_renderer,
-                has_offscreen_renderer=has_offscreen_renderer,
-                renderer=renderer,
-                renderer_config=renderer_config,
-                render_camera=render_camera,
-                render_visual_mesh=render_visual_mesh,
-                render_collision_mesh=render_collision_mesh,
-                layered=True,
-                **{"use_camera_obs": False, **pictures},
-            )
-        )
+        self._use(Episodes(layered=True, **{"use_camera_obs": False, **options}))
         self.lite_physics = lite_physics
         self.initialize_time(control_freq)
         self._load_model()
@@ -270,7 +242,6 @@ class MujocoEnv:
         self.sim.data.ctrl[:] = action
 
     def _drive(self, task: Any, action: Any, policy_step: bool, driven: Any = slice(None)) -> None:
-        """Set the controls of a task's robots, whose actuators are `driven`."""
         view = self.env.view
         if policy_step:
             self._wanted = np.asarray(self._of_task(action), float)
@@ -279,7 +250,6 @@ class MujocoEnv:
         self.sim.data.ctrl[driven] = task.control(view, action)
 
     def _of_task(self, action: Any) -> Any:
-        """The task's action for an action of the robots."""
         wholes = [robot.composite_controller for robot in self.robots]
         if all(whole.joint_action_policy is None for whole in wholes):
             return action

@@ -70,7 +70,6 @@ class RobotEnv(MujocoEnv):
 
     @staticmethod
     def _input2list(inp: Any, length: int) -> list[Any]:
-        """A value for each of several robots."""
         return list(inp) if isinstance(inp, list | tuple) else [inp] * length
 
     def _check_robot_configuration(self, robots: Any) -> None:

@@ -82,11 +82,10 @@ class RobosuiteEnv(MujocoEnv):
         self.model = Scene(env)
         titles = [task.robot] if isinstance(task.robot, str) else list(task.robot)
         configs = asked.get("controller_configs")
-        several = isinstance(configs, list | tuple)
         self.robots = []
         for name, part, model in zip(titles, task.robots, self.model.mujoco_robots, strict=True):
             kind = ROBOT_CLASS_MAPPING.get(name, FixedBaseRobot)
-            config = configs[part.number] if several else configs
+            config = configs[part.number] if isinstance(configs, list | tuple) else configs
             robot = kind(
                 name,
                 part.number,
@@ -105,7 +104,7 @@ class RobosuiteEnv(MujocoEnv):
         self.reset()
 
     def __getattr__(self, name: str) -> Any:
-        """Objects by their names, ids of their bodies, and arguments of `make`, by published names."""
+        """Objects by their names, ids of their bodies, and arguments of `make`."""
         scene = self.__dict__.get("model")
         if scene is None:
             raise AttributeError(f"{type(self).__name__} has no {name!r}")
@@ -114,13 +113,18 @@ class RobosuiteEnv(MujocoEnv):
         known = {
             **published(self.env.task),
             **{"objects": [*objects.values()], "lite_physics": True, "viewer_get_obs": False},
-            **{"obj_body_id": bodies, "obj_geom_id": {n: [*x.geom_ids] for n, x in objects.items()}},
+            **{
+                "obj_body_id": bodies,
+                "obj_geom_id": {n: [*x.geom_ids] for n, x in objects.items()},
+            },
             **{f"{n}_body_id": body for n, body in bodies.items()},
             **{n: getattr(self._episodes, n) for n in WINDOW},
             **objects,
         }
         if name not in known:
-            raise AttributeError(f"{type(self).__name__} has no {name!r}{did_you_mean(name, known)}")
+            raise AttributeError(
+                f"{type(self).__name__} has no {name!r}{did_you_mean(name, known)}"
+            )
         return known[name]
 
     # The loop.
@@ -166,7 +170,6 @@ class RobosuiteEnv(MujocoEnv):
         return self._shown(), self._paid(action, reward), self.done, info
 
     def _paid(self, action: Any, reward: float) -> float:
-        """The reward: the task's, or a subclass's own."""
         own = type(self).reward is not RobosuiteEnv.reward
         return float(self.reward(action)) if own else reward
 
@@ -334,7 +337,6 @@ class RobosuiteEnv(MujocoEnv):
 
 
 def _joined(values: Sequence[Any], deep: bool) -> np.ndarray:
-    """Numbers concatenated; images side by side along their last axis."""
     if deep:
         return np.concatenate(values, axis=-1)
     return np.concatenate([np.ravel(value) for value in values])

@@ -14,11 +14,7 @@ from mjgym.util.suggestions import or_else
 from mjgym_compat.robosuite.models.base import MujocoModel, MujocoXMLModel
 from mjgym_compat.robosuite.models.bases import RobotBaseModel
 from mjgym_compat.robosuite.models.grippers import GripperModel
-from mjgym_compat.robosuite.utils.mjcf_utils import (
-    array_to_string,
-    find_elements,
-    find_parent,
-)
+from mjgym_compat.robosuite.utils.mjcf_utils import array_to_string, find_elements, find_parent
 
 REGISTERED_ROBOTS: dict[str, type["RobotModel"]] = {}
 ABSTRACT = (

@@ -244,7 +244,6 @@ class Scene(Instances):
     # Segmentation by instance and class.
 
     def _find_instances(self) -> dict[str, tuple[str, list[int]]]:
-        """Class and geoms of all instances by name, in the published order."""
         instances: list[CompiledModel] = [*self.mujoco_objects]
         for robot in self.mujoco_robots:
             instances += [robot, *robot.models]
@@ -273,7 +272,6 @@ class Scene(Instances):
 
 
 def _hand(each: Any) -> GripperModel:
-    """The gripper of an arm as a model of its own."""
     xml = io.StringIO(each.hand.model().to_xml())
     return GripperModel(xml, f"{each.robot}_{each.side}", each.hand)
 

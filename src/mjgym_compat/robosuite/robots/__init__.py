@@ -23,11 +23,11 @@ from mjgym_compat.robosuite.controllers.configs import (
 from mjgym_compat.robosuite.controllers.parts import Controller
 from mjgym_compat.robosuite.models.bases import robot_base_factory
 from mjgym_compat.robosuite.models.grippers import gripper_factory
-from mjgym_compat.robosuite.models.robots import REGISTERED_ROBOTS, create_robot
+from mjgym_compat.robosuite.models.robots import REGISTERED_ROBOTS as REGISTERED_ROBOTS
+from mjgym_compat.robosuite.models.robots import create_robot
 from mjgym_compat.robosuite.utils import transform_utils
 from mjgym_compat.robosuite.utils.binding_utils import Simulation
 from mjgym_compat.robosuite.utils.buffers import DeltaBuffer
-from mjgym_compat.robosuite.utils.log_utils import ROBOSUITE_DEFAULT_LOGGER
 
 SMOOTHED = 10  # control steps, of accelerations
 LIMIT_MARGIN = 0.1  # rad, from a joint limit
@@ -195,7 +195,6 @@ class Robot:
     # Indices.
 
     def _index_joints(self, model: mujoco.MjModel) -> None:
-        """Indices of its joints in the model, `qpos` and `qvel`, under robosuite's names."""
         self.joint_indexes = [int(model.joint(name).id) for name in self.robot_joints]
         self.arm_joint_indexes = [int(model.joint(name).id) for name in self.robot_arm_joints]
         self._ref_joint_indexes = self.joint_indexes
@@ -418,7 +417,9 @@ class LeggedRobot(MobileRobot):
     """A robot with legs, moving or fixed."""
 
 
-target_type_mapping = CLASSES = {each.__name__: each for each in (FixedBaseRobot, MobileRobot, WheeledRobot, LeggedRobot)}
+target_type_mapping = CLASSES = {
+    each.__name__: each for each in (FixedBaseRobot, MobileRobot, WheeledRobot, LeggedRobot)
+}
 
 
 ALL_ROBOTS = tuple(name for name in arms.names() if arms.find(name).base)

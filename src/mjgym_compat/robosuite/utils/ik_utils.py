@@ -34,22 +34,16 @@ def get_nullspace_gains(joint_names: Sequence[str], weight_dict: Mapping[str, fl
 
 
 class _Tool(State):
-    """State of a tool, and of a share of the joints that all tools have in common."""
-
     def jacobian_by(self, part: State) -> Any:
         return self.rows[:, part.dofs]
 
 
 class _Law(InverseKinematicsWholeBody):
-    """The law with the errors of its tools as actions."""
-
     def error(self, state: State, action: Any) -> Any:
         return action
 
 
 class _Solver:
-    """Sites that follow poses by positions of joints."""
-
     input_ref_frame = "world"
 
     def __init__(
@@ -187,7 +181,7 @@ class IKSolver(_Solver):
         groups = [(share, max_dq, True) for share in shares]
         groups += [(np.flatnonzero(torso), max_dq_torso, False)] if torso.any() else []
         self.Kn = np.array(config["nullspace_gains"], float)
-        of_all = {"damping": damping, "integration_dt": integration_dt}
+        of_all: dict[str, Any] = {"damping": damping, "integration_dt": integration_dt}
         self._parts = [
             (share, _Law(max_dq=limit, posture_gain=tuple(self.Kn[share]), tool=tool, **of_all))
             for share, limit, tool in groups

@@ -179,18 +179,8 @@ class DomainRandomizationWrapper(Wrapper):
         for wanted, asked, usual, varied in (
             (randomize_color, color_randomization_args, DEFAULT_COLOR_ARGS, _colours),
             (randomize_camera, camera_randomization_args, DEFAULT_CAMERA_ARGS, perturbed),
-            (
-                randomize_lighting,
-                lighting_randomization_args,
-                DEFAULT_LIGHTING_ARGS,
-                perturbed,
-            ),
-            (
-                randomize_dynamics,
-                dynamics_randomization_args,
-                DEFAULT_DYNAMICS_ARGS,
-                perturbed,
-            ),
+            (randomize_lighting, lighting_randomization_args, DEFAULT_LIGHTING_ARGS, perturbed),
+            (randomize_dynamics, dynamics_randomization_args, DEFAULT_DYNAMICS_ARGS, perturbed),
         ):
             for key in asked or {}:
                 if key not in usual:
