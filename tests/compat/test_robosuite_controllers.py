@@ -13,7 +13,6 @@ from mjgym_compat.robosuite.controllers import (
     composite,
     composite_controller_factory,
     controller_factory,
-    part_factory,
     parts,
 )
 from mjgym_compat.robosuite.renderers import Renderer, load_renderer_config
@@ -170,7 +169,7 @@ def test_arguments_of_parts_that_cannot_be(sim):
     ):
         with pytest.raises(error, match=message):
             controller_factory(part, kind, arguments(sim, "right", **given))
-    arm = part_factory.arm_controller_factory("OSC_POSE", arguments(sim, "right"))
+    arm = parts.arm_controller_factory("OSC_POSE", arguments(sim, "right"))
     with pytest.raises(ValueError, match="expected 6 numbers"):
         arm.set_goal(np.zeros(7))
     with pytest.raises(ValueError, match="did you mean desired"):

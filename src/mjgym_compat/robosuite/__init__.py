@@ -32,7 +32,7 @@ _MERGED = {
         *("controllers.parts", "controller", "arm", "arm.ik", "arm.osc"),
         *("generic", "generic.joint_pos", "generic.joint_tor", "generic.joint_vel", "gripper"),
         *("gripper.gripper_controller", "gripper.simple_grip", "mobile_base"),
-        *("mobile_base.joint_vel", "mobile_base.mobile_base_controller"),
+        *("mobile_base.joint_vel", "mobile_base.mobile_base_controller", "controller_factory"),
     ),
     "environments.manipulation": (
         "environments.manipulation.tasks",
@@ -89,7 +89,7 @@ _MERGED = {
 MODULES = {
     f"{package}.{name}": module for package, (module, *names) in _MERGED.items() for name in names
 } | {
-    "controllers.parts.controller_factory": "controllers.part_factory",
+    **dict.fromkeys(("devices.device", "devices.keyboard", "devices.spacemouse"), "devices"),
     "utils.errors": "utils",
     "utils.robot_utils": "utils.robot_composition_utils",
     "examples": "controllers.composite",

@@ -9,7 +9,7 @@ import numpy as np
 from mjgym.util.suggestions import or_else
 from mjgym_compat.robosuite.controllers import configs
 from mjgym_compat.robosuite.controllers.configs import SPECIFIC, WHOLE_BODY_PARAMETERS
-from mjgym_compat.robosuite.controllers.part_factory import controller_factory
+from mjgym_compat.robosuite.controllers.parts import controller_factory
 from mjgym_compat.robosuite.utils.ik_utils import IKSolver, IKSolverMink, get_nullspace_gains
 from mjgym_compat.robosuite.utils.log_utils import ROBOSUITE_DEFAULT_LOGGER
 

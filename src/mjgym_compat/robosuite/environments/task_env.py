@@ -14,7 +14,7 @@ from mjgym import registry
 from mjgym.actions import Action
 from mjgym.loop.states import MEMORY
 from mjgym.util.suggestions import did_you_mean
-from mjgym_compat.robosuite.arguments import published, task_fields
+from mjgym_compat.robosuite.arguments import HEIGHT_STD, published, task_fields
 from mjgym_compat.robosuite.environments.base import MujocoEnv, make
 from mjgym_compat.robosuite.episodes import Episodes
 from mjgym_compat.robosuite.macros import SIMULATION_TIMESTEP
@@ -56,25 +56,31 @@ class RobosuiteEnv(MujocoEnv):
         episodes = Episodes(**{name: kwargs.pop(name) for name in names & kwargs.keys()})
         ours = {name: kwargs.pop(name) for name in OURS if name in kwargs}
         asked = {"robots": robots, **kwargs}
-        fields = task_fields(self.title, self.id, asked, {*names, *OURS})
+        self._fields = task_fields(self.title, self.id, asked, {*names, *OURS})
+        self._fields |= {"observation": "dict", "dtype": "float64", **ours}
         self._use(episodes)
-        made: Any = gymnasium.make(
-            self.id,
-            observation="dict",
-            dtype="float64",
-            max_episode_steps=-1,  # no limit: the horizon is counted here
-            disable_env_checker=True,
-            **ours,
-            **fields,
-        )
-        self._see(made.unwrapped)
-        env, task = self.env, made.unwrapped.task
         self._asked = asked | ours
-        self.actions: tuple[Action, ...] = tuple(task.actions(env.model))
         self.env_configuration = str(asked.get("env_configuration", "default"))
         self.placement_initializer = asked.get("placement_initializer")
         self._start_seed = episodes.seed
         self._sizes: dict[str, np.ndarray] | None = None
+        self._height_std = (asked.get("task_config") or {}).get(HEIGHT_STD, 0.0)
+        self._make(self._fields)
+        self._entries: dict[str, Any] = {}
+        self._observables = self._setup_observables()
+        self._read_apart: set[str] = set()  # entries that have been added or changed
+        self.reset()
+
+    def _make(self, fields: Mapping[str, Any]) -> None:
+        made: Any = gymnasium.make(
+            self.id,
+            max_episode_steps=-1,  # no limit: the horizon is counted here
+            disable_env_checker=True,
+            **fields,
+        )
+        self._see(made.unwrapped)
+        env, task, asked = self.env, made.unwrapped.task, self._asked
+        self.actions: tuple[Action, ...] = tuple(task.actions(env.model))
         self.use_object_obs = bool(task.object_entries)
         self.reward_scale, self.reward_shaping = task.reward_scale, task.reward_type == "dense"
         self.initialize_time(asked.get("control_freq", task.control_frequency))
@@ -98,10 +104,6 @@ class RobosuiteEnv(MujocoEnv):
             self.robots.append(robot)
         self.robot_names = titles
         self.num_robots = len(self.robots)
-        self._entries: dict[str, Any] = {}
-        self._observables = self._setup_observables()
-        self._read_apart: set[str] = set()  # entries that have been added or changed
-        self.reset()
 
     def __getattr__(self, name: str) -> Any:
         """Objects by their names, ids of their bodies, and arguments of `make`."""
@@ -131,6 +133,12 @@ class RobosuiteEnv(MujocoEnv):
 
     def reset(self) -> "OrderedDict[str, Any]":
         """Start an episode, even after `close`; returns its observation."""
+        if self._height_std and self.hard_reset:
+            height = self.rng.normal(self._fields.get("table_height", 0.0), self._height_std)
+            self.close()
+            self._make({**self._fields, "table_height": float(height)})
+            if self._start_seed is None:
+                self._start_seed = int(self.rng.integers(2**31))
         self.env.closed = False
         self.initialize_renderer()
         self._entries, _ = self.env.reset(seed=self._start_seed)
