@@ -288,6 +288,27 @@ def test_a_task_refuses_controllers_that_find_no_joints(registered):
             suite.make("Lift", "Panda", controller_configs={**config, "type": kind})
 
 
+def test_a_task_takes_a_subclass_of_inverse_kinematics(registered):
+    @composite.register_composite_controller
+    class LiftedIK(composite.WholeBodyIK):
+        def of_task(self, action):
+            return super().of_task(action + np.eye(len(action))[2] * 0.05)
+
+    config = suite.load_composite_controller_config("WHOLE_BODY_IK", robot="Panda")
+    config["type"] = "LIFTED_I_K"
+    env = suite.make("Lift", "Panda", controller_configs=config, use_camera_obs=False, seed=0)
+    robot = env.robots[0]
+    site = robot.eef_site_id["right"]
+    place, axes = env.sim.data.site_xpos[site].copy(), env.sim.data.site_xmat[site]
+    pose = [*place, *quat2axisangle(mat2quat(axes))]
+    action = robot.create_action_vector({"right": pose})
+    for _ in range(60):
+        env.step(action)
+    moved = env.sim.data.site_xpos[site] - place
+    np.testing.assert_allclose(moved, [0, 0, 0.05], atol=5e-3)
+    env.close()
+
+
 @pytest.mark.parametrize("robot", ["Panda", "GR1FixedLowerBody"])
 def test_a_task_whose_tools_follow_poses_by_a_quadratic_program(robot):
     config = suite.load_composite_controller_config("WHOLE_BODY_MINK_IK", robot=robot)

@@ -112,6 +112,10 @@ class CompositeController:
         self.arms, self.part_controllers = arms, parts
         self._action_split_indexes, self._limits = splits, limits
         self.composite_controller_specific_config = dict(specific)
+        self._find_joints(splits)
+
+    def _find_joints(self, splits: Mapping[str, tuple[int, int]]) -> None:
+        """Prepare to find joints for the task; a hook."""
 
     def of_task(self, action: Any) -> Any:
         """The task's action for an action of the robot."""
@@ -302,28 +306,20 @@ class WholeBody(CompositeController):
     name = "WHOLE_BODY_COMPOSITE"
     finds_joints = True
 
-    def drives(
-        self,
-        arms: Any,
-        parts: dict[str, Any],
-        splits: dict[str, tuple[int, int]],
-        limits: Any,
-        specific: Mapping[str, Any],
-    ) -> None:
-        super().drives(arms, parts, splits, limits, specific)
-        if self.name not in configs.ALL_COMPOSITE_CONTROLLERS:
-            self._validate_composite_controller_specific_config()
-            self._init_joint_action_policy()
-            policy, rest = self.joint_action_policy, [n for n in splits if n not in self._actuated]
-            self._whole = dict(policy.action_split_indexes()) | self._split(
-                rest, policy.control_dim
+    def _find_joints(self, splits: Mapping[str, tuple[int, int]]) -> None:
+        native = [configs.REGISTERED[name] for name in configs.ALL_COMPOSITE_CONTROLLERS]
+        if type(self) in native:
+            return
+        self._validate_composite_controller_specific_config()
+        self._init_joint_action_policy()
+        policy, rest = self.joint_action_policy, [n for n in splits if n not in self._actuated]
+        self._whole = dict(policy.action_split_indexes()) | self._split(rest, policy.control_dim)
+        if not self._skips:
+            shares = [slice(*splits[name]) for name in rest]
+            self._limits = tuple(
+                np.concatenate([own, *(end[share] for share in shares)])
+                for own, end in zip(policy.control_limits, self._limits, strict=True)
             )
-            if not self._skips:
-                shares = [slice(*splits[name]) for name in rest]
-                self._limits = tuple(
-                    np.concatenate([own, *(end[share] for share in shares)])
-                    for own, end in zip(policy.control_limits, limits, strict=True)
-                )
 
     def of_task(self, action: Any) -> Any:
         if self.joint_action_policy is None or self._skips:

@@ -6,7 +6,6 @@ import os
 import tempfile
 import time
 from pathlib import Path
-from typing import ClassVar
 
 LEVEL_COLORS = {
     **dict.fromkeys((logging.DEBUG, logging.INFO), "green"),
@@ -30,18 +29,10 @@ class FileFormatter(logging.Formatter):
     """Lines with level and time."""
 
     kind = "file"
-    FORMATS: ClassVar[dict[int, str]]
-
-    def __init_subclass__(cls) -> None:
-        head = FORMAT_STR[cls.kind]
-        cls.FORMATS = {level: _coloured(head, c) + MESSAGE_STR for level, c in LEVEL_COLORS.items()}
 
     def format(self, record: logging.LogRecord) -> str:
-        form = self.FORMATS.get(record.levelno, FORMAT_STR[self.kind] + MESSAGE_STR)
-        return logging.Formatter(form, "%Y-%m-%d %H:%M:%S").format(record)
-
-
-FileFormatter.__init_subclass__()
+        head = _coloured(FORMAT_STR[self.kind], LEVEL_COLORS.get(record.levelno, "green"))
+        return logging.Formatter(head + MESSAGE_STR, "%Y-%m-%d %H:%M:%S").format(record)
 
 
 class ConsoleFormatter(FileFormatter):
