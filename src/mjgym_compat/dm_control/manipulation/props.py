@@ -25,7 +25,7 @@ class Primitive(Geom):
         mass: kg; None for that of water.
     """
 
-    def _build(
+    def _build(  # type: ignore[override]
         self, geom_type: str, size: Any, mass: float | None = None, name: str | None = None
     ) -> None:
         sizes = [size] if isinstance(size, float | int) else [*size]
@@ -71,7 +71,7 @@ Cylinder = _shape("Cylinder", "cylinder", {"radius": RADIUS, "half_length": HALF
 Capsule = _shape("Capsule", "capsule", {"radius": RADIUS, "half_length": HALF_LENGTH})
 
 
-class BoxWithSites(Box):
+class BoxWithSites(Box):  # type: ignore[misc]
     """A box with sites at its corners."""
 
     def _build(self, *args: Any, **kwargs: Any) -> None:
