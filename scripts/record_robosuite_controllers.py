@@ -6,6 +6,7 @@ in an environment with robosuite 1.5.2. `tests/data/robosuite/controllers.json` 
 the arguments, the actions, and the torques before each physics step, in states that are written
 into the simulation. `ik` has joint positions of `IKSolver`, `composites` what composite controllers
 return. `JOINT_VELOCITY` is not recorded, as its class raises an AttributeError in this version.
+`mink` has joint positions by the package mink 0.0.5, with the tasks of robosuite's solver on it.
 """
 
 import copy
@@ -13,6 +14,8 @@ import json
 from types import SimpleNamespace
 from typing import Any
 
+import mink
+import mujoco
 import numpy as np
 from robosuite.controllers import composite_controller_factory, controller_factory
 from robosuite.utils.binding_utils import MjSim
@@ -77,6 +80,14 @@ SOLVERS: list[dict[str, Any]] = [
     {"input_rotation_repr": "quat_wxyz"},
     {"input_action_repr": "relative", "max_dq": 0.0, "max_dq_torso": 0.0},
     {"input_ref_frame": "base", "max_dq": 0.5},
+]
+LATER_SOLVERS: list[dict[str, Any]] = [
+    {"input_action_repr": "relative_pose", "input_rotation_repr": "quat_wxyz"},
+    {"gains": {"Kpos": 0.4, "Kori": 0.7}, "max_dq": 0.0},
+]
+MINK: list[dict[str, Any]] = [
+    {},
+    {"hand_pos_cost": 2.0, "hand_ori_cost": 0.1, "posture_weights": {"torso_yaw": 50.0}},
 ]
 WHOLE = {
     "ref_name": ["right_tool", "left_tool", "nowhere"],
@@ -178,15 +189,48 @@ def solve(given: dict[str, Any], rng: np.random.RandomState) -> dict[str, Any]:
         "nullspace_gains": get_nullspace_gains(joints, {"right1": 4.0}),
     }
     usual = {"damping": 0.05, "integration_dt": 0.1, "max_dq": 4.0}
-    solver = IKSolver(sim.model._model, sim.data._data, config, **{**usual, **given})
+    options = {name: x for name, x in given.items() if name != "gains"}
+    solver = IKSolver(sim.model._model, sim.data._data, config, **{**usual, **options})
     rows = []
     for _ in range(3):
         state = move(sim, rng)
         action = rng.uniform(-0.4, 0.4, (2, solver.control_dim // 2))
         if solver.rot_dim == 4:
             action[:, 3:] /= np.linalg.norm(action[:, 3:], axis=1, keepdims=True)
-        found = np.array(solver.solve(action.ravel().copy()))
+        theirs = action.copy()
+        if given.get("input_action_repr") == "relative_pose":  # it reads x, y, z, w there
+            theirs[:, 3:] = np.roll(action[:, 3:], -1, axis=1)
+        found = np.array(solver.solve(theirs.ravel(), **given.get("gains", {})))
         rows.append([*state, action.ravel().tolist(), found.tolist()])
+    return {"given": given, "joints": joints, "rows": rows}
+
+
+def solve_by_mink(given: dict[str, Any], rng: np.random.RandomState) -> dict[str, Any]:
+    """Joint positions of inverse kinematics by mink."""
+    sim = MjSim.from_xml_string(model())
+    own = sim.model._model
+    joints = [own.joint(i).name for i in range(own.njnt)]
+    costs = given.get("hand_pos_cost", 1.0), given.get("hand_ori_cost", 0.5)
+    weights = get_nullspace_gains(joints, given.get("posture_weights", {}))
+    posture = mink.PostureTask(own, cost=0.01 * weights, lm_damping=2)
+    posture.set_target(np.zeros(own.nq))
+    tools = [mink.FrameTask(f"{s}_tool", "site", *costs, lm_damping=1.0) for s in ("right", "left")]
+    rows = []
+    for reach in (0.6, 2.4, 2.4):  # rad
+        qpos = rng.uniform(-reach, reach, own.nq)
+        configuration = mink.Configuration(own, q=qpos.copy())
+        action = rng.uniform(-0.4, 0.4, (2, 6))
+        for tool, row in zip(tools, action, strict=True):
+            pose, quat = np.eye(4), np.zeros(4)
+            angle = np.linalg.norm(row[3:])
+            mujoco.mju_axisAngle2Quat(quat, row[3:] / angle, angle)
+            axes = np.zeros(9)
+            mujoco.mju_quat2Mat(axes, quat)
+            pose[:3, :3], pose[:3, 3] = axes.reshape(3, 3), row[:3]
+            tool.set_target(mink.SE3.from_matrix(pose))
+        speed = mink.solve_ik(configuration, [posture, *tools], 0.05, "quadprog", 1e-5)
+        found = configuration.integrate(speed, 0.05)
+        rows.append([qpos.tolist(), action.ravel().tolist(), found.tolist()])
     return {"given": given, "joints": joints, "rows": rows}
 
 
@@ -235,12 +279,14 @@ def rounded(value: Any) -> Any:
 def main() -> None:
     """Record all cases, and print them."""
     rng = np.random.RandomState(SEED)
-    recorded = {
+    recorded: dict[str, Any] = {
         "model": model(),
         "parts": [drive(case, rng) for case in CASES],
         "ik": [solve(given, rng) for given in SOLVERS],
         "composites": [compose(k, rng) for k in ("BASIC", "HYBRID_MOBILE_BASE", "WHOLE_BODY_IK")],
     }
+    recorded["ik"] += [solve(given, rng) for given in LATER_SOLVERS]
+    recorded["mink"] = [solve_by_mink(given, rng) for given in MINK]
     print(json.dumps(rounded(recorded), separators=(",", ":")))
 
 

@@ -1,7 +1,7 @@
 """Run others' own tests with their imports answered by `mjgym_compat`, and count them.
 
     pip download --no-deps dm_control  # its tests are in the wheel
-    pip install absl-py h5py pytest
+    pip install absl-py h5py pytest scipy
     python scripts/run_reference_tests.py dm_control-*.whl "suite/*" mujoco/engine_test
     python scripts/run_reference_tests.py dm_control-*.whl --table assets/guides/coming_from.md
     python scripts/run_reference_tests.py dm_control-*.whl none --notebook tutorial.ipynb

@@ -79,7 +79,18 @@ class _Finder(MetaPathFinder):
         if module is None:
             raise ModuleNotFoundError(_missing(self._package, inner))
         _adopt(self._package, inner, module)
+        if type(parent := sys.modules.get(name.rpartition(".")[0])) is ModuleType:
+            parent.__class__ = _Parent
         return ModuleSpec(name, _Answer(module))
+
+
+class _Parent(ModuleType):
+    """A module whose functions stay when a module of the same name below it is imported."""
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        known = self.__dict__.get(name, value)
+        if isinstance(known, ModuleType) or not isinstance(value, ModuleType):
+            super().__setattr__(name, value)
 
 
 class _Answer(Loader):

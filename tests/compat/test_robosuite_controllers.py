@@ -13,7 +13,6 @@ from mjgym_compat.robosuite.controllers import (
     composite,
     composite_controller_factory,
     controller_factory,
-    part_factory,
     parts,
 )
 from mjgym_compat.robosuite.renderers import Renderer, load_renderer_config
@@ -22,7 +21,8 @@ from mjgym_compat.robosuite.utils.binding_utils import (
     MjSim,
     MjSimState,
 )
-from mjgym_compat.robosuite.utils.ik_utils import IKSolver, get_nullspace_gains
+from mjgym_compat.robosuite.utils.ik_utils import IKSolver, IKSolverMink, get_nullspace_gains
+from mjgym_compat.robosuite.utils.transform_utils import mat2quat, quat2axisangle
 
 RECORDED = json.loads((Path(__file__).parents[1] / "data/robosuite/controllers.json").read_text())
 LIMIT = 1e4  # N m, as recorded
@@ -83,14 +83,27 @@ def test_inverse_kinematics_finds_the_recorded_positions(sim, case):
         "nullspace_gains": get_nullspace_gains(joints, {"right1": 4.0}),
     }
     usual = {"damping": 0.05, "integration_dt": 0.1, "max_dq": 4.0}
-    solver = IKSolver(sim.model._model, sim.data._data, config, **{**usual, **case["given"]})
+    given = {**usual, **case["given"]}
+    gains = given.pop("gains", {})
+    solver = IKSolver(sim.model._model, sim.data._data, config, **given)
     for qpos, qvel, action, positions in case["rows"]:
         move(sim, qpos, qvel)
-        np.testing.assert_allclose(solver.solve(action), positions, **ROUNDED)
+        np.testing.assert_allclose(solver.solve(action, **gains), positions, **ROUNDED)
     width = solver.control_dim // 2
     assert solver.action_split_indexes() == {"right": (0, width), "left": (width, 2 * width)}
     places = solver.forward_kinematics(sim.data.qpos[solver.dof_ids])
     np.testing.assert_allclose(places["left_tool"], sim.data.get_site_xpos("left_tool"))
+
+
+@pytest.mark.parametrize("case", RECORDED["mink"], ids=[str(x["given"]) for x in RECORDED["mink"]])
+def test_a_quadratic_program_finds_the_positions_of_mink(sim, case):
+    sites = ["right_tool", "left_tool"]
+    model, data = sim.model._model, sim.data._data
+    solver = IKSolverMink(model, data, sites, robot_joint_names=case["joints"], **case["given"])
+    for qpos, action, positions in case["rows"]:
+        move(sim, qpos, np.zeros(model.nv))
+        np.testing.assert_allclose(solver.solve(action), positions, rtol=1e-6, atol=1e-6)
+        np.testing.assert_allclose(solver.solve(), positions, rtol=1e-6, atol=1e-6)
 
 
 @pytest.mark.parametrize("case", RECORDED["composites"], ids=lambda case: case["type"])
@@ -156,7 +169,7 @@ def test_arguments_of_parts_that_cannot_be(sim):
     ):
         with pytest.raises(error, match=message):
             controller_factory(part, kind, arguments(sim, "right", **given))
-    arm = part_factory.arm_controller_factory("OSC_POSE", arguments(sim, "right"))
+    arm = parts.arm_controller_factory("OSC_POSE", arguments(sim, "right"))
     with pytest.raises(ValueError, match="expected 6 numbers"):
         arm.set_goal(np.zeros(7))
     with pytest.raises(ValueError, match="did you mean desired"):
@@ -196,32 +209,191 @@ def test_controllers_of_an_environment_follow_its_actions():
     env.close()
 
 
-def test_a_controller_of_ones_own(sim):
-    @composite.register_composite_controller
-    class StandStill(composite.WholeBody):
-        def _init_joint_action_policy(self):
-            here = self.sim.data.qpos[9:16].copy()
-            self.joint_action_policy = SimpleNamespace(
-                control_dim=1,
-                control_limits=(np.zeros(1), np.ones(1)),
-                action_split_indexes=lambda: {"left": (0, 1)},
-                solve=lambda action: here,
-            )
+class Shift(composite.WholeBody):
+    """Both arms' joints shifted by one number."""
 
-    try:
-        whole = composite_controller_factory("STAND_STILL", sim, SimpleNamespace(arms=["left"]), {})
-        still = arguments(sim, "left", type="JOINT_POSITION", input_type="absolute")
-        whole.load_controller_config({"left": still}, {"actuation_part_names": ["left"]})
-        whole.set_goal([1.0])
-        torques = whole.run_controller({"left": True})["left"]
-        np.testing.assert_allclose(torques, sim.data.qfrc_bias[9:16], atol=1e-12)
-        config = suite.load_composite_controller_config(controller="BASIC", robot="Panda")
-        with pytest.raises(ValueError, match="of one's own"):
-            suite.make("Lift", "Panda", controller_configs={**config, "type": "STAND_STILL"})
-    finally:
-        del composite.REGISTERED_COMPOSITE_CONTROLLERS_DICT["STAND_STILL"]
+    def _init_joint_action_policy(self):
+        arms, start = [self.part_controllers[name] for name in self.arms], []
+
+        def solve(shift):
+            if not start:
+                start.extend(np.concatenate([arm.joint_pos for arm in arms]))
+            return np.array(start) + shift
+
+        self.joint_action_policy = SimpleNamespace(
+            control_dim=1,
+            control_limits=(-np.ones(1), np.ones(1)),
+            action_split_indexes=lambda: {"shift": (0, 1)},
+            solve=solve,
+        )
+
+
+@pytest.fixture
+def registered():
+    before = dict(composite.REGISTERED_COMPOSITE_CONTROLLERS_DICT)
+    composite.register_composite_controller(Shift)
+    yield
+    composite.REGISTERED_COMPOSITE_CONTROLLERS_DICT.clear()
+    composite.REGISTERED_COMPOSITE_CONTROLLERS_DICT.update(before)
+
+
+HOLD = {"type": "JOINT_POSITION", "input_type": "absolute"}
+OF_THE_ARM = {"actuation_part_names": ["left"]}
+
+
+def test_a_controller_of_ones_own(sim, registered):
+    whole = composite_controller_factory("SHIFT", sim, SimpleNamespace(arms=["left"]), {})
+    whole.load_controller_config({"left": arguments(sim, "left", **HOLD)}, OF_THE_ARM)
+    whole.set_goal([0.0])
+    torques = whole.run_controller({"left": True})["left"]
+    np.testing.assert_allclose(torques, sim.data.qfrc_bias[9:16], atol=1e-12)
     with pytest.raises(ValueError, match="did you mean WHOLE_BODY_IK"):
         composite_controller_factory("WHOLE_BODY", sim, None, {})
+
+
+@pytest.mark.parametrize("robots", ["Baxter", ["Panda", "Sawyer"]])
+def test_a_task_takes_a_controller_of_ones_own(registered, robots):
+    sides = ["right", "left"] if robots == "Baxter" else ["right"]
+    config = {
+        "type": "SHIFT",
+        "composite_controller_specific_configs": {"actuation_part_names": sides},
+        "body_parts": {side: {**HOLD, "kp": 300, "gripper": {"type": "GRIP"}} for side in sides},
+    }
+    env = suite.make("TwoArmLift", robots, controller_configs=config, use_camera_obs=False, seed=0)
+    grips = len(sides)
+    assert env.action_dim == len(env.robots) * (1 + grips)
+    first = env.robots[0]
+    assert first.composite_controller.get_control_dim("shift") == 1
+    before = [robot.get_robot_joint_positions() for robot in env.robots]
+    action = [first.create_action_vector({"shift": [0.1], "right_gripper": [1.0]})]
+    action += [robot.create_action_vector({"shift": [-0.1]}) for robot in env.robots[1:]]
+    for _ in range(40):
+        env.step(np.concatenate(action))
+    for robot, start, shift in zip(env.robots, before, (0.1, -0.1), strict=False):
+        moved = robot.get_robot_joint_positions() - start
+        np.testing.assert_allclose(moved, shift, atol=0.01)
+    with pytest.raises(ValueError, match="action: expected"):
+        env.step(np.zeros(99))
+    env.close()
+
+
+def test_a_task_refuses_controllers_that_find_no_joints(registered):
+    @composite.register_composite_controller
+    class Other(composite.CompositeController):
+        name = "OTHER"
+
+    config = suite.load_composite_controller_config(controller="BASIC", robot="Panda")
+    for kind, message in (("OTHER", "subclasses of WholeBody"), ("SHIF", "did you mean SHIFT")):
+        with pytest.raises(ValueError, match=message):
+            suite.make("Lift", "Panda", controller_configs={**config, "type": kind})
+
+
+def test_a_task_takes_a_subclass_of_inverse_kinematics(registered):
+    @composite.register_composite_controller
+    class LiftedIK(composite.WholeBodyIK):
+        def of_task(self, action):
+            return super().of_task(action + np.eye(len(action))[2] * 0.05)
+
+    config = suite.load_composite_controller_config("WHOLE_BODY_IK", robot="Panda")
+    config["type"] = "LIFTED_I_K"
+    env = suite.make("Lift", "Panda", controller_configs=config, use_camera_obs=False, seed=0)
+    robot = env.robots[0]
+    site = robot.eef_site_id["right"]
+    place, axes = env.sim.data.site_xpos[site].copy(), env.sim.data.site_xmat[site]
+    pose = [*place, *quat2axisangle(mat2quat(axes))]
+    action = robot.create_action_vector({"right": pose})
+    for _ in range(60):
+        env.step(action)
+    moved = env.sim.data.site_xpos[site] - place
+    np.testing.assert_allclose(moved, [0, 0, 0.05], atol=5e-3)
+    env.close()
+
+
+@pytest.mark.parametrize("robot", ["Panda", "GR1FixedLowerBody"])
+def test_a_task_whose_tools_follow_poses_by_a_quadratic_program(robot):
+    config = suite.load_composite_controller_config("WHOLE_BODY_MINK_IK", robot=robot)
+    env = suite.make("Lift", robot, controller_configs=config, use_camera_obs=False, seed=0)
+    robot = env.robots[0]
+    sites = [robot.eef_site_id[side] for side in robot.arms]
+    wanted = env.sim.data.site_xpos[sites] + [0.0, 0.03, 0.05]
+    axes = env.sim.data.site_xmat[sites]
+    turns = [quat2axisangle(mat2quat(each)) for each in axes]
+    poses = np.hstack([wanted, turns])
+    action = robot.create_action_vector(dict(zip(robot.arms, poses, strict=True)))
+    for _ in range(60):
+        env.step(action)
+    np.testing.assert_allclose(env.sim.data.site_xpos[sites], wanted, atol=2e-3)
+    np.testing.assert_allclose(env.sim.data.site_xmat[sites], axes, atol=0.02)
+    env.close()
+
+
+MOVED = """
+<mujoco><compiler angle="radian"/><worldbody>
+  <body name="robot0_base" pos="1 0 0" euler="0 0 1.5707963">
+    <body><joint name="turn" axis="0 0 1" range="-3 3"/><geom size=".02"/>
+      <body pos=".5 0 0"><joint name="bend" axis="0 0 1" range="-3 3"/>
+        <geom size=".02"/><site name="left_tool" pos=".4 0 0"/></body></body>
+  </body>
+  <body name="target" mocap="true" pos="1 .5 0"/>
+  <body name="other" mocap="true"/>
+</worldbody><keyframe><key name="home" qpos=".3 .4"/></keyframe></mujoco>
+"""
+SITES = {
+    **{"end_effector_sites": ["left_tool"], "joint_names": ["turn", "bend"]},
+    **{"nullspace_gains": [1.0, 1.0], "initial_keyframe": "home"},
+}
+SPEED = {"damping": 0.05, "integration_dt": 0.1, "max_dq": 0.0}
+
+
+def test_targets_of_inverse_kinematics(tmp_path):
+    sim = MjSim.from_xml_string(MOVED)
+    both = sim.model._model, sim.data._data
+    solver = IKSolver(*both, {**SITES, "mocap_bodies": ["target"]}, **SPEED, input_type="mocap")
+    solver.reset_to_initial_state()
+    sim.forward()
+    np.testing.assert_allclose(sim.data.qpos, [0.3, 0.4])
+    solver.set_target_positions([[1.0, 0.6, 0.0]])
+    place, quat = solver.get_targets()
+    np.testing.assert_allclose(place, [[1.0, 0.6, 0.0]])
+    local = np.eye(4)
+    local[:3, 3] = [0.6, 0.0, 0.0]
+    world = solver.transform_pose(local, "base", "world")
+    np.testing.assert_allclose(world[:3, 3], place[0], atol=1e-6)
+    np.testing.assert_allclose(solver.transform_pose(world, "world", "base"), local, atol=1e-12)
+    move(sim, [0.6, 0.1], 0)
+    place = sim.data.get_site_xpos("left_tool")
+    action = [*place, *quat2axisangle(mat2quat(sim.data.get_site_xmat("left_tool")))]
+    solver.reset_to_initial_state()
+    sim.forward()
+    for _ in range(100):
+        sim.data.qpos[:] = solver.solve(action)
+        sim.forward()
+    np.testing.assert_allclose(sim.data.qpos, [0.6, 0.1], atol=1e-3)
+
+    file = tmp_path / "poses.npz"
+    names = [f"{side}_eef_{what}" for side in ("left", "right") for what in ("pos", "quat_wxyz")]
+    rows = [np.full((2, 3 + i % 2), [[i], [i + 10]]) for i in range(len(names))]
+    np.savez(file, **dict(zip(names, rows, strict=True)))
+    config = {**SITES, "mocap_bodies": ["target", "other"]}
+    solver = IKSolver(*both, config, **SPEED, input_type="pkl", input_file=str(file))
+    for start in [0] * 10 + [10] * 9:  # as 0.1 is added, rounded
+        place, quat = solver.get_targets()
+        np.testing.assert_array_equal(place[:, 0], [start, start + 2])
+        np.testing.assert_array_equal(quat[:, 3], [start + 1, start + 3])
+    with pytest.raises(IndexError):
+        solver.get_targets()
+    with pytest.raises(ValueError, match="a pickle runs code"):
+        IKSolver(*both, config, **SPEED, input_type="pkl", input_file="poses.pkl")
+    for options, message in (
+        ({"input_type": "mocup"}, "did you mean mocap"),
+        ({"input_action_repr": "relative_poses"}, "did you mean relative_pose"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            IKSolver(*both, config, **SPEED, **options)
+    with pytest.raises(ValueError, match="input_type='mocap'"):
+        IKSolver(*both, SITES, **SPEED).get_targets()
+    with pytest.raises(ValueError, match="set_target_poses before"):
+        IKSolverMink(*both, ["left_tool"]).solve()
 
 
 def test_a_simulation_of_its_own(sim):

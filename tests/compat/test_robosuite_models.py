@@ -20,8 +20,7 @@ from mjgym_compat.robosuite.models.objects import BallObject, BoxObject, MujocoX
 from mjgym_compat.robosuite.models.robots import REGISTERED_ROBOTS, Panda, create_robot
 from mjgym_compat.robosuite.models.tasks import ManipulationTask
 from mjgym_compat.robosuite.robots import LeggedRobot, WheeledRobot
-from mjgym_compat.robosuite.utils import input_utils, mjcf_utils, transform_utils
-from mjgym_compat.robosuite.utils.errors import XMLError
+from mjgym_compat.robosuite.utils import XMLError, input_utils, mjcf_utils, transform_utils
 from mjgym_compat.robosuite.utils.observables import (
     Observable,
     create_deterministic_corrupter,
@@ -29,8 +28,10 @@ from mjgym_compat.robosuite.utils.observables import (
     sensor,
 )
 from mjgym_compat.robosuite.utils.placement_samplers import UniformRandomSampler
-from mjgym_compat.robosuite.utils.robot_composition_utils import create_composite_robot
-from mjgym_compat.robosuite.utils.robot_utils import check_bimanual
+from mjgym_compat.robosuite.utils.robot_composition_utils import (
+    check_bimanual,
+    create_composite_robot,
+)
 from mjgym_compat.robosuite.wrappers import DemoSamplerWrapper
 
 

@@ -97,7 +97,8 @@ def test_environment_to_visualize_on_screen():
         use_object_obs=False,
         use_camera_obs=False,
     )
-    assert env.viewer is None  # until it is rendered
+    env.viewer.set_camera(camera_id=0)
+    assert env.viewer.viewer is None  # until it is rendered
     assert list(env.reset())[-2:] == ["robot0_proprio-state", "robot1_proprio-state"]
 
 

@@ -32,7 +32,7 @@ _MERGED = {
         *("controllers.parts", "controller", "arm", "arm.ik", "arm.osc"),
         *("generic", "generic.joint_pos", "generic.joint_tor", "generic.joint_vel", "gripper"),
         *("gripper.gripper_controller", "gripper.simple_grip", "mobile_base"),
-        *("mobile_base.joint_vel", "mobile_base.mobile_base_controller"),
+        *("mobile_base.joint_vel", "mobile_base.mobile_base_controller", "controller_factory"),
     ),
     "environments.manipulation": (
         "environments.manipulation.tasks",
@@ -72,10 +72,15 @@ _MERGED = {
         *("manipulators.gr1_robot", "manipulators.iiwa_robot", "manipulators.jaco_robot"),
         *("manipulators.kinova3_robot", "manipulators.panda_robot", "manipulators.sawyer_robot"),
         *("manipulators.spot_arm", "manipulators.tiago_robot", "manipulators.ur5e_robot"),
-        "manipulators.xarm7_robot",
+        *("manipulators.xarm7_robot", "manipulators.humanoid_model"),
+        *("manipulators.humanoid_upperbody_model", "manipulators.legged_manipulator_model"),
     ),
     "models.tasks": ("models.tasks", "task", "manipulation_task"),
-    "renderers": ("renderers", "base"),
+    "renderers": (
+        *("renderers", "base", "viewer", "viewer.mjviewer_renderer"),
+        *("viewer.opencv_renderer", "context", "context.egl_context", "context.glfw_context"),
+        "context.osmesa_context",
+    ),
     "robots": (
         *("robots", "robot", "fixed_base_robot", "mobile_robot"),
         *("wheeled_robot", "legged_robot"),
@@ -83,7 +88,14 @@ _MERGED = {
 }
 MODULES = {
     f"{package}.{name}": module for package, (module, *names) in _MERGED.items() for name in names
-} | {"controllers.parts.controller_factory": "controllers.part_factory"}
+} | {
+    **dict.fromkeys(("devices.device", "devices.keyboard", "devices.spacemouse"), "devices"),
+    "utils.errors": "utils",
+    "utils.robot_utils": "utils.robot_composition_utils",
+    "examples": "controllers.composite",
+    "examples.third_party_controller": "controllers.composite",
+    "examples.third_party_controller.mink_controller": "controllers.composite",
+}
 
 answer_under_own_name("robosuite")
 

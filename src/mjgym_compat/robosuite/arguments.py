@@ -5,11 +5,13 @@ import warnings
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+import numpy as np
+
 from mjgym import registry
 from mjgym.util.suggestions import or_else
 from mjgym_compat.robosuite.controllers.configs import COMPOSITES, controller_of
 from mjgym_compat.robosuite.macros import SIMULATION_TIMESTEP
-from mjgym_compat.robosuite.utils.errors import SimulationError
+from mjgym_compat.robosuite.utils import SimulationError
 from mjgym_compat.robosuite.utils.placement_samplers import SampledPlacement
 
 # Arguments with a task field, by published name.
@@ -51,6 +53,7 @@ FIXED: dict[str, dict[str, tuple[Any, str]]] = {
 }
 # The tables of TwoArmHandover lie within a boundary that is larger.
 BOUNDED = {"TwoArmHandover": ("table_full_size", (0.8, 1.2, 0.05))}
+HEIGHT_STD = "table_height_std"  # m, of the table's height, drawn in hard resets
 FIXED_WIPING = {
     "arm_limit_collision_penalty": -10.0,
     "wipe_contact_reward": 0.01,
@@ -61,7 +64,6 @@ FIXED_WIPING = {
     "distance_th_multiplier": 5.0,
     "table_offset": (0.15, 0, 0.9),
     "table_friction_std": 0,
-    "table_height_std": 0.0,
     "contact_threshold": 1.0,
     "pressure_threshold": 0.5,
     "pressure_threshold_max": 60.0,
@@ -161,6 +163,17 @@ def task_fields(
     return values | robots | _noise(asked.get("initialization_noise", "default"), count)
 
 
+def published(task: Any) -> dict[str, Any]:
+    """Values of the arguments of `robosuite.make` that a task has, by published names."""
+    family = type(task).__name__
+    fields = FIELDS | FIELDS_OF.get(family, {}) | (WIPING if family == "Wipe" else {})
+    fixed = {**FIXED_WIPING, HEIGHT_STD: 0.0} if family == "Wipe" else {}
+    fixed |= {name: only for name, (only, _) in FIXED.get(family, {}).items()}
+    known = fixed | {n: getattr(task, ours) for n, ours in fields.items() if hasattr(task, ours)}
+    top = getattr(task, "middle" if family == "Wipe" else "table_top", None)
+    return known if top is None else known | {"table_offset": np.array(top)}
+
+
 def _check_fixed(asked: Mapping[str, Any], fixed: Mapping[str, Any], reason: str = "") -> None:
     for name, only in fixed.items():
         if name in asked and _plain(asked[name]) != _plain(only):
@@ -198,7 +211,6 @@ def bases_of(asked: Any) -> Any:
 
 
 def _placement(initializer: Any, asked: Mapping[str, Any]) -> dict[str, Any]:
-    """A custom sampler's placement, or the task's with other parameters."""
     changed = {
         ours: _plain(asked[theirs])
         for theirs, (ours, usual) in SAMPLED.items()
@@ -213,7 +225,6 @@ def _placement(initializer: Any, asked: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _plain(value: Any) -> Any:
-    """Lists as tuples, as in task fields."""
     return tuple(value) if isinstance(value, list) else value
 
 
@@ -229,8 +240,8 @@ def _chosen(field: str, asked: Mapping[str, Any]) -> dict[str, Any]:
 
 def _wiping(config: Mapping[str, Any]) -> dict[str, Any]:
     for name in config:
-        if name not in (*WIPING, *FIXED_WIPING):
-            hint = or_else(name, (*WIPING, *FIXED_WIPING))
+        if name not in (known := (*WIPING, *FIXED_WIPING, HEIGHT_STD)):
+            hint = or_else(name, known)
             raise TypeError(f"task_config: no key {name!r}{hint}")
     _check_fixed(config, FIXED_WIPING)
     return {ours: _plain(config[theirs]) for theirs, ours in WIPING.items() if theirs in config}
@@ -277,7 +288,6 @@ def robot_fields(asked: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _noise(asked: Any, robots: int) -> dict[str, Any]:
-    """The initial noise of all robots, or of each."""
     each = noises(asked, robots)
     if all(other == each[0] for other in each):
         return {} if asked == "default" else dict(zip(NOISE_FIELDS, each[0], strict=True))

@@ -142,7 +142,6 @@ class Episodes:
         return list(value)
 
     def _segmentations(self, count: int) -> list[tuple[str, ...]]:
-        """Kinds for each camera; a flat list applies to all."""
         asked = self.camera_segmentations
         if isinstance(asked, list | tuple) and any(isinstance(x, list | tuple) for x in asked):
             if len(asked) != count:

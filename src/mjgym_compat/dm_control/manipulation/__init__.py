@@ -10,7 +10,7 @@ from mjgym_compat import dm_env
 from mjgym_compat.dm_env import MANIPULATION as ALL
 from mjgym_compat.importing import submodules
 
-TAGS = ("features", "vision", "easy")
+TAGS = FEATURES, VISION, EASY = ("features", "vision", "easy")
 
 
 def get_environments_by_tag(tag: str) -> tuple[str, ...]:

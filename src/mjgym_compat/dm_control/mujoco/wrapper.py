@@ -2,6 +2,7 @@
 
 import contextlib
 import tempfile
+import time
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Self
@@ -23,7 +24,7 @@ _FLAGS = {
 _FONTS = [int(value) for value in mujoco.mjtFontScale.__members__.values()]
 _last_parsed: list[mujoco.MjModel] = []  # at most one
 
-MjvCamera = mujoco.MjvCamera
+MjvCamera, MjvFigure = mujoco.MjvCamera, mujoco.MjvFigure
 MjvOption = mujoco.MjvOption
 MjvPerturb = mujoco.MjvPerturb
 
@@ -282,12 +283,21 @@ def _names(model: mujoco.MjModel, kind: int) -> list[str]:
 def callback_context(callback_name: str, callback: Callable[..., Any] | None) -> Iterator[None]:
     """Set one of the engine's callbacks, "mjcb_passive" for example, in a `with` block."""
     before = getattr(mujoco, f"get_{callback_name}")()
-    write = getattr(mujoco, f"set_{callback_name}")
-    write(callback)
+    set_callback(callback_name, callback)
     try:
         yield
     finally:
-        write(before)
+        set_callback(callback_name, before)
+
+
+def set_callback(name: str, new_callback: Callable[..., Any] | None = None) -> None:
+    """Set one of the engine's callbacks, or remove it."""
+    getattr(mujoco, f"set_{name}")(new_callback)
+
+
+def enable_timer(enabled: bool = True) -> None:
+    """Let the engine measure times, or stop it."""
+    set_callback("mjcb_time", time.time if enabled else None)
 
 
 def save_last_parsed_model_to_xml(xml_path: str | Path, check_model: MjModel | None = None) -> None:

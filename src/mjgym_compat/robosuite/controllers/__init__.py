@@ -10,7 +10,7 @@ from mjgym_compat.robosuite.controllers.configs import (
     load_part_controller_config,
     refactor_composite_controller_config,
 )
-from mjgym_compat.robosuite.controllers.part_factory import ARM, controller_factory
+from mjgym_compat.robosuite.controllers.parts import ARM, controller_factory
 
 # Names of arms' controllers, and what they are.
 PART_CONTROLLER_INFO = {

@@ -9,8 +9,8 @@ import numpy as np
 from mjgym.util.suggestions import or_else
 from mjgym_compat.robosuite.controllers import configs
 from mjgym_compat.robosuite.controllers.configs import SPECIFIC, WHOLE_BODY_PARAMETERS
-from mjgym_compat.robosuite.controllers.part_factory import controller_factory
-from mjgym_compat.robosuite.utils.ik_utils import IKSolver, get_nullspace_gains
+from mjgym_compat.robosuite.controllers.parts import controller_factory
+from mjgym_compat.robosuite.utils.ik_utils import IKSolver, IKSolverMink, get_nullspace_gains
 from mjgym_compat.robosuite.utils.log_utils import ROBOSUITE_DEFAULT_LOGGER
 
 ALL_COMPOSITE_CONTROLLERS = configs.ALL_COMPOSITE_CONTROLLERS
@@ -25,7 +25,16 @@ SOLVER = {
     "ik_input_rotation_repr": "input_rotation_repr",
 }
 DEFAULTS = {"damping": 0.05, "integration_dt": 0.1, "max_dq": 4.0, "max_dq_torso": 0.2}
-REGISTERED_COMPOSITE_CONTROLLERS_DICT: dict[str, type["CompositeController"]] = {}
+# The same of `IKSolverMink`.
+MINK_SOLVER = {
+    "ik_input_action_repr": "input_action_repr",
+    "ik_input_rotation_repr": "input_rotation_repr",
+    "ik_input_ref_frame": "input_ref_frame",
+    "ik_posture_weights": "posture_weights",
+    "ik_hand_pos_cost": "hand_pos_cost",
+    "ik_hand_ori_cost": "hand_ori_cost",
+}
+REGISTERED_COMPOSITE_CONTROLLERS_DICT: dict[str, type["CompositeController"]] = configs.REGISTERED
 
 
 def register_composite_controller(
@@ -35,6 +44,13 @@ def register_composite_controller(
     words = re.sub(r"(?<!^)(?=[A-Z0-9])", "_", target_class.__name__).upper()
     REGISTERED_COMPOSITE_CONTROLLERS_DICT[vars(target_class).get("name", words)] = target_class
     return target_class
+
+
+def validate_composite_controller_config(config: Mapping[str, Any]) -> None:
+    """Raise a ValueError unless a configuration is that of a whole robot."""
+    for key in ("type", "body_parts"):
+        if key not in config:
+            raise ValueError(f"config: no {key!r}")
 
 
 def composite_controller_factory(
@@ -67,6 +83,8 @@ class CompositeController:
     """
 
     name: ClassVar[str] = "BASIC"
+    finds_joints = False  # whether it turns actions into positions of joints, by this:
+    joint_action_policy: Any = None
 
     def __init__(self, sim: Any, robot_model: Any, grippers: Mapping[str, Any]) -> None:
         self.sim, self.robot_model, self.grippers = sim, robot_model, grippers
@@ -77,16 +95,31 @@ class CompositeController:
         self._limits: Any = None
 
     def drives(
-        self, arms: Any, parts: dict[str, Any], splits: dict[str, tuple[int, int]], limits: Any
+        self,
+        arms: Any,
+        parts: dict[str, Any],
+        splits: dict[str, tuple[int, int]],
+        limits: Any,
+        specific: Mapping[str, Any],
     ) -> None:
         """Take over a robot of an environment, which its task drives.
 
         Args:
-            splits: start and end of each part in an action.
-            limits: lower and upper bounds of an action.
+            splits: start and end of each part in an action of the task.
+            limits: lower and upper bounds of an action of the task.
+            specific: see `load_controller_config`.
         """
         self.arms, self.part_controllers = arms, parts
         self._action_split_indexes, self._limits = splits, limits
+        self.composite_controller_specific_config = dict(specific)
+        self._find_joints(splits)
+
+    def _find_joints(self, splits: Mapping[str, tuple[int, int]]) -> None:
+        """Prepare to find joints for the task; a hook."""
+
+    def of_task(self, action: Any) -> Any:
+        """The task's action for an action of the robot."""
+        return action
 
     def load_controller_config(
         self,
@@ -130,6 +163,9 @@ class CompositeController:
         return splits
 
     def _width(self, name: str) -> int:
+        if self._limits is not None:
+            start, end = self._action_split_indexes[name]
+            return end - start
         gripper = self.grippers.get(name)
         return int(self.part_controllers[name].control_dim if gripper is None else gripper.dof)
 
@@ -161,7 +197,7 @@ class CompositeController:
 
     def get_control_dim(self, part_name: str) -> int:
         """Number of action dimensions of a part; 0 without it."""
-        start, end = self._action_split_indexes.get(part_name, (0, 0))
+        start, end = self._parts.get(part_name, (0, 0))
         return end - start
 
     def get_controller_base_pose(self, controller_name: str) -> tuple[np.ndarray, np.ndarray]:
@@ -193,7 +229,6 @@ class CompositeController:
 
     @property
     def _parts(self) -> Mapping[str, tuple[int, int]]:
-        """Start and end of each part of an action."""
         return self._action_split_indexes
 
     def create_action_vector(self, action_dict: Mapping[str, Any]) -> np.ndarray:
@@ -269,7 +304,37 @@ class WholeBody(CompositeController):
     """
 
     name = "WHOLE_BODY_COMPOSITE"
-    joint_action_policy: Any = None
+    finds_joints = True
+
+    def _find_joints(self, splits: Mapping[str, tuple[int, int]]) -> None:
+        native = [configs.REGISTERED[name] for name in configs.ALL_COMPOSITE_CONTROLLERS]
+        if type(self) in native:
+            return
+        self._validate_composite_controller_specific_config()
+        self._init_joint_action_policy()
+        policy, rest = self.joint_action_policy, [n for n in splits if n not in self._actuated]
+        self._whole = dict(policy.action_split_indexes()) | self._split(rest, policy.control_dim)
+        if not self._skips:
+            shares = [slice(*splits[name]) for name in rest]
+            self._limits = tuple(
+                np.concatenate([own, *(end[share] for share in shares)])
+                for own, end in zip(policy.control_limits, self._limits, strict=True)
+            )
+
+    def of_task(self, action: Any) -> Any:
+        if self.joint_action_policy is None or self._skips:
+            return action
+        count, vector = self.joint_action_policy.control_dim, np.asarray(action, float)
+        joints, start = self.joint_action_policy.solve(vector[:count].copy()), 0
+        shares = {
+            name: vector[slice(*span)] for name, span in self._whole.items() if span[0] >= count
+        }
+        for name in self._actuated:
+            shares[name] = joints[start : (start := start + self._width(name))]
+        wanted = np.empty(sum(map(len, shares.values())))
+        for name, values in shares.items():
+            wanted[slice(*self._action_split_indexes[name])] = values
+        return wanted
 
     def _init_controllers(self) -> None:
         super()._init_controllers()
@@ -281,7 +346,6 @@ class WholeBody(CompositeController):
 
     @property
     def _skips(self) -> bool:
-        """Whether the action is that of the parts."""
         return bool(self.composite_controller_specific_config.get("skip_wbc_action", False))
 
     @property
@@ -299,8 +363,10 @@ class WholeBody(CompositeController):
 
     def set_goal(self, all_action: Any) -> None:
         if self._limits is not None:
-            raise ValueError("set_goal: the task finds the joints of this robot; see env.step")
-        if not self._skips:
+            if self.joint_action_policy is None:
+                raise ValueError("set_goal: the task finds the joints of this robot; see env.step")
+            all_action = self.of_task(all_action)
+        elif not self._skips:
             count = self.joint_action_policy.control_dim
             joints = self.joint_action_policy.solve(np.array(all_action[:count], float))
             all_action = np.concatenate([joints, all_action[count:]])
@@ -356,6 +422,25 @@ class WholeBodyIK(WholeBody):
                 "nullspace_gains": get_nullspace_gains(joints, weights),
             },
             **{**DEFAULTS, **given},
+        )
+
+
+@register_composite_controller
+class WholeBodyMinkIK(WholeBodyIK):
+    """A robot whose parts follow poses of its tools; see `IKSolverMink`."""
+
+    name = "WHOLE_BODY_MINK_IK"
+
+    def _init_joint_action_policy(self) -> None:
+        specific = self.composite_controller_specific_config
+        self.joint_action_policy = IKSolverMink(
+            self.sim.model._model,
+            self.sim.data._data,
+            specific["ref_name"],
+            robot_joint_names=[
+                j for part in self._actuated for j in self.part_controllers[part].joint_names
+            ],
+            **{ours: specific[key] for key, ours in MINK_SOLVER.items() if key in specific},
         )
 
 

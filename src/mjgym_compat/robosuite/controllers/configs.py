@@ -18,10 +18,9 @@ AXES = ("pitch", "roll", "yaw")
 BASIC, WHOLE_BODY, HYBRID = "BASIC", "WHOLE_BODY_IK", "HYBRID_MOBILE_BASE"
 ALL_COMPOSITE_CONTROLLERS = (BASIC, WHOLE_BODY, HYBRID)
 ALL_PART_CONTROLLERS = tuple(name for name in controllers.names() if name != WHOLE_BODY)
-# Unsupported composite controllers of robosuite, and why.
-LEFT_OUT = {
-    "WHOLE_BODY_MINK_IK": 'as it comes with a package of examples there; "WHOLE_BODY_IK" is here',
-}
+MINK = "WHOLE_BODY_MINK_IK"
+REGISTERED: dict[str, Any] = {}
+"""Classes of composite controllers by their names; see `register_composite_controller`."""
 # Keys of "composite_controller_specific_configs" of WHOLE_BODY_IK: the control parameter, or
 # the supported values.
 WHOLE_BODY_PARAMETERS = {
@@ -45,6 +44,10 @@ HUMANOID = "GR1"
 HUMANOID_WEIGHTS = {
     **{"torso_waist_yaw": 100.0, "torso_waist_pitch": 100.0, "torso_waist_roll": 500.0},
     **{f"{side}_shoulder_{axis}": 4.0 - i for side in "lr" for i, axis in enumerate(AXES)},
+}
+POSTURE_WEIGHTS = {  # of WHOLE_BODY_MINK_IK
+    **HUMANOID_WEIGHTS,
+    **{"torso_waist_yaw": 10.0, "torso_waist_pitch": 10.0, "torso_waist_roll": 200.0},
 }
 # Keys of the joints' law of WHOLE_BODY_IK: the values that they can have, and those that nothing
 # reads there for absolute positions.
@@ -107,8 +110,8 @@ def load_composite_controller_config(
     """Configuration of a whole robot: controllers of the arms and their grippers.
 
     Args:
-        controller: "BASIC", "WHOLE_BODY_IK", "HYBRID_MOBILE_BASE" for a base that drives, or the
-            path of a JSON file; None: the robot's default.
+        controller: "BASIC", "WHOLE_BODY_IK", "WHOLE_BODY_MINK_IK", "HYBRID_MOBILE_BASE" for a base
+            that drives, or the path of a JSON file; None: the robot's default.
         robot: a name, which determines the arms; None for both arms.
 
     Raises:
@@ -119,18 +122,18 @@ def load_composite_controller_config(
         raise ValueError("give controller, robot or both")
     if controller is not None and controller.endswith(".json"):
         return _read(controller)
-    if controller in LEFT_OUT:
-        raise ValueError(f"controller: no {controller!r}, {LEFT_OUT[controller]}")
-    if controller is not None and controller not in ALL_COMPOSITE_CONTROLLERS:
+    known = (*ALL_COMPOSITE_CONTROLLERS, MINK)
+    if controller is not None and controller not in known:
         raise ValueError(
-            f"controller: no {controller!r}{or_else(controller, ALL_COMPOSITE_CONTROLLERS)}, or the"
-            " path of a JSON file"
+            f"controller: no {controller!r}{or_else(controller, known)}, or the path of a JSON file"
         )
     robot = robot and COMPOSITES.get(robot, (robot,))[0]
     sides = SIDES if robot is None else tuple(arms.find(robot).limbs)
     humanoid = robot is not None and robot.startswith(HUMANOID) and not robot.endswith(FLOATING)
     if controller == WHOLE_BODY or (controller is None and humanoid):
         return _whole_body(sides, robot, humanoid)
+    if controller == MINK:
+        return _whole_body_by_mink(sides, robot, humanoid)
     arm = load_part_controller_config(default_controller=USUAL)
     base = None if robot is None else bases.find(arms.find(robot).base)
     if controller == HYBRID and (base is None or not base.drives):
@@ -204,13 +207,12 @@ def _law(config: Any, robot: str, number: int, base: Base) -> Any:
     if "body_parts" not in config:
         return _arm(config)
     kind = config.get("type", "BASIC")
-    if kind in LEFT_OUT:
-        raise ValueError(f"controller_configs: no {kind!r}, {LEFT_OUT[kind]}")
-    if kind not in ALL_COMPOSITE_CONTROLLERS:
+    if kind not in REGISTERED:
+        raise ValueError(f"controller_configs: no type {kind!r}{or_else(kind, REGISTERED)}")
+    if kind not in ALL_COMPOSITE_CONTROLLERS and not REGISTERED[kind].finds_joints:
         raise ValueError(
-            f"controller_configs: no type {kind!r}{or_else(kind, ALL_COMPOSITE_CONTROLLERS)}; a"
-            " controller of one's own drives `env.sim`, or is a law of `mjgym.controllers` by the"
-            " name of its class"
+            f"controller_configs: {kind!r} drives `env.sim`; a task takes subclasses of WholeBody,"
+            " and laws of `mjgym.controllers` by the name of their class"
         )
     parts = dict(config["body_parts"])
     parts |= parts.pop("arms", {})
@@ -230,12 +232,10 @@ def _law(config: Any, robot: str, number: int, base: Base) -> Any:
 
 
 def _groups(robot: str, base: Base) -> tuple[Group, ...]:
-    """Torso, head, legs and drive of a robot on a base."""
     return (*arms.find(robot).groups, *base.groups)
 
 
 def _group_parts(groups: Sequence[Group], own: bool) -> Config:
-    """Configurations of the other joint groups: the robot's own, or the defaults."""
     usual = _parameters(JointPosition())
     parts: Config = {}
     for group in groups:
@@ -249,7 +249,6 @@ def _group_parts(groups: Sequence[Group], own: bool) -> Config:
 
 
 def _other_laws(parts: Mapping[str, Any], robot: str, base: Base) -> Config:
-    """Controllers of the other joint groups, where they differ from the robot's own."""
     changed: Config = {}
     groups = _groups(robot, base)
     for name, own in _group_parts(groups, own=True).items():
@@ -297,6 +296,25 @@ def _whole_body(sides: Sequence[str], robot: str | None, humanoid: bool) -> Conf
             },
             **{group.name: dict(joints) for group in groups},
         },
+    }
+
+
+def _whole_body_by_mink(sides: Sequence[str], robot: str | None, humanoid: bool) -> Config:
+    whole = _whole_body(sides, robot, humanoid)
+    kept = ("ref_name", "actuation_part_names", "ik_input_type", "ik_input_rotation_repr")
+    return {
+        "type": MINK,
+        SPECIFIC: {
+            **{name: whole[SPECIFIC][name] for name in kept},
+            "ik_input_ref_frame": "world",
+            "ik_posture_weights": {
+                name: POSTURE_WEIGHTS[name.removeprefix("robot0_")]
+                for name in whole[SPECIFIC]["nullspace_joint_weights"]
+            },
+            **{"ik_hand_pos_cost": 1.0, "ik_hand_ori_cost": 0.5},
+            **{"interpolation": None, "verbose": False},
+        },
+        "body_parts": whole["body_parts"],
     }
 
 
@@ -371,7 +389,6 @@ def _check_names(asked: Mapping[str, Any], sides: Sequence[str], number: int) ->
 
 
 def _posture_gains(weights: Mapping[str, float], robot: str, number: int) -> Config:
-    """Posture gain of each joint by name; names of other robots' joints are ignored."""
     limbs = arms.find(robot).limbs.values()
     each = [_gains_of(weights, limb.joints, number) for limb in limbs]
     if any(gains != each[0] for gains in each):
@@ -394,7 +411,6 @@ def _joint_gains(joints: Mapping[str, Any]) -> Config:
 
 
 def _arm(config: Mapping[str, Any]) -> Config:
-    """An arm's parameters, without empty entries."""
     law = dict(config)
     gripper = law.pop("gripper", _GRIPPER)
     if gripper.get("type") != _GRIPPER["type"]:
@@ -419,7 +435,6 @@ def _arm(config: Mapping[str, Any]) -> Config:
 
 
 def _ignored(kind: Any) -> set[str]:
-    """Keys that robosuite's arm controller accepts but ignores."""
     if kind not in ALL_PART_CONTROLLERS:
         return set()
     others = {key for name in ALL_PART_CONTROLLERS for key in _parameters(controllers.find(name))}

@@ -2,6 +2,7 @@
 
 import dataclasses
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any, ClassVar
 
 import mujoco
@@ -25,7 +26,9 @@ from mjgym.controllers.gripper import GripperLaw
 from mjgym.controllers.joint import MobileBase
 from mjgym.controllers.scaled import IMPEDANCE
 from mjgym.util.suggestions import or_else
+from mjgym_compat.robosuite.controllers import configs
 
+load_part_controller_config = configs.load_part_controller_config
 IMPEDANCE_MODES = set(IMPEDANCE)
 SUPPORTED_IK_ROBOTS = {"Baxter", "GR1", "GR1FixedLowerBody", "IIWA", "Panda", "Sawyer", "UR5e"}
 # Readings of a controller, from the state of its law.
@@ -300,7 +303,6 @@ class Controller:
 
     @property
     def _axes(self) -> tuple[str, ...]:
-        """Names of what has gains: the axes of a tool, or joints."""
         whole = isinstance(self.law, OperationalSpacePose)
         return tuple("xyzabc") if whole else tuple(self.joint_names)
 
@@ -469,6 +471,9 @@ class SimpleGripController:
         self.goal_qvel = np.zeros(self.control_dim)
 
 
+GripperController, MobileBaseController = SimpleGripController, MobileBaseJointVelocityController
+
+
 def site_jacobian(model: mujoco.MjModel, data: mujoco.MjData, site: int) -> np.ndarray:
     """Jacobian of a site's position and rotation, (6, nv)."""
     rows = np.zeros((6, model.nv))
@@ -499,5 +504,53 @@ TYPES: dict[type[Law], type[Controller]] = {
     JointTorque: JointTorqueController,
     MobileBase: MobileBaseJointVelocityController,
 }
+
+# Parts, and the controllers that they can have.
+ARM = {
+    name: TYPES[type_of(name)]
+    for name in controllers.names()
+    if TYPES[type_of(name)] is not Controller
+}
+_JOINTS = {name: ARM[name] for name in ("JOINT_POSITION", "JOINT_VELOCITY", "JOINT_TORQUE")}
+_GRIPPER = {"GRIP": SimpleGripController, "JOINT_POSITION": JointPositionController}
+PARTS: dict[str, Mapping[str, Any]] = {
+    **dict.fromkeys(("right", "left"), ARM),
+    **dict.fromkeys(("right_gripper", "left_gripper"), _GRIPPER),
+    **dict.fromkeys(("torso", "head", "legs"), _JOINTS),
+    "base": {"JOINT_VELOCITY": MobileBaseJointVelocityController},
+}
+
+
+def controller_factory(
+    part_name: str, controller_type: str, controller_params: Mapping[str, Any]
+) -> Any:
+    """The controller of a part.
+
+    Args:
+        part_name: "right", "right_gripper", "torso" and so on.
+        controller_type: "OSC_POSE", "GRIP" and so on.
+        controller_params: arguments of its class, which takes what it needs.
+
+    Raises:
+        ValueError: there is no such part, or no such controller of it.
+    """
+    if part_name not in PARTS:
+        raise ValueError(f"part_name: no {part_name!r}{or_else(part_name, PARTS)}")
+    kinds = PARTS[part_name]
+    if controller_type not in kinds:
+        raise ValueError(
+            f"controller_type: no {controller_type!r} of {part_name}"
+            f"{or_else(controller_type, kinds)}"
+        )
+    given = {**controller_params, "control_ori": controller_type != "OSC_POSITION"}
+    return kinds[controller_type](**given)
+
+
+arm_controller_factory = partial(controller_factory, "right")
+gripper_controller_factory = partial(controller_factory, "right_gripper")
+mobile_base_controller_factory = partial(controller_factory, "base")
+torso_controller_factory = partial(controller_factory, "torso")
+head_controller_factory = partial(controller_factory, "head")
+legs_controller_factory = partial(controller_factory, "legs")
 
 __path__: list[str] = []  # it answers for modules of others

@@ -4,7 +4,10 @@ from typing import Any
 
 import numpy as np
 
-from mjgym.viewing import devices, keyboard, spacemouse
+from mjgym.viewing import devices
+from mjgym.viewing.keyboard import KEYS
+from mjgym.viewing.keyboard import Keyboard as Keys
+from mjgym.viewing.spacemouse import first
 
 
 class Device:
@@ -88,14 +91,14 @@ class Keyboard(Device):
     def __init__(
         self, env: Any, pos_sensitivity: float = 1.0, rot_sensitivity: float = 1.0
     ) -> None:
-        self._keys = keyboard.Keyboard()
+        self._keys = Keys()
         super().__init__(env, self._keys, pos_sensitivity, rot_sensitivity)
 
     def on_press(self, key: Any) -> None:
         """Handle a key press, given as a name or an object with `char` or `name`."""
         name = key if isinstance(key, str) else getattr(key, "char", None) or key.name
         name = str(name).replace("_", " ")
-        if name in keyboard.KEYS:
+        if name in KEYS:
             self._keys.press(name)
 
     def on_release(self, key: Any) -> None:
@@ -112,7 +115,7 @@ class SpaceMouse(Device):
     def __init__(
         self, env: Any, pos_sensitivity: float = 1.0, rot_sensitivity: float = 1.0
     ) -> None:
-        super().__init__(env, spacemouse.first(), pos_sensitivity, rot_sensitivity)
+        super().__init__(env, first(), pos_sensitivity, rot_sensitivity)
 
 
 __all__ = ["Device", "Keyboard", "SpaceMouse"]

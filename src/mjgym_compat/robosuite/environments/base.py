@@ -2,7 +2,7 @@
 
 import copy
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, ClassVar
@@ -11,16 +11,15 @@ import mujoco
 import numpy as np
 
 from mjgym.envs.env import Env
-from mjgym.loop.states import in_simulation
 from mjgym.mjcf import Spec
 from mjgym.task import Arrays, Task
 from mjgym.util.suggestions import or_else
 from mjgym_compat.robosuite.episodes import Episodes, Picture
 from mjgym_compat.robosuite.macros import SIMULATION_TIMESTEP
 from mjgym_compat.robosuite.models.base import MujocoModel
-from mjgym_compat.robosuite.utils import sim_utils
+from mjgym_compat.robosuite.renderers import MjviewerRenderer
+from mjgym_compat.robosuite.utils import SimulationError, sim_utils
 from mjgym_compat.robosuite.utils.binding_utils import Simulation
-from mjgym_compat.robosuite.utils.errors import SimulationError
 from mjgym_compat.robosuite.utils.observables import Observable, sensor
 
 REGISTERED_ENVS: dict[str, type["MujocoEnv"]] = {}
@@ -61,11 +60,10 @@ class MujocoEnv:
     `_setup_references`, return entries in `_setup_observables`, and define `reward`.
 
     Args:
-        has_renderer: see `Episodes`, as all of these but the following ones.
         render_gpu_device_id: without effect.
         control_freq: Hz; a control step has as many whole physics steps as fit.
         lite_physics: whether positions are computed once in a physics step.
-        seed: of the generator `rng`, or None.
+        **options: see `Episodes`.
 
     Attributes:
         env: the wrapped environment of this package.
@@ -74,7 +72,7 @@ class MujocoEnv:
         control_freq: control frequency, Hz.
         timestep: control steps since the start of the episode.
         cur_time: seconds since the start of the episode, counted by control steps.
-        viewer: the window, None before the first `render`.
+        viewer: see `MjviewerRenderer`; None without `has_renderer=True`.
     """
 
     env: Env
@@ -91,39 +89,13 @@ class MujocoEnv:
 
     def __init__(
         self,
-        has_renderer: bool = False,
-        has_offscreen_renderer: bool = True,
-        render_camera: Any = "frontview",
-        render_collision_mesh: bool = False,
-        render_visual_mesh: bool = True,
+        *,
         render_gpu_device_id: int = -1,
         control_freq: float = 20,
         lite_physics: bool = True,
-        horizon: int = 1000,
-        ignore_done: bool = False,
-        hard_reset: bool = True,
-        renderer: str = "mjviewer",
-        renderer_config: Any = None,
-        seed: int | None = None,
-        **pictures: Any,
+        **options: Any,
     ) -> None:
-        self._use(
-            Episodes(
-                horizon=horizon,
-                ignore_done=ignore_done,
-                hard_reset=hard_reset,
-                seed=seed,
-                has_renderer=has_renderer,
-                has_offscreen_renderer=has_offscreen_renderer,
-                renderer=renderer,
-                renderer_config=renderer_config,
-                render_camera=render_camera,
-                render_visual_mesh=render_visual_mesh,
-                render_collision_mesh=render_collision_mesh,
-                layered=True,
-                **{"use_camera_obs": False, **pictures},
-            )
-        )
+        self._use(Episodes(layered=True, **{"use_camera_obs": False, **options}))
         self.lite_physics = lite_physics
         self.initialize_time(control_freq)
         self._load_model()
@@ -207,6 +179,7 @@ class MujocoEnv:
         return False
 
     def _reset_internal(self) -> None:
+        self.initialize_renderer()
         self._setup_references()
         self.cur_time, self.timestep, self.done = 0.0, 0, False
         self._obs_cache = {}
@@ -269,10 +242,26 @@ class MujocoEnv:
         self.sim.data.ctrl[:] = action
 
     def _drive(self, task: Any, action: Any, policy_step: bool, driven: Any = slice(None)) -> None:
-        """Set the controls of a task's robots, whose actuators are `driven`."""
-        view, action = self.env.view, np.asarray(action, float)
+        view = self.env.view
+        if policy_step:
+            self._wanted = np.asarray(self._of_task(action), float)
+        action = self._wanted
         self._keep(task.before_step(view, action) if policy_step else task.substep(view))
         self.sim.data.ctrl[driven] = task.control(view, action)
+
+    def _of_task(self, action: Any) -> Any:
+        wholes = [robot.composite_controller for robot in self.robots]
+        if all(whole.joint_action_policy is None for whole in wholes):
+            return action
+        if np.shape(action) != (self.action_dim,):
+            raise ValueError(f"action: expected {self.action_dim} numbers, got {np.shape(action)}")
+        ends = np.cumsum([robot.action_dim for robot in self.robots])
+        parts = zip(wholes, np.split(action, ends[:-1]), strict=True)
+        return np.concatenate([whole.of_task(part) for whole, part in parts])
+
+    def _action_limits(self, robots: Sequence[Any]) -> tuple[np.ndarray, np.ndarray]:
+        low, high = zip(*(robot.action_limits for robot in robots), strict=True)
+        return np.concatenate(low), np.concatenate(high)
 
     def _keep(self, memory: Mapping[str, Any]) -> None:
         if memory:
@@ -294,14 +283,14 @@ class MujocoEnv:
         Raises:
             RenderingError: there is no display.
         """
-        if not self.has_renderer:
-            return
-        if self.viewer is None:
-            from mjgym.rendering.window import Window
+        self.initialize_renderer()
+        if self.viewer is not None:
+            self.viewer.update()
 
-            self.viewer = Window(self.env.task, self.env.model)
-        state = {n: x for n, x in self.env.get_state().items() if in_simulation(n)}
-        self.viewer.show(state, self._view_of)
+    def initialize_renderer(self) -> None:
+        """Make the viewer, if the environment has one."""
+        if self.has_renderer and self.viewer is None:
+            self.viewer = MjviewerRenderer(self, self._view_of)
 
     def close_renderer(self) -> None:
         if self.viewer is not None:

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from mjgym import registry
-from mjgym.actions import bounds
 from mjgym_compat.robosuite.arguments import bases_of, composed, noises, robot_fields
 from mjgym_compat.robosuite.environments.base import MujocoEnv
 from mjgym_compat.robosuite.robots import ROBOT_CLASS_MAPPING, FixedBaseRobot, Robot
@@ -58,6 +57,7 @@ class RobotEnv(MujocoEnv):
         fields = robot_fields({**asked, "controller_configs": controller_configs})
         hands = self._input2list(asked.get("gripper_types", "default"), count)
         self._hands = hands
+        self._configs = self._input2list(controller_configs, count)
         self._bases = self._input2list(base_types, count)
         self._driven_by = {
             "robot": fields["robot"],
@@ -70,7 +70,6 @@ class RobotEnv(MujocoEnv):
 
     @staticmethod
     def _input2list(inp: Any, length: int) -> list[Any]:
-        """A value for each of several robots."""
         return list(inp) if isinstance(inp, list | tuple) else [inp] * length
 
     def _check_robot_configuration(self, robots: Any) -> None:
@@ -90,7 +89,10 @@ class RobotEnv(MujocoEnv):
         parts = zip(self.robot_names, self._driver.robots, self._bases, strict=True)
         for name, part, base in parts:
             kind = ROBOT_CLASS_MAPPING.get(name, FixedBaseRobot)
-            robot = kind(name, part.number, base, self._hands[part.number], self.control_freq)
+            config = self._configs[part.number]
+            robot = kind(
+                name, part.number, base, self._hands[part.number], self.control_freq, config
+            )
             robot.load_model()
             robot.use(part)
             self.robots.append(robot)
@@ -139,7 +141,7 @@ class RobotEnv(MujocoEnv):
 
     @property
     def action_spec(self) -> tuple[np.ndarray, np.ndarray]:
-        return bounds(self.actions)
+        return self._action_limits(self.robots)
 
     def _get_arm_prefixes(self, robot: Robot, include_robot_name: bool = True) -> list[str]:
         """Observation prefixes of a robot's arms, with or without the robot's own."""

@@ -11,10 +11,10 @@ import gymnasium
 import numpy as np
 
 from mjgym import registry
-from mjgym.actions import Action, bounds
+from mjgym.actions import Action
 from mjgym.loop.states import MEMORY
 from mjgym.util.suggestions import did_you_mean
-from mjgym_compat.robosuite.arguments import task_fields
+from mjgym_compat.robosuite.arguments import HEIGHT_STD, published, task_fields
 from mjgym_compat.robosuite.environments.base import MujocoEnv, make
 from mjgym_compat.robosuite.episodes import Episodes
 from mjgym_compat.robosuite.macros import SIMULATION_TIMESTEP
@@ -22,6 +22,10 @@ from mjgym_compat.robosuite.models.scene_model import Scene
 from mjgym_compat.robosuite.robots import ROBOT_CLASS_MAPPING, FixedBaseRobot, Robot
 from mjgym_compat.robosuite.utils.observables import Observable, sensor
 
+WINDOW = (  # arguments of `make` about windows
+    *("render_camera", "render_collision_mesh", "render_visual_mesh", "renderer"),
+    "renderer_config",
+)
 OURS = ("vary", "observables")  # keyword arguments of `mjgym.make` that pass through
 # Tasks whose objects' sizes are drawn; the fields of others are drawn in every reset.
 SIZES = ("Lift", "TwoArmHandover", "TwoArmPegInHole", "TwoArmTransport")
@@ -52,60 +56,91 @@ class RobosuiteEnv(MujocoEnv):
         episodes = Episodes(**{name: kwargs.pop(name) for name in names & kwargs.keys()})
         ours = {name: kwargs.pop(name) for name in OURS if name in kwargs}
         asked = {"robots": robots, **kwargs}
-        fields = task_fields(self.title, self.id, asked, {*names, *OURS})
+        self._fields = task_fields(self.title, self.id, asked, {*names, *OURS})
+        self._fields |= {"observation": "dict", "dtype": "float64", **ours}
         self._use(episodes)
-        made: Any = gymnasium.make(
-            self.id,
-            observation="dict",
-            dtype="float64",
-            max_episode_steps=-1,  # no limit: the horizon is counted here
-            disable_env_checker=True,
-            **ours,
-            **fields,
-        )
-        self._see(made.unwrapped)
-        env, task = self.env, made.unwrapped.task
         self._asked = asked | ours
-        self.actions: tuple[Action, ...] = tuple(task.actions(env.model))
         self.env_configuration = str(asked.get("env_configuration", "default"))
         self.placement_initializer = asked.get("placement_initializer")
         self._start_seed = episodes.seed
         self._sizes: dict[str, np.ndarray] | None = None
+        self._height_std = (asked.get("task_config") or {}).get(HEIGHT_STD, 0.0)
+        self._make(self._fields)
+        self._entries: dict[str, Any] = {}
+        self._observables = self._setup_observables()
+        self._read_apart: set[str] = set()  # entries that have been added or changed
+        self.reset()
+
+    def _make(self, fields: Mapping[str, Any]) -> None:
+        made: Any = gymnasium.make(
+            self.id,
+            max_episode_steps=-1,  # no limit: the horizon is counted here
+            disable_env_checker=True,
+            **fields,
+        )
+        self._see(made.unwrapped)
+        env, task, asked = self.env, made.unwrapped.task, self._asked
+        self.actions: tuple[Action, ...] = tuple(task.actions(env.model))
         self.use_object_obs = bool(task.object_entries)
         self.reward_scale, self.reward_shaping = task.reward_scale, task.reward_type == "dense"
         self.initialize_time(asked.get("control_freq", task.control_frequency))
         self.model_timestep = SIMULATION_TIMESTEP
         self.model = Scene(env)
         titles = [task.robot] if isinstance(task.robot, str) else list(task.robot)
+        configs = asked.get("controller_configs")
         self.robots = []
         for name, part, model in zip(titles, task.robots, self.model.mujoco_robots, strict=True):
             kind = ROBOT_CLASS_MAPPING.get(name, FixedBaseRobot)
-            robot = kind(name, part.number, control_freq=self.control_freq)
+            config = configs[part.number] if isinstance(configs, list | tuple) else configs
+            robot = kind(
+                name,
+                part.number,
+                control_freq=self.control_freq,
+                composite_controller_config=config,
+            )
             robot.robot_model = model
             robot.use(part)
             robot.reset_sim(self.sim, env, self.actions)
             self.robots.append(robot)
         self.robot_names = titles
         self.num_robots = len(self.robots)
-        self._entries: dict[str, Any] = {}
-        self._observables = self._setup_observables()
-        self._read_apart: set[str] = set()  # entries that have been added or changed
-        self.reset()
 
     def __getattr__(self, name: str) -> Any:
+        """Objects by their names, ids of their bodies, and arguments of `make`."""
         scene = self.__dict__.get("model")
-        objects = {} if scene is None else {each.name: each for each in scene.mujoco_objects}
-        if name not in objects:
+        if scene is None:
+            raise AttributeError(f"{type(self).__name__} has no {name!r}")
+        objects = {each.name: each for each in scene.mujoco_objects}
+        bodies = {n: self.sim.model.body_name2id(each.root_body) for n, each in objects.items()}
+        known = {
+            **published(self.env.task),
+            **{"objects": [*objects.values()], "lite_physics": True, "viewer_get_obs": False},
+            **{
+                "obj_body_id": bodies,
+                "obj_geom_id": {n: [*x.geom_ids] for n, x in objects.items()},
+            },
+            **{f"{n}_body_id": body for n, body in bodies.items()},
+            **{n: getattr(self._episodes, n) for n in WINDOW},
+            **objects,
+        }
+        if name not in known:
             raise AttributeError(
-                f"{type(self).__name__} has no {name!r}{did_you_mean(name, objects)}"
+                f"{type(self).__name__} has no {name!r}{did_you_mean(name, known)}"
             )
-        return objects[name]
+        return known[name]
 
     # The loop.
 
     def reset(self) -> "OrderedDict[str, Any]":
         """Start an episode, even after `close`; returns its observation."""
+        if self._height_std and self.hard_reset:
+            height = self.rng.normal(self._fields.get("table_height", 0.0), self._height_std)
+            self.close()
+            self._make({**self._fields, "table_height": float(height)})
+            if self._start_seed is None:
+                self._start_seed = int(self.rng.integers(2**31))
         self.env.closed = False
+        self.initialize_renderer()
         self._entries, _ = self.env.reset(seed=self._start_seed)
         self._start_seed = None
         self._keep_sizes()
@@ -129,7 +164,8 @@ class RobosuiteEnv(MujocoEnv):
         if self.done:
             raise ValueError("executing action in terminated episode; call reset()")
         action = np.asarray(action)
-        self._entries, reward, terminated, truncated, info = self.env.step(action)
+        stepped = self.env.step(self._of_task(action))
+        self._entries, reward, terminated, truncated, info = stepped
         self.timestep += 1
         self.cur_time += self.control_timestep
         start = 0
@@ -142,7 +178,6 @@ class RobosuiteEnv(MujocoEnv):
         return self._shown(), self._paid(action, reward), self.done, info
 
     def _paid(self, action: Any, reward: float) -> float:
-        """The reward: the task's, or a subclass's own."""
         own = type(self).reward is not RobosuiteEnv.reward
         return float(self.reward(action)) if own else reward
 
@@ -204,12 +239,7 @@ class RobosuiteEnv(MujocoEnv):
 
     @property
     def action_spec(self) -> tuple[np.ndarray, np.ndarray]:
-        return bounds(self.actions)
-
-    @property
-    def table_offset(self) -> np.ndarray:
-        """Centre of the table top, m."""
-        return np.array(self.env.task.table_top)  # type: ignore[attr-defined]  # of `OneTable`
+        return self._action_limits(self.robots)
 
     def _pre_action(self, action: Any, policy_step: bool = False) -> None:
         """Set the controls in user-written loops; `step` does not use it."""
@@ -315,7 +345,6 @@ class RobosuiteEnv(MujocoEnv):
 
 
 def _joined(values: Sequence[Any], deep: bool) -> np.ndarray:
-    """Numbers concatenated; images side by side along their last axis."""
     if deep:
         return np.concatenate(values, axis=-1)
     return np.concatenate([np.ravel(value) for value in values])

@@ -205,7 +205,6 @@ class BinsArena(Arena):
 
 
 def _furnish(arena: Arena, file: str, prefix: str) -> list[ET.Element]:
-    """Add the bodies of a file, numbered from 1."""
     parts = MujocoXML(asset_path(f"robosuite/{file}.xml"))
     add_prefix(parts.root, prefix)
     for body in parts.worldbody:
@@ -263,9 +262,6 @@ class WipeArena(TableArena):
     """A table with a path of dirt, markers that a robot wipes off.
 
     Args:
-        table_full_size: see `TableArena`.
-        table_friction: see `TableArena`.
-        table_offset: see `TableArena`.
         coverage_factor: share of the table, along x and y, that dirt may lie on.
         table_friction_std: kept as an attribute.
         line_width: of the path, m.

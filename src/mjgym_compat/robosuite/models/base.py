@@ -9,7 +9,7 @@ import mujoco
 import numpy as np
 
 from mjgym.util import atomic
-from mjgym_compat.robosuite.utils.errors import XMLError
+from mjgym_compat.robosuite.utils import XMLError
 from mjgym_compat.robosuite.utils.mjcf_utils import (
     add_prefix,
     find_elements,

@@ -34,8 +34,6 @@ def _site(name: str, pos: Any, rgba: Any) -> dict[str, Any]:
 
 
 class _Parts(list[dict[str, Any]]):
-    """The geoms of a composite object, one after the other."""
-
     def put(self, name: str, types: str, sizes: Any, locations: Any, **more: Any) -> None:
         """Append a geom; `more` takes quats, rgbas, materials, frictions and condims."""
         self.append({"names": name, "types": types, "sizes": sizes, "locations": locations, **more})
@@ -48,8 +46,6 @@ class _Parts(list[dict[str, Any]]):
 
 
 class _Composed(CompositeObject):
-    """A composite object of such parts, whose locations are those of their centres."""
-
     def __init__(
         self,
         name: str,
@@ -61,12 +57,7 @@ class _Composed(CompositeObject):
     ) -> None:
         of_all = {"density": DENSITY, **of_all}
         super().__init__(
-            name,
-            half,
-            **parts.arguments,
-            locations_relative_to_center=True,
-            sites=sites,
-            **of_all,
+            name, half, **parts.arguments, locations_relative_to_center=True, sites=sites, **of_all
         )
         if material is not None:
             self.append_material(material)

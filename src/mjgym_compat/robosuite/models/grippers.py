@@ -1,7 +1,6 @@
 """Grippers by their names, as models of their own."""
 
 import io
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -22,7 +21,13 @@ __all__ = [
 ]
 
 NONE = "none"  # name of the bare flange
-PARTS = ("finger", "fingerpad")
+BASES = (  # that also have a class whose action is one number per actuator
+    *("JacoThreeFingerGripper", "PandaGripper", "RethinkGripper", "Robotiq140Gripper"),
+    *("Robotiq85Gripper", "RobotiqThreeFingerGripper", "XArm7Gripper"),
+)
+GRASP = {-1: (-1.5, -1.5, -1.5, -1.5, -3.0, 3.0), 1: (1.5, 1.5, 1.5, 1.5, 3.0, 3.0)}
+"""Actions that open and close the hands of `HANDS`."""
+HANDS = ("Fourier", "Inspire")  # beginnings of names
 
 
 class GripperModel(MujocoXMLModel):
@@ -36,6 +41,8 @@ class GripperModel(MujocoXMLModel):
         current_action: the commands of its actuators, within -1 and 1.
     """
 
+    raw = False  # whether its action is one number per actuator
+
     def __init__(self, fname: Any, idn: Any = 0, hand: Hand | None = None) -> None:
         self.hand = hand
         super().__init__(fname, idn)
@@ -47,7 +54,7 @@ class GripperModel(MujocoXMLModel):
 
     @property
     def _law(self) -> GripperLaw | None:
-        return self.hand.law if self.hand else None
+        return self.hand.law if self.hand and not self.raw else None
 
     @property
     def dof(self) -> int:
@@ -108,13 +115,16 @@ class GripperModel(MujocoXMLModel):
         return 0.0
 
 
-def _gripper(name: str) -> type[GripperModel]:
+def _gripper(name: str, raw: bool = False) -> type[GripperModel]:
     def build(self: GripperModel, idn: Any = 0) -> None:
         hand = hands.find(name)
         GripperModel.__init__(self, io.StringIO(hand.model().to_xml()), idn, hand)
 
-    title = "NullGripper" if name == NONE else name
-    return type(title, (GripperModel,), {"__init__": build, "__doc__": f"The {title}."})
+    title = "NullGripper" if name == NONE else f"{name}Base" if raw else name
+    own: dict[str, Any] = {"__init__": build, "__doc__": f"The {title}.", "raw": raw}
+    if name.startswith(HANDS):
+        own["grasp_qpos"] = {sign: np.array(qpos) for sign, qpos in GRASP.items()}
+    return type(title, (GripperModel,), own)
 
 
 NAMES = tuple(name for name in hands.names() if hands.find(name).law is not None)
@@ -143,11 +153,8 @@ def register_gripper(target_class: type[GripperModel]) -> type[GripperModel]:
     return target_class
 
 
-def __getattr__(name: str) -> Any:
-    known: Mapping[Any, Any] = GRIPPER_MAPPING | {"NullGripper": GRIPPER_MAPPING[None]}
-    if name not in known:
-        raise AttributeError(f"module {__name__} has no {name!r}")
-    return known[name]
+globals().update({cls.__name__: cls for cls in GRIPPER_MAPPING.values()})
+globals().update({f"{name}Base": _gripper(name, raw=True) for name in BASES})
 
 
 __path__: list[str] = []  # it answers for modules of others

@@ -20,7 +20,7 @@ from mjgym_compat.robosuite.models.base import (
     Parsed,
     merge_assets,
 )
-from mjgym_compat.robosuite.utils.errors import XMLError
+from mjgym_compat.robosuite.utils import XMLError
 from mjgym_compat.robosuite.utils.mjcf_utils import (
     COLLISION_GROUPS,
     OBJECT_COLLISION_COLOR,
@@ -170,7 +170,6 @@ class MujocoObject(Parsed):
 
 
 def _hidden_site() -> ET.Element:
-    """The site at the object's frame, initially invisible."""
     return new_site("default_site", rgba=(1, 0, 0, 0), size=(0.002,) * 3, group="0")
 
 
@@ -180,9 +179,6 @@ class MujocoXMLObject(MujocoObject, MujocoXML):
 
     Args:
         joints: attributes of each of its joints; "default" is a free joint, None are none.
-        obj_type: see `MujocoObject`.
-        duplicate_collision_geoms: see `MujocoObject`.
-        scale: see `MujocoObject`.
 
     Raises:
         XMLError: the file has no body "object".
@@ -289,8 +285,6 @@ class PrimitiveObject(Extended, MujocoGeneratedObject):
         friction: sliding, or sliding, torsional and rolling.
         material: a `CustomMaterial` in place of the colour, or "default" for one of that colour.
         joints: attributes of each of its joints; "default" is a free joint, None are none.
-        obj_type: see `MujocoObject`.
-        duplicate_collision_geoms: see `MujocoObject`.
     """
 
     shape = "box"
@@ -332,7 +326,6 @@ class PrimitiveObject(Extended, MujocoGeneratedObject):
         return self._get_object_subtree_(self.shape)
 
     def _get_object_subtree_(self, ob_type: str = "box") -> ET.Element:
-        """Its body, with a geom of a type."""
         body = new_body("main")
         shape: dict[str, Any] = {"type": ob_type, "size": self.size}
         if self.obj_type != "visual":
@@ -449,7 +442,6 @@ class CylinderObject(_Drawn):
 
 
 def _each(value: Any, count: int, single: bool) -> list[Any]:
-    """One value for each of several geoms."""
     return [value] * count if single else list(value)
 
 
@@ -466,10 +458,7 @@ class CompositeObject(Extended, MujocoGeneratedObject):
         geom_rgbas: of each; by default `rgba`.
         rgba: colour of geoms without one.
         density: of all geoms or of each, kg/m3.
-        locations_relative_to_center: see `geom_locations`.
-        joints: see `PrimitiveObject`.
         obj_types: "collision", "visual" or "all" for all geoms or each.
-        duplicate_collision_geoms: see `MujocoObject`.
     """
 
     def __init__(
@@ -856,7 +845,6 @@ class HammerObject(TaskObject):
 
     @property
     def _space(self) -> Extent:
-        """Its dimensions lying on its side."""
         reach = self.head_halfsize + 0.5 * self.handle_length
         return Extent(reach, -self.handle_radius, self.handle_radius, LYING)
 

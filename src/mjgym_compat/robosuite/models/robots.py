@@ -14,14 +14,16 @@ from mjgym.util.suggestions import or_else
 from mjgym_compat.robosuite.models.base import MujocoModel, MujocoXMLModel
 from mjgym_compat.robosuite.models.bases import RobotBaseModel
 from mjgym_compat.robosuite.models.grippers import GripperModel
-from mjgym_compat.robosuite.utils.mjcf_utils import (
-    array_to_string,
-    find_elements,
-    find_parent,
-)
+from mjgym_compat.robosuite.utils.mjcf_utils import array_to_string, find_elements, find_parent
 
 REGISTERED_ROBOTS: dict[str, type["RobotModel"]] = {}
-ABSTRACT = ("RobotModel", "ManipulatorModel")
+ABSTRACT = (
+    *("RobotModel", "ManipulatorModel", "HumanoidModel", "HumanoidUpperBodyModel"),
+    "LeggedManipulatorModel",
+)
+HUMANOID = "GR1"  # beginning of the names of robots with legs, arms and a head
+GROUPS = {"base": "mobilebase", "torso": "torso", "head": "head", "legs": "leg"}
+"""Joints and actuators by a part of their names."""
 BESIDE_BINS = -0.1  # m, along y
 
 
@@ -125,6 +127,13 @@ class RobotModel(MujocoXMLModel):
         mount = find_elements(self._frame, "site", {"name": base.mount})
         attach(self._frame, mount, robot)
 
+    add_mount = add_mobile_base = add_leg_base = add_null_base = add_base
+
+    @property
+    def mujoco_model(self) -> mujoco.MjModel:
+        """The robot alone, compiled."""
+        return self.get_model()
+
     @property
     def bottom_offset(self) -> np.ndarray:
         return -self.base.top_offset if self.base is not None else np.zeros(3)
@@ -210,6 +219,15 @@ class ManipulatorModel(RobotModel):
         """ "single" or "bimanual", by its number of arms."""
         return "bimanual" if len(self.arms) > 1 else "single"
 
+    def __getattr__(self, name: str) -> Any:
+        """`all_joints`, and `torso_joints`, `base_actuators` and the like, by their names."""
+        group, _, kind = name.partition("_")
+        if kind in ("joints", "actuators") and group in (*GROUPS, "all"):
+            below = [] if self.base is None else getattr(self.base, kind)
+            word = GROUPS.get(group, "")
+            return [each for each in [*super().__getattr__(kind), *below] if word in each]
+        return super().__getattr__(name)
+
     # Of robots here; robots of one's own override them.
 
     @property
@@ -221,6 +239,10 @@ class ManipulatorModel(RobotModel):
     @property
     def default_base(self) -> str:
         return self._limbs.base
+
+    @property
+    def default_arms(self) -> dict[str, str]:
+        return dict.fromkeys(self.arms, type(self).__name__)
 
     @property
     def default_gripper(self) -> dict[str, str]:
@@ -257,12 +279,25 @@ class ManipulatorModel(RobotModel):
         }
 
 
+class HumanoidModel(ManipulatorModel):
+    """A robot with a body like a human's."""
+
+
+class HumanoidUpperBodyModel(ManipulatorModel):
+    """The upper half of a humanoid."""
+
+
+class LeggedManipulatorModel(ManipulatorModel):
+    """A robot with arms and legs."""
+
+
 def _robot(name: str, found: Arm) -> type[ManipulatorModel]:
     def build(self: ManipulatorModel, idn: Any = 0) -> None:
         ManipulatorModel.__init__(self, io.StringIO(found.model().to_xml()), idn)
 
     own = {"__init__": build, "__doc__": f"The {name}.", "arm": found, "arms": list(found.limbs)}
-    return type(name, (ManipulatorModel,), own)
+    kind = LeggedManipulatorModel if name.startswith(HUMANOID) else ManipulatorModel
+    return type(name, (kind,), own)
 
 
 NAMES = tuple(name for name in arms.names() if arms.find(name).base)

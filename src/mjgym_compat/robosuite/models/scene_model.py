@@ -1,6 +1,7 @@
 """The objects and robots in an environment's model."""
 
-from collections.abc import Iterable, Mapping
+import io
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -12,6 +13,9 @@ from mjgym.envs.env import Env
 from mjgym.placements import Extent
 from mjgym.robots import bases, hands
 from mjgym_compat.robosuite.models.base import Extended, MujocoModel
+from mjgym_compat.robosuite.models.bases import RobotBaseModel
+from mjgym_compat.robosuite.models.grippers import GripperModel
+from mjgym_compat.robosuite.models.robots import create_robot
 
 # Published object classes, for "class" segmentation.
 CLASSES = {
@@ -39,6 +43,8 @@ class CompiledModel(MujocoModel):
         root_body: the body that carries all others.
         class_name: class in `camera_segmentations="class"`.
         naming_prefix: of its elements' names; by default "<name>_".
+        models: those on a robot: its base, then its grippers.
+        make: makes the model in XML that has all other attributes.
     """
 
     name: str
@@ -50,10 +56,22 @@ class CompiledModel(MujocoModel):
     class_name: str = ""
     geom_ids: tuple[int, ...] = field(default=(), repr=False)
     naming_prefix: str = ""
+    arms: tuple[str, ...] = ()
+    models: tuple["CompiledModel", ...] = ()
+    make: Callable[[], Any] | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         if not self.naming_prefix:
             object.__setattr__(self, "naming_prefix", f"{self.name}_")
+
+    @cached_property
+    def _made(self) -> Any:
+        return self.make and self.make()
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_") or self._made is None:
+            raise AttributeError(f"{type(self).__name__} has no {name!r}")
+        return getattr(self._made, name)
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,52 +83,6 @@ class CompiledObject(Extended, CompiledModel):
     @property
     def _space(self) -> Extent:
         return self.extent
-
-
-@dataclass(frozen=True, eq=False)
-class CompiledGripper(CompiledModel):
-    """The gripper of a robot's arm.
-
-    Args:
-        dof: numbers of an action that move it.
-        speed: of its fingers, half strokes per control step.
-        init_qpos: initial joint positions, m or rad.
-        important_geoms: "left_fingerpad" and "right_fingerpad", both touching a grasped object.
-        important_sites: "grip_site", the tool.
-        important_sensors: "force_ee" and "torque_ee".
-    """
-
-    dof: int = 0
-    speed: float = 0.0
-    init_qpos: np.ndarray = field(default_factory=lambda: np.zeros(0))
-    actuators: tuple[str, ...] = ()
-    important_geoms: dict[str, tuple[str, ...]] = field(default_factory=dict)
-    important_sites: dict[str, str] = field(default_factory=dict)
-    important_sensors: dict[str, str] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, eq=False)
-class CompiledRobot(CompiledModel):
-    """A robot without its hands.
-
-    Args:
-        eef_name: the body that carries each arm's hand.
-        models: its base, then its grippers.
-    """
-
-    eef_name: dict[str, str] = field(default_factory=dict)
-    cameras: tuple[str, ...] = ()
-    actuators: tuple[str, ...] = ()
-    models: tuple[CompiledModel, ...] = ()
-
-    @property
-    def dof(self) -> int:
-        return len(self.joints)
-
-    @property
-    def arm_type(self) -> str:
-        """ "single" or "bimanual", by its number of arms."""
-        return "bimanual" if len(self.eef_name) > 1 else "single"
 
 
 class Instances:
@@ -190,55 +162,50 @@ class Scene(Instances):
         ]
 
     @cached_property
-    def mujoco_robots(self) -> list[CompiledRobot]:
+    def mujoco_robots(self) -> list[CompiledModel]:
         """The robots, each with its base and its grippers."""
         task: Any = self._env.task
         names = (task.robot,) if isinstance(task.robot, str) else task.robot
         return [self._robot(robot, name) for robot, name in zip(task.robots, names, strict=True)]
 
-    def _robot(self, robot: Any, name: str) -> CompiledRobot:
-        number = robot.number
-        prefix, mount = f"robot{number}_", robot.base_prefix
-        model = self._env.model
-        stand = name_of(bases, robot.base)
-        base = CompiledModel(
-            f"{stand}{number}", class_name=stand, **self._parts(self._named(mount))
+    def _robot(self, robot: Any, name: str) -> CompiledModel:
+        number, base, model = robot.number, robot.base, self._env.model
+        stand, bodies = name_of(bases, base), self._named(f"robot{number}_")
+        foot = CompiledModel(
+            f"{stand}{number}",
+            class_name=stand,
+            make=lambda: RobotBaseModel(base, number),
+            **self._parts(self._named(robot.base_prefix)),
         )
-        grippers = tuple(self._gripper(each) for each in robot.manipulators)
-        bodies = self._named(prefix)
-        cameras = [model.camera(i).name for i in range(model.ncam)]
-        return CompiledRobot(
+        grips = [self._gripper(each) for each in robot.manipulators]
+
+        def make() -> Any:
+            whole: Any = create_robot(name, idn=number)
+            whole.add_base(RobotBaseModel(base, number))
+            for each in robot.manipulators:
+                whole.add_gripper(_hand(each), each.link)
+            return whole
+
+        return CompiledModel(
             name=f"{name}{number}",
             class_name=name,
             root_body=model.body(min(bodies)).name if bodies else "",
-            naming_prefix=prefix,
-            eef_name={each.side: each.link for each in robot.manipulators},
-            cameras=tuple(camera for camera in cameras if camera.startswith(prefix)),
-            actuators=tuple(motor for each in robot.manipulators for motor in each.motors),
-            models=(base, *grippers),
+            naming_prefix=f"robot{number}_",
+            arms=tuple(each.side for each in robot.manipulators),
+            models=(foot, *grips),
+            make=make,
             **self._parts(bodies) | {"joints": robot.joints},
         )
 
-    def _gripper(self, each: Any) -> CompiledGripper:
-        hand, prefix = each.hand, each.hand_prefix
-        pads = [tuple(prefix + geom for geom in finger) for finger in hand.fingers]
-        name = name_of(hands, hand)
-        return CompiledGripper(
+    def _gripper(self, each: Any) -> CompiledModel:
+        name = name_of(hands, each.hand)
+        return CompiledModel(
             name=f"{name}{each.robot}_{each.side}",
             class_name=name,
             root_body=each.link,
-            naming_prefix=prefix,
-            dof=hand.law.dimensions,
-            speed=hand.law.speed,
-            init_qpos=np.array(hand.start or [0.0] * len(hand.joints)),
-            actuators=each.finger_actuators,
-            important_geoms={
-                "left_fingerpad": pads[0] if pads else (),
-                "right_fingerpad": pads[-1] if pads else (),
-            },
-            important_sites={"grip_site": each.tool},
-            important_sensors={"force_ee": f"{prefix}force_ee", "torque_ee": f"{prefix}torque_ee"},
-            **self._parts(self._named(prefix)) | {"joints": each.finger_joints},
+            naming_prefix=each.hand_prefix,
+            make=lambda: _hand(each),
+            **self._parts(self._named(each.hand_prefix)) | {"joints": each.finger_joints},
         )
 
     # Bodies and their elements.
@@ -277,7 +244,6 @@ class Scene(Instances):
     # Segmentation by instance and class.
 
     def _find_instances(self) -> dict[str, tuple[str, list[int]]]:
-        """Class and geoms of all instances by name, in the published order."""
         instances: list[CompiledModel] = [*self.mujoco_objects]
         for robot in self.mujoco_robots:
             instances += [robot, *robot.models]
@@ -303,6 +269,11 @@ class Scene(Instances):
             for each in groups.get(name, ()):
                 for site in each.sites:
                     model.site(site).rgba[3] = VISIBLE if visible else 0.0
+
+
+def _hand(each: Any) -> GripperModel:
+    xml = io.StringIO(each.hand.model().to_xml())
+    return GripperModel(xml, f"{each.robot}_{each.side}", each.hand)
 
 
 def name_of(catalogue: Any, part: Any) -> str:

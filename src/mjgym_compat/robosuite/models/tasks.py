@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
+import mujoco
 import numpy as np
 
 from mjgym_compat.robosuite.models.arenas import Arena
@@ -13,6 +14,14 @@ from mjgym_compat.robosuite.models.scene_model import Instances
 from mjgym_compat.robosuite.models.world import MujocoWorldBase
 
 FURNITURE = ("table",)  # bodies without segmentation
+
+
+def get_subtree_geom_ids_by_group(model: mujoco.MjModel, body_id: int, group: int) -> list[int]:
+    """Ids of the geoms of a group in a body and those below it."""
+    bodies = {body_id}
+    bodies |= {i for i in range(body_id, model.nbody) if model.body_parentid[i] in bodies}
+    geoms = np.flatnonzero(model.geom_group == group).tolist()
+    return [i for i in geoms if model.geom_bodyid[i] in bodies]
 
 
 class Task(MujocoWorldBase, Instances):

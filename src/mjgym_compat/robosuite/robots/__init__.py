@@ -12,10 +12,18 @@ from mjgym.envs.env import Env
 from mjgym.robots import arms, bases
 from mjgym.util.suggestions import or_else
 from mjgym_compat.robosuite.controllers.composite import composite_controller_factory
-from mjgym_compat.robosuite.controllers.configs import BASIC, HYBRID, WHOLE_BODY
+from mjgym_compat.robosuite.controllers.configs import (
+    ALL_COMPOSITE_CONTROLLERS,
+    BASIC,
+    HYBRID,
+    REGISTERED,
+    SPECIFIC,
+    WHOLE_BODY,
+)
 from mjgym_compat.robosuite.controllers.parts import Controller
 from mjgym_compat.robosuite.models.bases import robot_base_factory
 from mjgym_compat.robosuite.models.grippers import gripper_factory
+from mjgym_compat.robosuite.models.robots import REGISTERED_ROBOTS as REGISTERED_ROBOTS
 from mjgym_compat.robosuite.models.robots import create_robot
 from mjgym_compat.robosuite.utils import transform_utils
 from mjgym_compat.robosuite.utils.binding_utils import Simulation
@@ -33,6 +41,7 @@ class Robot:
         base_type: name of its base, "default" for its own, None for none.
         gripper_type: name of its grippers, "default" for its own, None for none.
         control_freq: control frequency, Hz.
+        composite_controller_config: of the whole robot; None for its default.
 
     Attributes:
         robot_model: its model, of `load_model`.
@@ -62,18 +71,23 @@ class Robot:
         base_type: str | None = "default",
         gripper_type: str | None = "default",
         control_freq: float = 20,
+        composite_controller_config: Any = None,
     ) -> None:
         self.name, self.idn, self.control_freq = robot_type, idn, control_freq
+        whole = isinstance(composite_controller_config, Mapping)
+        self.composite_controller_config: Mapping[str, Any] = (
+            composite_controller_config if whole else {}
+        )
         self.prefix = f"robot{idn}_"
-        self._base_type, self._gripper_type = base_type, gripper_type
+        self.base_type, self.gripper_type = base_type, gripper_type
         self.robot_model: Any = None
 
     def load_model(self) -> None:
         self.robot_model = model = create_robot(self.name, idn=self.idn)
-        base = model.default_base if self._base_type == "default" else self._base_type
+        base = model.default_base if self.base_type == "default" else self.base_type
         model.add_base(robot_base_factory(base, self.idn))
         for side, link in model.eef_name.items():
-            name = self._gripper_type
+            name = self.gripper_type
             name = model.default_gripper[side] if name == "default" else name
             model.add_gripper(gripper_factory(name, idn=f"{self.idn}_{side}"), link)
 
@@ -118,12 +132,15 @@ class Robot:
         }
         couples = any(each.controller.couples for each in self.part.manipulators)
         kind = HYBRID if self.part.hybrid else WHOLE_BODY if couples else BASIC
+        config = self.composite_controller_config
+        if config.get("type") in REGISTERED.keys() - ALL_COMPOSITE_CONTROLLERS:
+            kind = config["type"]
         grippers = {f"{side}_gripper": each for side, each in self.gripper.items()}
         whole = composite_controller_factory(kind, sim, self.robot_model, grippers)
-        whole.drives(
-            self.arms, self.part_controllers, self.action_split_indexes, self.action_limits
-        )
-        self.composite_controller = whole
+        splits, limits = self.action_split_indexes, self.action_limits
+        whole.drives(self.arms, self.part_controllers, splits, limits, config.get(SPECIFIC, {}))
+        self.composite_controller, self.action_limits = whole, whole.action_limits
+        self.action_dim = len(whole.action_limits[0])
         self.forget()
 
     def forget(self) -> None:
@@ -178,7 +195,6 @@ class Robot:
     # Indices.
 
     def _index_joints(self, model: mujoco.MjModel) -> None:
-        """Indices of its joints in the model, `qpos` and `qvel`, under robosuite's names."""
         self.joint_indexes = [int(model.joint(name).id) for name in self.robot_joints]
         self.arm_joint_indexes = [int(model.joint(name).id) for name in self.robot_arm_joints]
         self._ref_joint_indexes = self.joint_indexes
@@ -215,9 +231,12 @@ class Robot:
         """
         asked = {name: x for name, x in parts.items() if not name.endswith(("_delta", "_abs"))}
         for name in asked:
-            if name not in self._parts:
+            if name not in self._parts and not self.composite_controller.get_control_dim(name):
                 raise ValueError(f"{self.name} has no part {name!r}{or_else(name, self._parts)}")
         return self.composite_controller.create_action_vector(asked)
+
+    def print_action_info_dict(self) -> None:
+        self.composite_controller.print_action_info_dict(self.name)
 
     def print_action_info(self) -> None:
         for name, numbers in self._parts.items():
@@ -262,6 +281,18 @@ class Robot:
     def set_robot_joint_positions(self, jpos: Any) -> None:
         """Set the positions of its arms' joints, rad, and update dependent quantities."""
         self._env.data.qpos[self._ref_joint_pos_indexes] = jpos
+        self.sim.forward()
+
+    def get_all_robot_joint_positions(self) -> dict[str, float]:
+        """Positions of its joints and of its grippers' by their names, rad or m."""
+        names = [name for part in self.part.parts for name in part.joints]
+        names += [name for names in self.gripper_joints.values() for name in names]
+        return {name: float(self._env.data.joint(name).qpos[0]) for name in names}
+
+    def set_all_robot_joint_positions(self, joint_positions: Mapping[str, float]) -> None:
+        """Set positions of joints by their names, rad or m, and update dependent quantities."""
+        for name, position in joint_positions.items():
+            self._env.data.joint(name).qpos[:] = position
         self.sim.forward()
 
     def get_gripper_joint_positions(self, gripper_arm: str | None = None) -> np.ndarray:
@@ -346,6 +377,23 @@ class Robot:
         """The measured torque (N m) at each hand, (3,)."""
         return self._measured("torque_ee")
 
+    @property
+    def js_energy(self) -> np.ndarray:
+        """Torques of the arms' motors, N m, times the control step, s."""
+        return np.abs(self.recent_torques.average / self.control_freq)
+
+    @property
+    def ee_ft_integral(self) -> dict[str, np.ndarray]:
+        """Force and torque at each hand, (6,), times the control step, s."""
+        recent = self.recent_ee_forcetorques.items()
+        return {side: np.abs(each.average / self.control_freq) for side, each in recent}
+
+    def visualize(self, vis_settings: Mapping[str, bool]) -> None:
+        """Show or hide sites: of the "robots" and the "grippers"."""
+        self.robot_model.set_sites_visibility(self.sim, vis_settings["robots"])
+        for gripper in self.gripper.values():
+            gripper.set_sites_visibility(self.sim, vis_settings["grippers"])
+
     def _measured(self, sensor: str) -> dict[str, np.ndarray]:
         names = {side: gripper.important_sensors[sensor] for side, gripper in self.gripper.items()}
         return {side: self.get_sensor_measurement(name) for side, name in names.items()}
@@ -358,6 +406,8 @@ class FixedBaseRobot(Robot):
 class MobileRobot(Robot):
     """A robot with a moving base."""
 
+    base, torso, head, legs = "base", "torso", "head", "legs"  # names of its parts
+
 
 class WheeledRobot(MobileRobot):
     """A robot on wheels."""
@@ -367,7 +417,9 @@ class LeggedRobot(MobileRobot):
     """A robot with legs, moving or fixed."""
 
 
-CLASSES = {each.__name__: each for each in (FixedBaseRobot, MobileRobot, WheeledRobot, LeggedRobot)}
+target_type_mapping = CLASSES = {
+    each.__name__: each for each in (FixedBaseRobot, MobileRobot, WheeledRobot, LeggedRobot)
+}
 
 
 ALL_ROBOTS = tuple(name for name in arms.names() if arms.find(name).base)

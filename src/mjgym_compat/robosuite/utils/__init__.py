@@ -1,10 +1,20 @@
-"""Samplers, cameras and rotations under the names of `robosuite.utils`."""
+"""Exceptions under robosuite's names, and its utilities."""
 
-from mjgym_compat.robosuite.utils.errors import (
-    RandomizationError,
-    SimulationError,
-    XMLError,
-    robosuiteError,
-)
 
-__all__ = ["RandomizationError", "SimulationError", "XMLError", "robosuiteError"]
+class RobosuiteError(Exception):
+    """Base class of errors under robosuite's interface."""
+
+
+robosuiteError = RobosuiteError
+
+
+class XMLError(RobosuiteError, ValueError):
+    """A model that cannot be composed."""
+
+
+class SimulationError(RobosuiteError, ValueError):
+    """A simulation that cannot be set up."""
+
+
+class RandomizationError(RobosuiteError, RuntimeError):
+    """There is no free place for an object."""

@@ -180,7 +180,6 @@ class MjData:
         return getattr(self._data, name) if access is None else access
 
     def _getter(self, kind: str, what: str) -> Callable[[str], Any] | None:
-        """A function that returns an element's rows by its name."""
         if kind == "sensor" and not what:
             return lambda element: _one_or_all(self._data.sensor(element).data.copy())
         if (field := f"{kind}_{what}") in _ROWS:

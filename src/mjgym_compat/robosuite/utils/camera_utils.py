@@ -111,3 +111,15 @@ def transform_from_pixels_to_world(
     row, column = pixels[..., 0], pixels[..., 1]
     scaled = np.stack([column * depth, row * depth, depth, np.ones_like(depth)], axis=-1)
     return np.asarray(scaled @ np.asarray(camera_to_world_transform).T)[..., :3]
+
+
+def bilinear_interpolate(im: np.ndarray, x: Any, y: Any) -> np.ndarray:
+    """Values of an image, (height, width, ...), between pixels; 0 beyond the last ones."""
+    x, y = np.asarray(x), np.asarray(y)
+    left, top = np.floor(x).astype(int), np.floor(y).astype(int)
+    columns = [(np.clip(left + i, 0, im.shape[1] - 1)) for i in (0, 1)]
+    rows = [(np.clip(top + i, 0, im.shape[0] - 1)) for i in (0, 1)]
+    across = columns[1] - x, x - columns[0]
+    down = rows[1] - y, y - rows[0]
+    pairs = [(i, j) for i in (0, 1) for j in (0, 1)]
+    return np.asarray(sum(across[i] * down[j] * im[rows[j], columns[i]] for i, j in pairs))

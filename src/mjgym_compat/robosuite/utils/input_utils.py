@@ -16,7 +16,6 @@ FIRST_CONTROLLER = "BASIC"
 
 
 def _chosen(what: str, names: Sequence[str]) -> str:
-    """Ask for a name by its number; the first one without a valid answer."""
     print(f"Choose {what}:")
     for number, name in enumerate(names):
         print(f"[{number}] {name}")

@@ -225,10 +225,7 @@ def _listed(words: Any) -> set[str]:
 
 
 def find_elements(
-    root: ET.Element,
-    tags: Any,
-    attribs: Mapping[str, Any] | None = None,
-    return_first: bool = True,
+    root: ET.Element, tags: Any, attribs: Mapping[str, Any] | None = None, return_first: bool = True
 ) -> Any:
     """Elements of some tags with some attributes, the root included.
 
@@ -511,7 +508,6 @@ def inline_defaults(root: ET.Element) -> None:
 
 
 def _with_classes(element: ET.Element, inherited: str) -> Iterator[tuple[ET.Element, str, str]]:
-    """Elements with the tag of their defaults, and the class of their body."""
     for child in element:
         section = element.tag
         kind = section if section in ("equality", "tendon") else child.tag

@@ -12,7 +12,7 @@ import numpy as np
 from mjgym.placements import Extent, Pose, Uniform
 from mjgym_compat.robosuite.models.base import MujocoModel
 from mjgym_compat.robosuite.models.scene_model import CompiledObject
-from mjgym_compat.robosuite.utils.errors import RandomizationError
+from mjgym_compat.robosuite.utils import RandomizationError
 
 HIDDEN = (-20.0, -10.0)  # m along x and y, where `hide` puts objects
 HIDDEN_HEIGHT = 10.0  # m

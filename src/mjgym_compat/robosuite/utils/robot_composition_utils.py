@@ -1,7 +1,19 @@
-"""Robots composed of an arm, a base and a gripper."""
+"""Facts about robots by their names, and robots composed of an arm, a base and a gripper."""
 
 from mjgym.robots import arms, bases, hands
 from mjgym_compat.robosuite.controllers.configs import COMPOSITES
+
+BASE_TARGET_MAPPING = {
+    **dict.fromkeys(("RethinkMount", "RethinkMinimalMount", "NullMount"), "FixedBaseRobot"),
+    **dict.fromkeys(("OmronMobileBase", "NullMobileBase"), "WheeledRobot"),
+    **dict.fromkeys(("NoActuationBase", "Spot", "SpotFloating"), "LeggedRobot"),
+}
+get_target_type = BASE_TARGET_MAPPING.__getitem__
+
+
+def check_bimanual(robot_name: str) -> bool:
+    """Whether a robot has two arms."""
+    return len(arms.find(robot_name).limbs) > 1
 
 
 def create_composite_robot(

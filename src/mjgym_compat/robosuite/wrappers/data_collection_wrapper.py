@@ -91,5 +91,4 @@ class DataCollectionWrapper(Wrapper):
 
 
 def _stamp() -> str:
-    """A time stamp, ns, unique to each file."""
     return str(time.time_ns())

@@ -15,57 +15,6 @@ from mjgym.variation.varying import Varying
 from mjgym_compat.robosuite.wrappers.wrapper import Wrapper
 
 DEFAULT_COLOR_ARGS: dict[str, Any] = {"local_rgb_interpolation": 0.2}  # share of a random colour
-DEFAULT_CAMERA_ARGS: dict[str, Any] = {
-    "camera_names": None,
-    "randomize_position": True,
-    "randomize_rotation": True,
-    "randomize_fovy": True,
-    "position_perturbation_size": 0.01,  # m
-    "rotation_perturbation_size": 0.087,  # rad
-    "fovy_perturbation_size": 5.0,  # degrees
-}
-DEFAULT_LIGHTING_ARGS: dict[str, Any] = {
-    "light_names": None,
-    "randomize_position": True,
-    "randomize_direction": True,
-    "randomize_specular": True,
-    "randomize_ambient": True,
-    "randomize_diffuse": True,
-    "position_perturbation_size": 0.1,  # m
-    "direction_perturbation_size": 0.35,
-    "specular_perturbation_size": 0.1,
-    "ambient_perturbation_size": 0.1,
-    "diffuse_perturbation_size": 0.1,
-}
-DEFAULT_DYNAMICS_ARGS: dict[str, Any] = {
-    "randomize_density": True,
-    "randomize_viscosity": True,
-    "density_perturbation_ratio": 0.1,
-    "viscosity_perturbation_ratio": 0.1,
-    "body_names": None,
-    "randomize_position": True,
-    "randomize_inertia": True,
-    "randomize_mass": True,
-    "position_perturbation_size": 0.0015,  # m
-    "inertia_perturbation_ratio": 0.02,
-    "mass_perturbation_ratio": 0.02,
-    "geom_names": None,
-    "randomize_friction": True,
-    "randomize_solref": True,
-    "randomize_solimp": True,
-    "friction_perturbation_ratio": 0.1,
-    "solref_perturbation_ratio": 0.1,
-    "solimp_perturbation_ratio": 0.1,
-    "joint_names": None,
-    "randomize_stiffness": True,
-    "randomize_frictionloss": True,
-    "randomize_damping": True,
-    "randomize_armature": True,
-    "stiffness_perturbation_ratio": 0.1,
-    "frictionloss_perturbation_size": 0.05,
-    "damping_perturbation_size": 0.01,
-    "armature_perturbation_size": 0.01,
-}
 
 
 def _offset(size: float) -> Any:
@@ -88,39 +37,44 @@ def _rotation(angle: float) -> Any:
     return factor(turns.About((0, 0, 1), Uniform(-angle, angle)))
 
 
-# By the argument with the elements' names: switch "randomize_<...>", key of `vary` for an element,
-# argument with the magnitude, and distribution.
+# Elements, quantity, key of `vary` for an element, distribution, and the published magnitude.
+_TABLE: tuple[tuple[str, str, str, Callable[[float], Any], float], ...] = (
+    ("camera", "position", "cam_pos[{}]", _offset, 0.01),  # m
+    ("camera", "fovy", "cam_fovy[{}]", _offset, 5.0),  # degrees
+    ("camera", "rotation", "cam_quat[{}]", _rotation, 0.087),  # rad
+    ("light", "position", "light_pos[{}]", _offset, 0.1),  # m
+    ("light", "direction", "light_dir[{}]", _offset, 0.35),
+    ("light", "specular", "light_specular[{}]", _offset, 0.1),
+    ("light", "ambient", "light_ambient[{}]", _offset, 0.1),
+    ("light", "diffuse", "light_diffuse[{}]", _offset, 0.1),
+    ("body", "mass", "body_mass[{}]", _factor, 0.02),
+    ("body", "inertia", "body_inertia[{}]", _factor, 0.02),
+    ("body", "position", "body_pos[{}]", _offset, 0.0015),  # m
+    ("geom", "friction", "geom_friction[{}]", _factor, 0.1),
+    ("geom", "solref", "geom_solref[{}]", _factor, 0.1),
+    ("geom", "solimp", "geom_solimp[{}, 0]", _decrease, 0.1),
+    ("geom", "solimp", "geom_solimp[{}, 1]", _decrease, 0.1),
+    ("joint", "stiffness", "jnt_stiffness[{}]", _factor, 0.1),
+    ("joint", "frictionloss", "dof_frictionloss[{}]", _increase, 0.05),
+    ("joint", "damping", "dof_damping[{}]", _increase, 0.01),
+    ("joint", "armature", "dof_armature[{}]", _increase, 0.01),
+)
+# Their rows by the argument with the elements' names, with the argument that has the magnitude.
 Row = tuple[str, str, str, Callable[[float], Any]]
-VARIED: dict[str, tuple[Row, ...]] = {
-    "camera_names": (
-        ("position", "cam_pos[{}]", "position_perturbation_size", _offset),
-        ("fovy", "cam_fovy[{}]", "fovy_perturbation_size", _offset),
-        ("rotation", "cam_quat[{}]", "rotation_perturbation_size", _rotation),
-    ),
-    "light_names": (
-        ("position", "light_pos[{}]", "position_perturbation_size", _offset),
-        ("direction", "light_dir[{}]", "direction_perturbation_size", _offset),
-        ("specular", "light_specular[{}]", "specular_perturbation_size", _offset),
-        ("ambient", "light_ambient[{}]", "ambient_perturbation_size", _offset),
-        ("diffuse", "light_diffuse[{}]", "diffuse_perturbation_size", _offset),
-    ),
-    "body_names": (
-        ("mass", "body_mass[{}]", "mass_perturbation_ratio", _factor),
-        ("inertia", "body_inertia[{}]", "inertia_perturbation_ratio", _factor),
-        ("position", "body_pos[{}]", "position_perturbation_size", _offset),
-    ),
-    "geom_names": (
-        ("friction", "geom_friction[{}]", "friction_perturbation_ratio", _factor),
-        ("solref", "geom_solref[{}]", "solref_perturbation_ratio", _factor),
-        ("solimp", "geom_solimp[{}, 0]", "solimp_perturbation_ratio", _decrease),
-        ("solimp", "geom_solimp[{}, 1]", "solimp_perturbation_ratio", _decrease),
-    ),
-    "joint_names": (
-        ("stiffness", "jnt_stiffness[{}]", "stiffness_perturbation_ratio", _factor),
-        ("frictionloss", "dof_frictionloss[{}]", "frictionloss_perturbation_size", _increase),
-        ("damping", "dof_damping[{}]", "damping_perturbation_size", _increase),
-        ("armature", "dof_armature[{}]", "armature_perturbation_size", _increase),
-    ),
+VARIED: dict[str, list[Row]] = {}
+_DEFAULTS: dict[str, dict[str, Any]] = {}
+for _kind, _quantity, _key, _draw, _magnitude in _TABLE:
+    _unit = "ratio" if _draw in (_factor, _decrease) else "size"
+    _argument = f"{_quantity}_perturbation_{_unit}"
+    VARIED.setdefault(f"{_kind}_names", []).append((_quantity, _key, _argument, _draw))
+    _own = {f"{_kind}_names": None, f"randomize_{_quantity}": True, _argument: _magnitude}
+    _DEFAULTS.setdefault(_kind, {}).update(_own)
+_MEDIUM = ("density", "viscosity")
+DEFAULT_CAMERA_ARGS, DEFAULT_LIGHTING_ARGS = _DEFAULTS["camera"], _DEFAULTS["light"]
+DEFAULT_DYNAMICS_ARGS: dict[str, Any] = {
+    **{f"randomize_{name}": True for name in _MEDIUM},
+    **{f"{name}_perturbation_ratio": 0.1 for name in _MEDIUM},
+    **{**_DEFAULTS["body"], **_DEFAULTS["geom"], **_DEFAULTS["joint"]},
 }
 
 
@@ -179,18 +133,8 @@ class DomainRandomizationWrapper(Wrapper):
         for wanted, asked, usual, varied in (
             (randomize_color, color_randomization_args, DEFAULT_COLOR_ARGS, _colours),
             (randomize_camera, camera_randomization_args, DEFAULT_CAMERA_ARGS, perturbed),
-            (
-                randomize_lighting,
-                lighting_randomization_args,
-                DEFAULT_LIGHTING_ARGS,
-                perturbed,
-            ),
-            (
-                randomize_dynamics,
-                dynamics_randomization_args,
-                DEFAULT_DYNAMICS_ARGS,
-                perturbed,
-            ),
+            (randomize_lighting, lighting_randomization_args, DEFAULT_LIGHTING_ARGS, perturbed),
+            (randomize_dynamics, dynamics_randomization_args, DEFAULT_DYNAMICS_ARGS, perturbed),
         ):
             for key in asked or {}:
                 if key not in usual:

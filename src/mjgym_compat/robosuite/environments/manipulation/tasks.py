@@ -4,13 +4,15 @@ from typing import Any
 
 from mjgym import registry
 from mjgym.util.suggestions import or_else
-from mjgym_compat.robosuite.arguments import FIXED_WIPING, WIPING
+from mjgym_compat.robosuite.arguments import FIXED_WIPING, HEIGHT_STD, WIPING
 from mjgym_compat.robosuite.environments.base import REGISTERED_ENVS
 from mjgym_compat.robosuite.environments.task_env import IDS
 
 _WIPE = registry.registration(IDS["Wipe"]).task_class
-DEFAULT_WIPE_CONFIG: dict[str, Any] = FIXED_WIPING | {
-    theirs: getattr(_WIPE, ours) for theirs, ours in WIPING.items()
+DEFAULT_WIPE_CONFIG: dict[str, Any] = {
+    **FIXED_WIPING,
+    HEIGHT_STD: 0.0,
+    **{theirs: getattr(_WIPE, ours) for theirs, ours in WIPING.items()},
 }
 
 

@@ -35,7 +35,6 @@ class TwoArmEnv(ManipulationEnv):
             raise ValueError(f"robots: expected two arms together, not {count}")
 
     def _hand(self, number: int) -> tuple[Any, str]:
-        """The robot, and the side, of the first or the second arm."""
         if len(self.robots) == 1:
             return self.robots[0], ("right", "left")[number]
         return self.robots[number], "right"
