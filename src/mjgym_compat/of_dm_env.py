@@ -22,8 +22,8 @@ def gymnasium(
 
     Spaces are those of its specifications: a Dict for a dictionary, a Tuple for a list, a Box for
     an array, Discrete for a discrete one. An episode that ends with discount 0 is terminated, one
-    that ends with another is truncated; `info["discount"]` has it. An environment that wraps one of
-    Gymnasium's is that one.
+    that ends with another is truncated; `info["discount"]` has it. If it wraps a Gymnasium
+    environment, that one is returned.
 
     Args:
         env: the environment. `reset(seed=)` seeds `env.random_state` or `env.task.random`.

@@ -1,4 +1,4 @@
-"""Cores of this process, and another one for what must not end it or count towards it."""
+"""Available cores, and Python code in a child process, which may crash or use much memory."""
 
 import os
 import subprocess

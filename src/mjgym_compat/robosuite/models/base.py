@@ -118,7 +118,7 @@ class MujocoXML:
         return mujoco.MjModel.from_xml_string(self.get_xml())
 
     def save_model(self, fname: str, pretty: bool = False) -> None:
-        """Write it to a file, with line breaks if pretty."""
+        """Write the XML to a file, indented if `pretty`."""
         if pretty:
             ET.indent(self.root)
         atomic.write_text(fname, self.get_xml())
@@ -175,7 +175,7 @@ class MujocoModel:
     sites: Any
 
     def exclude_from_prefixing(self, inp: Any) -> bool:
-        """Whether an element or a name keeps its name without prefix."""
+        """Whether a name, or an element's, gets no prefix."""
         return False
 
     def correct_naming(self, names: Any) -> Any:

@@ -194,7 +194,7 @@ class WalkerObservables(base.WalkerObservables):
     def prev_action(self) -> Any:
         return observable.Generic(lambda physics: self._entity.prev_action)
 
-    # Parts of these, for combination with others.
+    # Single components of the sensors.
 
     veloc_forward, veloc_strafe, veloc_up = (_part("sensors_velocimeter", i) for i in range(3))
     gyro_backward_roll, gyro_rightward_roll, gyro_anticlockwise_spin = (
