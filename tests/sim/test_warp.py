@@ -32,7 +32,8 @@ from mjgym.cli.app import app
 from mjgym.envs.players import PlayersVectorEnv
 from mjgym.envs.tensor_vector import BufferWarning, TensorVectorEnv
 from mjgym.envs.vector import VectorEnv
-from mjgym.sim.warp import Device, EngineWarning
+from mjgym.sim import Single
+from mjgym.sim.warp import Device, EngineWarning, measured
 
 pytestmark = pytest.mark.warp
 
@@ -501,6 +502,19 @@ def test_measured_buffers_suffice():
     assert envs.buffers.nconmax % 16 == envs.buffers.njmax % 16 == 0
     assert 0.005 < envs.nbytes / N / 1e6 < 1  # MB
     envs.close()
+
+
+def test_measuring_buffers_is_silent(tmp_path, monkeypatch, capfd):
+    """Random controls may make a model diverge, of which the engine would write a log."""
+    monkeypatch.chdir(tmp_path)
+    scratch = Single(gymnasium.make("dmc/cartpole-swingup-v0").unwrapped.model)
+
+    def start(episode, simulation):
+        simulation.data.qvel[:] = np.nan
+
+    measured(scratch, start, 1)
+    assert list(tmp_path.iterdir()) == []
+    assert capfd.readouterr() == ("", "")
 
 
 def test_full_buffers_are_noticed_once(monkeypatch):

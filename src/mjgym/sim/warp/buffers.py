@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import mujoco
 import numpy as np
 
+from mjgym.sim.engine import quiet
 from mjgym.sim.single import Single
 
 STARTS = 4  # episodes
@@ -52,7 +53,8 @@ def measured(scratch: Single, start: Callable[[int, Single], None], physics_step
         for step in range(STEPS):
             if step % physics_steps == 0:
                 control = rng.uniform(low, high)
-            scratch.step(control, 1)
+            with quiet():
+                scratch.step(control, 1)
             contacts, constraints = max(contacts, data.ncon), max(constraints, data.nefc)
             if step % EVERY == 0:
                 near = max(near, _near(model, data, pairs))
