@@ -170,9 +170,7 @@ def longest_horizon(id: str) -> float:
     return LONGEST if np.ptp(returns) > 0 else FARTHEST
 
 
-def settings(
-    cost: Cost, timestep: float, budget: float, longest: float = LONGEST
-) -> dict[str, Any]:
+def settings(cost: Cost, timestep: float, budget: float, longest: float) -> dict[str, Any]:
     """Candidates, horizon and steps between improvements that use up a budget.
 
     Improvements are as frequent as the fewest candidates over the shortest horizon allow. What is

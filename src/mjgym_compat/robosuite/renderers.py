@@ -32,7 +32,7 @@ def _left_to_subclasses(name: str, words: str) -> Any:
 
 
 class Renderer:
-    """Base class of renderers of one's own.
+    """Base class of custom renderers.
 
     Args:
         env: the environment.

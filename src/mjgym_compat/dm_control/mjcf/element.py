@@ -759,7 +759,7 @@ class ElementList(list[Element]):
 
 
 def _inner(name: str) -> str:
-    """Attribute in XML: "class" is no name in Python."""
+    """Name of an attribute in XML; "class" is a keyword in Python."""
     return "class" if name == "dclass" else name
 
 

@@ -353,6 +353,10 @@ class WholeBody(CompositeController):
         return list(self.composite_controller_specific_config.get("actuation_part_names", ()))
 
     @property
+    def _joint_names(self) -> list[str]:
+        return [j for part in self._actuated for j in self.part_controllers[part].joint_names]
+
+    @property
     def _rest(self) -> list[str]:
         return [name for name in self.part_controllers if name not in self._actuated]
 
@@ -362,15 +366,9 @@ class WholeBody(CompositeController):
         self._whole |= self._split(self._rest, self.joint_action_policy.control_dim)
 
     def set_goal(self, all_action: Any) -> None:
-        if self._limits is not None:
-            if self.joint_action_policy is None:
-                raise ValueError("set_goal: the task finds the joints of this robot; see env.step")
-            all_action = self.of_task(all_action)
-        elif not self._skips:
-            count = self.joint_action_policy.control_dim
-            joints = self.joint_action_policy.solve(np.array(all_action[:count], float))
-            all_action = np.concatenate([joints, all_action[count:]])
-        super().set_goal(all_action)
+        if self.joint_action_policy is None:
+            raise ValueError("set_goal: the task finds the joints of this robot; see env.step")
+        super().set_goal(self.of_task(all_action))
 
     def update_state(self) -> None:
         """Do nothing, as positions of joints have no frame."""
@@ -410,7 +408,7 @@ class WholeBodyIK(WholeBody):
 
     def _init_joint_action_policy(self) -> None:
         specific = self.composite_controller_specific_config
-        joints = [j for part in self._actuated for j in self.part_controllers[part].joint_names]
+        joints = self._joint_names
         weights = specific.get("nullspace_joint_weights") or {}
         given = {ours: specific[key] for key, ours in SOLVER.items() if key in specific}
         self.joint_action_policy = IKSolver(
@@ -437,9 +435,7 @@ class WholeBodyMinkIK(WholeBodyIK):
             self.sim.model._model,
             self.sim.data._data,
             specific["ref_name"],
-            robot_joint_names=[
-                j for part in self._actuated for j in self.part_controllers[part].joint_names
-            ],
+            robot_joint_names=self._joint_names,
             **{ours: specific[key] for key, ours in MINK_SOLVER.items() if key in specific},
         )
 

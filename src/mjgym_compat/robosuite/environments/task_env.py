@@ -86,6 +86,19 @@ class RobosuiteEnv(MujocoEnv):
         self.initialize_time(asked.get("control_freq", task.control_frequency))
         self.model_timestep = SIMULATION_TIMESTEP
         self.model = Scene(env)
+        objects = {each.name: each for each in self.model.mujoco_objects}
+        bodies = {n: self.sim.model.body_name2id(each.root_body) for n, each in objects.items()}
+        self._known: dict[str, Any] = {
+            **published(task),
+            **{"objects": [*objects.values()], "lite_physics": True, "viewer_get_obs": False},
+            **{
+                "obj_body_id": bodies,
+                "obj_geom_id": {n: [*x.geom_ids] for n, x in objects.items()},
+            },
+            **{f"{n}_body_id": body for n, body in bodies.items()},
+            **{n: getattr(self._episodes, n) for n in WINDOW},
+            **objects,
+        }
         titles = [task.robot] if isinstance(task.robot, str) else list(task.robot)
         configs = asked.get("controller_configs")
         self.robots = []
@@ -107,22 +120,7 @@ class RobosuiteEnv(MujocoEnv):
 
     def __getattr__(self, name: str) -> Any:
         """Objects by their names, ids of their bodies, and arguments of `make`."""
-        scene = self.__dict__.get("model")
-        if scene is None:
-            raise AttributeError(f"{type(self).__name__} has no {name!r}")
-        objects = {each.name: each for each in scene.mujoco_objects}
-        bodies = {n: self.sim.model.body_name2id(each.root_body) for n, each in objects.items()}
-        known = {
-            **published(self.env.task),
-            **{"objects": [*objects.values()], "lite_physics": True, "viewer_get_obs": False},
-            **{
-                "obj_body_id": bodies,
-                "obj_geom_id": {n: [*x.geom_ids] for n, x in objects.items()},
-            },
-            **{f"{n}_body_id": body for n, body in bodies.items()},
-            **{n: getattr(self._episodes, n) for n in WINDOW},
-            **objects,
-        }
+        known = self.__dict__.get("_known", {})
         if name not in known:
             raise AttributeError(
                 f"{type(self).__name__} has no {name!r}{did_you_mean(name, known)}"

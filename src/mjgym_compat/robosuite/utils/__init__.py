@@ -17,4 +17,4 @@ class SimulationError(RobosuiteError, ValueError):
 
 
 class RandomizationError(RobosuiteError, RuntimeError):
-    """There is no free place for an object."""
+    """No free place was found for an object."""

@@ -12,6 +12,7 @@ from mjgym.controllers import InverseKinematicsWholeBody, State
 from mjgym.controllers.inverse_kinematics import GAIN
 from mjgym.planning.bounded import bounded_minimum
 from mjgym.util.suggestions import or_else
+from mjgym_compat.robosuite.controllers.parts import site_jacobian
 from mjgym_compat.robosuite.utils import transform_utils
 from mjgym_compat.robosuite.utils.log_utils import ROBOSUITE_DEFAULT_LOGGER
 
@@ -112,9 +113,7 @@ class _Solver:
         return self.get_controller_base_pose() @ poses
 
     def _jacobian(self, site: int) -> np.ndarray:
-        rows = np.zeros((6, self.full_model.nv))
-        mujoco.mj_jacSite(self.full_model, self.full_model_data, rows[:3], rows[3:], site)
-        return rows
+        return site_jacobian(self.full_model, self.full_model_data, site)
 
 
 class IKSolver(_Solver):
