@@ -2,6 +2,7 @@
 
     python benchmarks/planning.py                               # all rows that are missing
     python benchmarks/planning.py dmc/walker-walk-v0 --budgets 0.1 --seeds 2
+    python benchmarks/planning.py --budgets 1 --seeds 1 --planner mppi+trained
     python benchmarks/planning.py --table                       # in Markdown, from the rows
 
 Protocol, fixed before the runs:
@@ -20,6 +21,8 @@ Protocol, fixed before the runs:
   Kept for 1 s after trials there on beginnings of 3 s of nine ids, seed 9000: mean reward per step
   0.399 at 0.97 CPU s; 0.407 at 1.25 with 32 candidates over 0.75 s and as many steps between
   improvements as that takes; 0.342 at 1.30 with that and a noise from a half to four half ranges.
+- **Prior**: `mppi+trained` has the actions of the bundled policy among its candidates, for ids of
+  the suite that have one.
 - **Score**: the return of a whole episode, from the first seeds of `mjgym evaluate` (10000, ...);
   1000 control steps where a task has no limit.
 
@@ -50,6 +53,7 @@ from training import scores
 
 from mjgym import planning, registry
 from mjgym.describe.fingerprint import versions
+from mjgym.policies import trained
 from mjgym.util import atomic
 from mjgym.util.packaged import assets
 from mjgym_train import score_table, tables
@@ -69,6 +73,7 @@ HARD = tuple(
     )
 )
 NEAR = 0.6  # of the best other score
+PRIOR = "+trained"  # ends the name of a planner whose prior is the bundled policy
 PATHS = "go_to_target|run_gaps|run_walls"  # in the names of locomotion's ids
 UNLIMITED = 1000  # control steps of an episode without limit
 TRIED = 16, 64  # candidates that are timed
@@ -119,7 +124,10 @@ def ids() -> list[str]:
 def jobs(options: argparse.Namespace) -> Iterator[Job]:
     """All episodes, the cheapest first."""
     seeds = range(FIRST_SEED, FIRST_SEED + options.seeds)
-    for budget, seed, id in itertools.product(options.budgets, seeds, options.ids or ids()):
+    known = ids()
+    if options.planner.endswith(PRIOR):
+        known = sorted({*registry.ids(namespace="dmc")} & {*trained.ids()})
+    for budget, seed, id in itertools.product(options.budgets, seeds, options.ids or known):
         yield Job(id, options.planner, budget, seed)
 
 
@@ -149,7 +157,7 @@ def cost(id: str, planner: str, timed: Callable[..., float] = seconds_per_step) 
     steps = max(1, round(SHORTEST / env.unwrapped.control_timestep))
     alone = timed(env, lambda _: np.zeros(env.action_space.shape, np.float32))
     less, more = (
-        (timed(env, planning.Planner(env, planner, horizon=SHORTEST, rollouts=n)) - alone) / steps
+        (timed(env, planner_of(id, planner, env, horizon=SHORTEST, rollouts=n)) - alone) / steps
         for n in TRIED
     )
     env.close()
@@ -204,6 +212,13 @@ def measured(id: str, planner: str) -> tuple[Cost, float]:
     return cost(id, planner), longest_horizon(id)
 
 
+def planner_of(id: str, name: str, env: Any, **settings: Any) -> planning.Planner:
+    """A planner by its name in the table."""
+    method = name.removesuffix(PRIOR)
+    prior = None if name == method else trained.bundled(id).policy
+    return planning.Planner(env, method, prior=prior, **settings)
+
+
 def environment(id: str) -> Any:
     """One environment on one thread."""
     return gymnasium.make_vec(id, num_envs=1, **registry.one_agent(id, threads=1))
@@ -215,7 +230,7 @@ def measure(job: Job, chosen: dict[str, Any] | None = None) -> Row:
     if chosen is None:
         costs, longest = measured(job.id, job.planner)
         chosen = settings(costs, env.unwrapped.control_timestep, job.budget, longest)
-    planner = planning.Planner(env, job.planner, seed=job.seed, **chosen)
+    planner = planner_of(job.id, job.planner, env, seed=job.seed, **chosen)
     observation, _ = env.reset(seed=job.seed)
     limit = env.spec.max_episode_steps or UNLIMITED
     begun, total, steps, ended = time.process_time(), 0.0, 0, False
@@ -260,8 +275,8 @@ def missing(wanted: Iterable[Job], rows: Sequence[Row]) -> list[Job]:
 def text(rows: Sequence[Row]) -> str:
     """The table, how much of it there is, and the means over the suite."""
     count, known = len({row.id for row in rows}), others()
-    said = f"{count} of {len(ids())} ids have rows. {summary(rows, known)}"
-    return f"{table(rows, known)}\n\n{said}"
+    means = f"{summary(rows, known)} {with_prior(rows, known)}".rstrip()
+    return f"{table(rows, known)}\n\n{count} of {len(ids())} ids have rows. {means}"
 
 
 def table(rows: Sequence[Row], known: Others) -> str:
@@ -308,6 +323,32 @@ def summary(rows: Sequence[Row], known: Others, planner: str = "mppi") -> str:
     return " ".join(sentences)
 
 
+def with_prior(rows: Sequence[Row], known: Others, planner: str = "mppi") -> str:
+    """Means of the ids that have rows with a prior, beside those without it."""
+    learned, _ = known
+    totals: dict[tuple[str, float], dict[str, list[float]]] = {}
+    for row in rows:
+        if row.id in learned:
+            of_planner = totals.setdefault((row.planner, row.budget), {})
+            of_planner.setdefault(row.id, []).append(row.total)
+    sentences = []
+    for (name, budget), found in sorted(totals.items()):
+        alone = totals.get((planner, budget), {})
+        common = sorted(found.keys() & alone.keys())
+        if name == planner + PRIOR and common:
+            means = (
+                statistics.mean(statistics.mean(returns[id]) for id in common)
+                for returns in (found, alone)
+            )
+            prior, none = (round(mean) for mean in means)
+            policy = statistics.mean(learned[id] for id in common)
+            sentences.append(
+                f"With the trained policy as prior the mean at {budget:g} s over {len(common)} ids"
+                f" is {prior}; without it {none}, of learning {policy:.0f}."
+            )
+    return " ".join(sentences)
+
+
 def _of_hard_ids(of_ids: dict[str, list[Row]], known: Others) -> str:
     """Count the ids of `HARD` near the best other score."""
     learned, published = known
@@ -334,7 +375,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = described(__doc__ or "")
     parser.add_argument("ids", nargs="*", help="default: all of the table")
     parser.add_argument("--budgets", type=float, nargs="+", default=BUDGETS)
-    parser.add_argument("--planner", choices=sorted(planning.METHODS), default="mppi")
+    names = sorted(planning.METHODS)
+    names += [name + PRIOR for name in names if name != "ilqg"]
+    parser.add_argument("--planner", choices=names, default="mppi")
     parser.add_argument("--seeds", type=int, default=SEEDS, help="episodes of each")
     parser.add_argument("--table", action="store_true", help="print the table, and measure nothing")
     options = parser.parse_args(arguments)

@@ -77,6 +77,26 @@ def test_the_horizon_is_long_where_no_candidate_earns_more(bench):
     assert bench.longest_horizon("dmc/cartpole-swingup-v0") == bench.LONGEST
 
 
+def test_a_name_with_a_prior_plans_with_the_bundled_policy(bench):
+    """The policy's actions over the horizon are among the candidates."""
+    id = "dmc/cartpole-balance-v0"
+    env = bench.environment(id)
+    observation, _ = env.reset(seed=0)
+    alone, aided = (
+        bench.planner_of(id, name, env, rollouts=4)
+        for name in ("mppi", f"mppi{bench.PRIOR}")
+    )
+    assert (alone(observation) != aided(observation)).any()  # with the same random numbers
+
+
+def test_means_with_a_prior_are_over_ids_with_both(bench):
+    ids = ("dmc/reacher-easy-v0", "dmc/reacher-hard-v0", "dmc/walker-run-v0")
+    rows = [row(bench, id=id, total=10.0) for id in ids]
+    rows += [row(bench, id=id, planner=f"mppi{bench.PRIOR}", total=30.0) for id in ids[:2]]
+    said = bench.with_prior(rows, (dict.fromkeys(ids, 20.0), {}))
+    assert "over 2 ids is 30; without it 10, of learning 20" in said
+
+
 def test_rows_are_read_as_they_were_written(bench, tmp_path):
     file = tmp_path / "planning.csv"
     rows = [row(bench), row(bench, seed=10001, total=7.25)]
