@@ -83,8 +83,7 @@ def test_a_name_with_a_prior_plans_with_the_bundled_policy(bench):
     env = bench.environment(id)
     observation, _ = env.reset(seed=0)
     alone, aided = (
-        bench.planner_of(id, name, env, rollouts=4)
-        for name in ("mppi", f"mppi{bench.PRIOR}")
+        bench.planner_of(id, name, env, rollouts=4) for name in ("mppi", f"mppi{bench.PRIOR}")
     )
     assert (alone(observation) != aided(observation)).any()  # with the same random numbers
 
