@@ -94,7 +94,7 @@ class CrossEntropy(Sampling):
     def draw(
         self, known: np.ndarray, plan: Plan, count: int, rng: np.random.Generator
     ) -> np.ndarray:
-        """From the Gaussian, the plan being its mean."""
+        """Draw knots from the Gaussian around the plan."""
         return plan.knots + plan.spread * rng.standard_normal((count, *plan.knots.shape))
 
     def choose(self, problem: Problem, plan: Plan, knots: np.ndarray, returns: np.ndarray) -> Plan:

@@ -21,7 +21,7 @@ class Window:
     """MuJoCo's viewer on a simulation, in real time; it opens at the first `show`.
 
     Args:
-        model: the simulation's MjModel; later changes to it show.
+        model: the simulation's MjModel; the window follows later changes to it.
         quality: one of `QUALITIES`.
         overlay: drawn in addition to shapes when the window opens.
     """

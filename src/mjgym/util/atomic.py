@@ -22,7 +22,7 @@ def replacing(path: str | Path) -> Iterator[Path]:
 
     It is in the same folder and has the same suffix; after an exception it is removed and `path` is
     untouched. A symbolic link is followed, and an existing file keeps its permissions. A special
-    file such as /dev/stdout is yielded itself, as it cannot be replaced.
+    file such as /dev/stdout is written directly, as it cannot be replaced.
 
     Raises:
         OSError: its folder is missing or not writable; raised before anything is written.

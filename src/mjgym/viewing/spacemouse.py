@@ -1,6 +1,6 @@
 """A SpaceMouse of 3Dconnexion as an input device, by its HID reports, without its maker's driver.
 
-A report begins with its number. Numbers follow as int16, lowest byte first, at most 350 either way:
+A report begins with its id. Values follow as little-endian int16 between -350 and 350:
 
 - 1: translation along the device's x (right), y (towards the person) and z (down); the newer
   devices append the rotation;

@@ -392,7 +392,7 @@ def _same(x: np.ndarray, y: np.ndarray, tolerance: float) -> np.ndarray:
 def _computed(differences: list[Difference], table: _Table) -> Iterator[bool]:
     """Whether each difference is in a field that the engine computes in the second model.
 
-    It is if the engine restores the field after it has been overwritten.
+    A field is computed if the engine restores it after it has been overwritten.
     """
     data = mujoco.MjData(table.model)
     restored: dict[str, _Table] = {}

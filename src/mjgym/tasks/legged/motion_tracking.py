@@ -270,7 +270,7 @@ class MotionTracking(ServoTask):
         xp, m, anchor = v.xp, v.memory, self._anchor
         _, motion = self._at(v, m["frame"])
         robot = Bodies(*(self._before(v, name, self.tracked) for name in READ))
-        # The motion with its trunk at the robot's.
+        # Move the motion so that its trunk is at the robot's.
         turn = about_z(m["turn"])[..., None, :]
         ahead, aside = xp.cos(m["turn"])[..., None], xp.sin(m["turn"])[..., None]
         way = motion.position - motion.position[..., anchor, None, :]

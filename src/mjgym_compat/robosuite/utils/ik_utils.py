@@ -285,7 +285,7 @@ class IKSolverMink(_Solver):
 
     Args:
         robot_model: names the joints, where `robot_joint_names` does not.
-        debug: without effect, as are `solve_freq` and the speed that it stands for.
+        debug: ignored, as are `solve_freq` and the joint speed derived from it.
         input_action_repr: as of `IKSolver`, as are `input_rotation_repr` and `input_ref_frame`.
         posture_weights: pull of joints towards the posture, by name; 1 for others.
         hand_pos_cost: per m.

@@ -16,7 +16,7 @@ PLACED = ("geom_pos", "geom_size", *REFITTED)
 
 @dataclass(frozen=True)
 class Arena(Written):
-    """A place: its model, and how it differs from episode to episode.
+    """An arena: its model, and how that varies between episodes.
 
     An arena is a frozen dataclass without state; its fields are its dimensions. A new one is a file
     with a subclass under `@register_arena("name")`. It is compiled once, with as many parts as an
