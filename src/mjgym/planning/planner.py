@@ -130,7 +130,8 @@ class Planner:
         actions = []
         for i in range(len(self._plans)):
             state = {name: value[i] for name, value in states.items()}
-            actions.append(self._act(i, state, take(observation, i)))
+            seen = None if self._prior is None else take(observation, i)
+            actions.append(self._act(i, state, seen))
         return np.stack(actions)
 
     def _act(self, i: int, state: State, observation: Any) -> np.ndarray:
