@@ -17,6 +17,8 @@ ID = "dmc/cartpole-balance-v0"
         (("compare", LONG), "no metrics can be read"),
         (("demo", "--seed", "-1"), "greater than or equal to 0|not in the range"),
         (("compare", ".", "--csv", "nodir/x.csv"), "there is no folder"),
+        (("plan", "CartPole-v1"), "of another package; this takes ids of mjgym alone"),
+        (("view", ID, "--policy", "mpi"), "did you mean mppi?"),
         (("view", ID, "--web", "--host", LONG), "there is no interface"),
     ],
     ids=lambda words: " ".join(words)[:30] if isinstance(words, tuple) else None,

@@ -52,8 +52,14 @@ def test_actions_and_states_belong_together():
     state = env.unwrapped.get_state()
     with pytest.raises(ValueError, match="actions: 2 for 1 states"):
         planning.linearize(env, state, np.zeros((2, 1)))
-    with pytest.raises(ValueError, match=r"actions: expected shape \(n, steps, 1\)"):
+    with pytest.raises(
+        ValueError, match=r"actions: expected shape \(1,\) or \(m, 1\), got \(1, 3\)"
+    ):
         planning.linearize(env, state, np.zeros(3))
+    with pytest.raises(ValueError, match="step: must be positive"):
+        planning.linearize(env, state, np.zeros(1), step=0.0)
+    with pytest.raises(TypeError, match=r"PendulumEnv.* has no rollouts"):
+        planning.linearize(gymnasium.make("Pendulum-v1"), state, np.zeros(1))
 
 
 @dataclass(frozen=True)

@@ -124,9 +124,9 @@ def test_a_seed_makes_a_plan_again():
 
 def test_a_batch_is_planned_for():
     envs = gymnasium.make_vec("dmc/cartpole-swingup-v0", num_envs=2)
-    observation, _ = envs.reset(seed=5)
+    envs.reset(seed=5)
     planner = planning.Planner(envs, rollouts=8, horizon=0.2, every=2)
-    first = planner(observation)
+    first = planner(None)
     assert first.shape == envs.action_space.shape
     env = made("dmc/cartpole-swingup-v0", seed=5)
     alone = planning.Planner(env, rollouts=8, horizon=0.2, every=2)
@@ -276,9 +276,20 @@ def test_wrong_arguments_are_refused():
         ({"method": "ilqg", "tail": len}, ValueError, "tail: ilqg samples nothing"),
         ({"method": "ilqg", "prior": len}, ValueError, "prior: ilqg samples nothing"),
         ({"horizon": 1e6}, ValueError, "horizon: .* not 1 to 9999"),
+        ({"horizon": np.nan}, ValueError, "horizon: nan s are nan control steps"),
+        ({"discount": 1.5}, ValueError, "discount: must be above 0 and at most 1, got 1.5"),
+        ({"method": planning.METHODS["cem"]}, TypeError, r"an object, CrossEntropy\(\), not its"),
+        ({"method": 3}, TypeError, "method: int has no 'spline'"),
     ):
         with pytest.raises(error, match=message):
             planning.Planner(env, **arguments)
+    with pytest.raises(TypeError, match=r"PendulumEnv.* has no rollouts; planning needs"):
+        planning.Planner(gymnasium.make("Pendulum-v1"))
+    few = {"horizon": 0.1, "rollouts": 4}
+    with pytest.raises(ValueError, match=r"tail: expected shape \(4,\), got \(4, 1\)"):
+        planning.Planner(env, tail=lambda x: np.zeros((len(x), 1)), **few)(np.zeros(2))
+    with pytest.raises(ValueError, match=r"prior: expected shape \(1,\), got \(2,\)"):
+        planning.Planner(env, prior=lambda x: np.zeros(2), **few)(np.zeros(2))
     mine = planning.METHODS["cem"](rollouts=4)
     assert planning.Planner(env, mine).method is mine
     with pytest.raises(TypeError, match="rollouts: a method of one's own"):

@@ -41,6 +41,10 @@ def known_id(value: str) -> str:
         import_named(module)
     registered = find_id(id)
     if registered is None:
+        if other_id(id):
+            raise typer.BadParameter(
+                f"{id!r} is of another package; this takes ids of mjgym alone."
+            )
         near = _nearest_others(id) or nearest_ids(id)
         raise typer.BadParameter(f"there is no id {id!r}.{near}{_own(module, id)}")
     return registered

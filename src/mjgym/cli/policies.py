@@ -16,6 +16,7 @@ from mjgym.cli.output import refusing, require
 from mjgym.policies.network import PolicyError as NetworkError
 from mjgym.policies.network import begin
 from mjgym.policies.network import load as load_file
+from mjgym.util.suggestions import did_you_mean
 
 if TYPE_CHECKING:
     from mjgym.policies.network import AnyPolicy
@@ -172,7 +173,8 @@ def _shape(space: Any) -> tuple[int, ...]:
 def _find(text: str) -> Callable[[Any], Any]:
     module, colon, name = text.rpartition(":")
     if not colon or not module or not name:
-        raise _refused(f"{text!r} is not {FORM}.")
+        near = did_you_mean(text, (*NAMES, *planners()))
+        raise _refused(f"{text!r} is not {FORM}{near or '.'}")
     try:
         attribute: Any = load(module)
     except typer.BadParameter:

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from mjgym.planning.problem import unwrapped
 from mjgym.planning.tangent import State, Tangent
 
 STEP = 1e-4  # of a difference, in units of the coordinates
@@ -49,11 +50,17 @@ def linearize(env: Any, states: State, actions: np.ndarray, *, step: float = STE
         The derivatives, with an axis of length 1 for one state.
 
     Raises:
+        TypeError: the environment is not of this package.
         ValueError: actions have a wrong shape, or are more or fewer than the states; a state does
-            not fit, see `rollout`.
+            not fit, see `rollout`; the step is not positive.
     """
-    env = env.unwrapped
+    env = unwrapped(env)
     tangent, actions = Tangent(env.model), np.atleast_2d(np.asarray(actions, np.float64))
+    size = len(env.task.actions(env.model))
+    if actions.shape[1:] != (size,):
+        raise ValueError(f"actions: expected shape ({size},) or (m, {size}), got {actions.shape}")
+    if not step > 0:
+        raise ValueError(f"step: must be positive, got {step}")
     one = states["qpos"].ndim == 1
     states = {name: np.asarray(value)[None] if one else value for name, value in states.items()}
     if len(states["qpos"]) != len(actions):

@@ -54,10 +54,16 @@ def method_of(method: str | Method, settings: dict[str, Any]) -> Method:
     """The method of a name with some settings, or one that is given.
 
     Raises:
-        TypeError: it has no such setting; the message lists those that it has.
+        TypeError: it has no such setting; the message lists those that it has. Or what is given is
+            no method.
         ValueError: a value is wrong or the name is unknown; the message names the nearest ones.
     """
     if not isinstance(method, str):
+        if isinstance(method, type):
+            raise TypeError(f"method: expected an object, {method.__name__}(), not its class")
+        for name in ("spline", "begin", "improve"):
+            if not hasattr(method, name):
+                raise TypeError(f"method: {type(method).__name__} has no {name!r}")
         if settings:
             raise TypeError(
                 f"{sorted(settings)[0]}: a method of one's own has its settings already"

@@ -8,7 +8,7 @@ import numpy as np
 from mjgym.envs.observations import take
 from mjgym.planning.methods import Method, method_of
 from mjgym.planning.priors import Prior, proposed
-from mjgym.planning.problem import Plan, Problem, Tail
+from mjgym.planning.problem import Plan, Problem, Tail, unwrapped
 from mjgym.planning.tangent import State
 from mjgym.util.values import whole_number
 
@@ -34,7 +34,8 @@ class Planner:
         **settings: of the method, such as `rollouts`, `iterations` and `noise`.
 
     Raises:
-        TypeError: the method has no such setting; the message lists those that it has.
+        TypeError: the method has no such setting; the message lists those that it has. Or it is no
+            `Method`, or the environment is not of this package.
         ValueError: a value is wrong or the method is unknown; the message names the nearest ones.
     """
 
@@ -54,7 +55,9 @@ class Planner:
         **settings: Any,
     ) -> None:
         whole_number("every", every)
-        self._env = env.unwrapped
+        if not 0 < discount <= 1:
+            raise ValueError(f"discount: must be above 0 and at most 1, got {discount}")
+        self._env = unwrapped(env)
         self.method = method_of(method, settings)
         options: dict[str, Any] = {"spline": spline, "discount": discount, "tail": tail}
         lengths = self._steps("horizon", horizon), self._steps("spacing", spacing)
@@ -73,10 +76,10 @@ class Planner:
 
     def _steps(self, name: str, seconds: float) -> int:
         """Control steps of a setting in seconds."""
-        steps: int = round(seconds / self._env.control_timestep)
-        if not (seconds > 0 and steps < 10_000):
-            raise ValueError(f"{name}: {seconds} s are {steps} control steps, not 1 to 9999")
-        return max(1, steps)
+        steps = seconds / self._env.control_timestep
+        if not 0 < steps < 9999.5:
+            raise ValueError(f"{name}: {seconds} s are {steps:g} control steps, not 1 to 9999")
+        return max(1, round(steps))
 
     @property
     def knobs(self) -> dict[str, float]:
@@ -127,7 +130,8 @@ class Planner:
         actions = []
         for i in range(len(self._plans)):
             state = {name: value[i] for name, value in states.items()}
-            actions.append(self._act(i, state, take(observation, i)))
+            seen = None if self._prior is None else take(observation, i)
+            actions.append(self._act(i, state, seen))
         return np.stack(actions)
 
     def _act(self, i: int, state: State, observation: Any) -> np.ndarray:

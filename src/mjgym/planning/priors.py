@@ -20,6 +20,8 @@ def proposed(prior: Prior, problem: Problem, state: State, observation: Any) -> 
     actions = []
     for _ in range(problem.steps):
         action = np.clip(prior(observation), problem.low, problem.high)
+        if action.shape != problem.low.shape:
+            raise ValueError(f"prior: expected shape {problem.low.shape}, got {action.shape}")
         actions.append(action)
         step = problem.env.rollout(state, action[None, None], observations=True, snapshots=True)
         state = {name: value[0, 0] for name, value in step.states.items()}

@@ -15,6 +15,18 @@ Tail = Callable[[Any], np.ndarray]
 """The value of observations (n, ...) at the horizon's end, (n,)."""
 
 
+def unwrapped(env: Any) -> Any:
+    """The environment within its wrappers.
+
+    Raises:
+        TypeError: it has no rollouts, as those of other packages.
+    """
+    bare = env.unwrapped
+    if not hasattr(bare, "rollout"):
+        raise TypeError(f"env: {bare!r} has no rollouts; planning needs an environment of mjgym")
+    return bare
+
+
 @dataclass(frozen=True)
 class Plan:
     """Actions for the next control steps.
@@ -99,7 +111,11 @@ class Problem:
         return nearest.clip(-1, 1)
 
     def returns(self, state: State, actions: np.ndarray) -> np.ndarray:
-        """Returns (n,) of action sequences (n, T, nu) from a state; -inf where one diverges."""
+        """Returns (n,) of action sequences (n, T, nu) from a state; -inf where one diverges.
+
+        Raises:
+            ValueError: the tail returns another shape than (n,).
+        """
         rollouts = self.env.rollout(state, actions, observations=self.tail is not None)
         discounts = self.discount ** np.arange(actions.shape[1])
         total: np.ndarray = rollouts.rewards @ discounts
@@ -107,8 +123,10 @@ class Problem:
             ended = (rollouts.terminated | rollouts.truncated).any(axis=1)
             last = rollouts.observations
             last = {k: v[:, -1] for k, v in last.items()} if isinstance(last, dict) else last[:, -1]
-            value = self.discount ** actions.shape[1] * self.tail(last)
-            total = total + np.where(ended, 0.0, value)
+            value = self.tail(last)
+            if np.shape(value) not in ((), total.shape):
+                raise ValueError(f"tail: expected shape {total.shape}, got {np.shape(value)}")
+            total = total + np.where(ended, 0.0, self.discount ** actions.shape[1] * value)
         return np.where(rollouts.diverged.any(axis=1), -np.inf, total)
 
     def plan(self, knots: np.ndarray, spread: float | np.ndarray = 0.0) -> Plan:
