@@ -211,6 +211,26 @@ def test_a_prior_is_among_the_candidates():
     assert np.array_equal(seen[1], env.step(best)[0])
 
 
+def test_a_prior_may_change_between_knots():
+    """A plan of one knot is one force, which cannot both push the cart and hold it."""
+    env = mjgym.Env(toys.Cart())
+    observation, _ = env.reset(seed=0)
+    env.set_state({"qpos": np.array([0.05])})
+    best = planning.Planner(env, "ilqg", horizon=0.8, iterations=10)
+    best(None)
+    forces = iter(best.plan().actions)
+    settings = {"horizon": 0.8, "spacing": 0.8, "rollouts": 2, "every": 40}
+    planner = planning.Planner(
+        env, "predictive_sampling", prior=lambda observation: next(forces), **settings
+    )
+    taken = []
+    for _ in range(40):
+        taken.append(planner(observation))
+        observation, *_ = env.step(taken[-1])
+    assert np.ptp(taken) > 0.5
+    assert np.array_equal(taken, best.plan().actions)
+
+
 def run_folder(folder, weight, history=1):
     """A run's folder, with a policy that gives tanh(0), and critics that are linear."""
     (folder / "config.yaml").write_text(

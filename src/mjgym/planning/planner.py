@@ -29,7 +29,8 @@ class Planner:
         every: control steps between two improvements.
         discount: of rewards, per control step.
         tail: value of observations at the horizon's end; None for 0. See `mjgym.planning.learned`.
-        prior: a policy whose actions over the horizon are among the candidates; None for none.
+        prior: a policy whose actions over the horizon are a candidate, and replace the plan where
+            they are no worse; None for none.
         seed: of the planner's random numbers.
         **settings: of the method, such as `rollouts`, `iterations` and `noise`.
 
@@ -142,12 +143,21 @@ class Planner:
                 plan = self.method.begin(problem)
             else:
                 problem, plan = problem.after(plan, self._every)
-            proposals = np.empty((0, *plan.knots.shape))
-            if self._prior is not None:
-                proposals = proposed(self._prior, problem, state, observation)[None]
-            plan = self.method.improve(problem, state, plan, proposals, self._rng)
+            plan = self._improved(problem, state, plan, observation)
             self._plans[i], self._ages[i] = plan, 0
         action = plan.actions[min(self._ages[i], len(plan.actions) - 1)]
         self._ages[i] += 1
         acted: np.ndarray = action.copy()
         return acted
+
+    def _improved(self, problem: Problem, state: State, plan: Plan, observation: Any) -> Plan:
+        if self._prior is None:
+            nothing = np.empty((0, *plan.knots.shape))
+            return self.method.improve(problem, state, plan, nothing, self._rng)
+        actions = proposed(self._prior, problem, state, observation)
+        knots = problem.knots_of(actions)
+        plan = self.method.improve(problem, state, plan, knots[None], self._rng)
+        policy, planned = problem.returns(state, np.stack([actions, plan.actions]))
+        if policy >= planned:  # knots lose what the policy does between them
+            plan = dataclasses.replace(plan, actions=actions, knots=knots)
+        return plan

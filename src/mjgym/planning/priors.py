@@ -1,4 +1,4 @@
-"""A prior policy's actions over the horizon, as a proposal of a plan."""
+"""The actions of a prior policy over the horizon."""
 
 from collections.abc import Callable
 from typing import Any
@@ -15,7 +15,7 @@ Prior = Callable[[Any], np.ndarray]
 
 
 def proposed(prior: Prior, problem: Problem, state: State, observation: Any) -> np.ndarray:
-    """The knots of a policy's actions from a state, (K, nu)."""
+    """A policy's actions from a state, (T, nu)."""
     begin(prior)
     actions = []
     for _ in range(problem.steps):
@@ -26,4 +26,4 @@ def proposed(prior: Prior, problem: Problem, state: State, observation: Any) -> 
         step = problem.env.rollout(state, action[None, None], observations=True, snapshots=True)
         state = {name: value[0, 0] for name, value in step.states.items()}
         observation = take(take(step.observations, 0), 0)
-    return problem.knots_of(np.stack(actions))
+    return np.stack(actions)
