@@ -114,6 +114,7 @@ class RunSettings(Settings):
     evaluation_env: dict[str, Any] = field(default_factory=dict, metadata=FIXED)
     name: str = fixed("")  # of the experiment in the metrics; default: the algorithm's
     seed: Annotated[int, Bounds(0, 2**63 - 1)] = fixed(0)
+    start_from: str = fixed("")  # run folder from whose last networks it starts
     steps: Count | None = None  # budget in environment steps, over all sub-environments
     minutes: Positive | None = None  # budget in wall-clock time
     cpu_minutes: Positive | None = None  # budget in CPU time of this process

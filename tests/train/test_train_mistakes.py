@@ -71,6 +71,34 @@ def evaluated(folder):
     return sorted({m.env_step for m in Run(folder).metrics() if m.metric == metrics.RETURN})
 
 
+class TestStart:
+    """A new run that starts from another one's networks."""
+
+    def test_settings_may_differ(self, run, tmp_path):
+        """Before its first update it has the policy of the other run."""
+        words = [*SMALL_REPLAY, f"start_from={run}", "env.time_limit=1.0", "learning_starts=1000"]
+        again = trainer(tmp_path / "again", *words, algorithm="td3", steps=40)
+        again.train()
+        policies = [policy.load(folder / "policy.npz") for folder in (run, tmp_path / "again")]
+        for before, after in zip(*(each.layers for each in policies), strict=True):
+            assert all(np.array_equal(before[name], after[name]) for name in before)
+        assert again.env_step == 40
+        shutil.rmtree(run)
+        trainer(
+            tmp_path / "again", *words, algorithm="td3", steps=80, resume=True
+        ).train()  # from its own checkpoint
+
+    def test_other_networks_are_refused(self, run, tmp_path):
+        words = [*SMALL_REPLAY, f"start_from={run}", "hidden=[8]"]
+        with pytest.raises(RunError, match=r"checkpoint\.pt .* network: .* size mismatch"):
+            trainer(tmp_path / "again", *words, algorithm="td3", steps=40)
+
+    def test_a_folder_without_a_run_is_refused(self, tmp_path):
+        words = [*SMALL_REPLAY, f"start_from={tmp_path}"]
+        with pytest.raises(ConfigError, match=r"start_from: there is no .*checkpoint\.pt"):
+            trainer(tmp_path / "again", *words, algorithm="td3", steps=40)
+
+
 class TestResume:
     def test_a_longer_budget_has_as_many_evaluations(self, tmp_path):
         words = ["evaluations=4", "evaluation_episodes=1"]

@@ -11,6 +11,7 @@ import warnings
 import zipfile
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -89,8 +90,8 @@ class Trainer:
         env_step: steps over all sub-environments.
 
     Raises:
-        ConfigError: the settings do not fit the task or the memory.
-        RunError: the checkpoint or the metrics cannot be read.
+        ConfigError: the settings do not fit the task or the memory, or `start_from` is no run.
+        RunError: a checkpoint or the metrics cannot be read.
     """
 
     def __init__(
@@ -138,6 +139,8 @@ class Trainer:
         self._writers: list[Writer] = []
         with self.collector.use():
             self.prepare()
+            if config.start_from and not (resume and run.checkpoint_file.exists()):
+                self._start_from(Run(config.start_from).checkpoint_file)
             self.begin()
             if resume:
                 self._restore()
@@ -411,7 +414,7 @@ class Trainer:
                 torch.save(self.state(), part)
             except RuntimeError as error:  # what PyTorch makes of a full disk
                 raise RunError(
-                    f"{self.run_folder.checkpoint_file} cannot be written: {_first_line(error)};"
+                    f"{self.run_folder.checkpoint_file} cannot be written: {_first_lines(error)};"
                     " the one before is kept"
                 ) from error
         self.agent.policy(self.low, self.high).save(self.run_folder.policy_file)
@@ -419,24 +422,16 @@ class Trainer:
             if (valuation := self.agent.valuation()) is not None:
                 valuation.save(self.run_folder.critics_file)
 
+    def _start_from(self, file: Path) -> None:
+        if not file.exists():
+            raise ConfigError(f"start_from: there is no {file}")
+        _load(file, lambda state: self.agent.restore(state["agent"]))
+
     def _restore(self) -> None:
         if self.run_folder.metrics_file.exists():
             self.run_folder.metrics()  # can be read
-        file = self.run_folder.checkpoint_file
-        if not file.exists():
-            return
-        try:
-            with zipfile.ZipFile(file) as archive:
-                if damaged := archive.testzip():
-                    raise RunError(f"{file} is damaged: the checksum of {damaged} is wrong")
-            self.load_state(torch.load(file, weights_only=True))
-        except RunError:
-            raise
-        except Exception as error:  # whatever a damaged file leads to
-            kind = type(error).__name__
-            raise RunError(
-                f"{file} is damaged, or of another version: {kind}: {_first_line(error)}"
-            ) from error
+        if self.run_folder.checkpoint_file.exists():
+            _load(self.run_folder.checkpoint_file, self.load_state)
 
     def close(self) -> None:
         self.collector.close()
@@ -446,8 +441,28 @@ class Trainer:
             writer.close()
 
 
-def _first_line(error: Exception) -> str:
-    return next(iter(str(error).splitlines()), "")
+def _load(file: Path, use: Callable[[dict[str, Any]], None]) -> None:
+    """Pass a checkpoint's content to a function.
+
+    Raises:
+        RunError: it is damaged, or does not fit.
+    """
+    try:
+        with zipfile.ZipFile(file) as archive:
+            if damaged := archive.testzip():
+                raise RunError(f"{file} is damaged: the checksum of {damaged} is wrong")
+        use(torch.load(file, weights_only=True))
+    except RunError:
+        raise
+    except Exception as error:  # whatever a damaged file leads to
+        kind = type(error).__name__
+        raise RunError(
+            f"{file} is damaged, or of another version or network: {kind}: {_first_lines(error)}"
+        ) from error
+
+
+def _first_lines(error: Exception) -> str:
+    return " ".join(line.strip() for line in str(error).splitlines()[:2])
 
 
 _KEPT = (
