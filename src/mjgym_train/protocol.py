@@ -39,6 +39,7 @@ class Protocol:
             "env": {},
             "evaluation_env": {},
             "data": "",
+            "start_from": "",
         }
     )
 
