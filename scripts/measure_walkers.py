@@ -222,7 +222,7 @@ def reaction_table(rows: list[dict[str, Any]]) -> str:
 
 
 def key(row: dict[str, Any]) -> tuple[str, ...]:
-    """What a row measures."""
+    """Identify what a row measures."""
     return row["what"], row["id"], row["policy"]
 
 
