@@ -8,10 +8,12 @@
   0.1 m/s and 3 degrees of it.
 - **scores**: of whole episodes of all ids, from START, and without action from the id's own start;
   seeds 0 to 63 where targets are drawn.
+- **reactions**: what `velocity` costs the reflexes on `walk_around-v0` by the target's bearing, and
+  what it would cost points that react, from the same place to the same targets.
 
 Intervals are Student's, 95 %, of means. The rows are in assets/baselines/learn_to_move.csv, the
 searches of parameters (`search.csv` of `search_walker.py`) in learn_to_move_search.csv and, with
-steering, learn_to_move_steered.csv beside it.
+steering, learn_to_move_steered.csv beside it, reactions in learn_to_move_reactions.csv.
 """
 
 import argparse
@@ -27,6 +29,7 @@ from measure_scripted_policies import commit
 from search_walker import Walks
 
 from mjgym.tasks.l2m.reflex import START
+from mjgym.tasks.l2m.walk import VELOCITY_WEIGHTS
 from mjgym.util import atomic
 from mjgym_train.statistics import mean_interval
 
@@ -37,12 +40,20 @@ SEARCHES = {
     "search": ROOT / "assets/baselines/learn_to_move_search.csv",
     "steered": ROOT / "assets/baselines/learn_to_move_steered.csv",
 }
+REACTIONS = ROOT / "assets/baselines/learn_to_move_reactions.csv"
 SHOWN = 8  # generations of the search
 STARTS, START_SEED, SEEDS = 100, 2019, 64
-COLUMNS = (
-    "what", "id", "policy", "episodes", "mean", "low", "high", "reached", "cpu_s", "command",
-    "commit",
-)  # fmt: skip
+QUADRANT = 45.0  # degrees of bearing in a row
+# Of points: mean speed (m/s), time of a step, of the six that the reward asks for, and to stop (s).
+PACE, STEP, SIX_STEPS, STOP = 1.2, 0.52, 2.2, 0.5
+POINTS = {  # speed (m/s), turn towards the target (degrees/s), whether it stops
+    "a point that walks straight on": (PACE, 0.0, False),
+    "a point at 0.9 m/s": (0.9, 0.0, False),
+    "a point at 0.6 m/s": (0.6, 0.0, False),
+    "a point that turns by 8 degrees/s": (PACE, 8.0, False),
+    "a point that turns by 12 degrees/s": (PACE, 12.0, False),
+    "a point that stops after six steps, once the target is behind": (PACE, 0.0, True),
+}
 
 
 def row(what: str, id: str, policy: str, sample: np.ndarray, reached: Any = "") -> dict[str, Any]:
@@ -102,6 +113,74 @@ def score(id: str, policy: str, count: int) -> tuple[np.ndarray, str]:
     return total, f"{ended} to the end" + f", {sinks} sinks" * bool(sinks)
 
 
+def reactions() -> list[dict[str, Any]]:
+    """Parts of the score on `walk_around-v0`: of the reflexes by bearing, and of points."""
+    envs: Any = gymnasium.make_vec(
+        "l2m/walk_around-v0", SEEDS, threads=1, dtype="float64", init_pose=START
+    )
+    task = envs.unwrapped.task
+    act = task.scripted_policy()
+    observation, _ = envs.reset(seed=0)
+    draws = np.array(envs.unwrapped.view.userdata)
+    field = task.field.start(draws, np.zeros((SEEDS, 2)))
+    paid = {name: np.zeros(SEEDS) for name in ("alive", "footstep", "velocity", "effort", "sink")}
+    over = np.zeros(SEEDS, dtype=bool)
+    while not over.all():
+        observation, _, terminated, truncated, info = envs.step(act(observation))
+        for name in paid:
+            paid[name] += ~over * info[f"terms/{name}"]
+        over |= terminated | truncated
+    envs.close()
+    rows = []
+    bearing = np.abs(np.rad2deg(field["path_heading"]))
+    for low in np.arange(0.0, 180.0, QUADRANT):
+        some = (bearing >= low) & (bearing < low + QUADRANT)
+        what = f"the reflexes, sinks at {low:g} to {low + QUADRANT:g} degrees"
+        rows.append(parts_of(what, {name: x[some] for name, x in paid.items()}))
+    rows.append(parts_of("the reflexes, all", paid))
+    for what, (speed, turn, stops) in POINTS.items():
+        cost = -VELOCITY_WEIGHTS[2] * point(task, draws, speed, np.deg2rad(turn), stops)
+        rows.append(parts_of(what, {**paid, "velocity": cost, "sink": 0 * cost}))
+    return rows
+
+
+def parts_of(what: str, paid: dict[str, np.ndarray]) -> dict[str, Any]:
+    """A row of means."""
+    means = {name: float(x.mean()) for name, x in paid.items()}
+    count = len(paid["alive"])
+    return {"what": what, "episodes": count, **means, "score": sum(means.values())}
+
+
+def point(task: Any, draws: np.ndarray, speed: float, turn: float, stops: bool) -> np.ndarray:
+    """Distance by which a point goes astray of the targets, summed over steps, (episodes,) m."""
+    field, dt = task.field, 2 * task.control_timestep
+    position, astray = np.zeros((2, len(draws), 2))
+    heading, distance = np.zeros((2, len(draws)))
+    stopped = np.full(len(draws), np.inf)
+    state = field.start(draws, position)
+    every = round(STEP / dt)
+    for i in range(round(task.time_limit / dt)):
+        now = i * dt
+        target = field.velocity(state, position[:, None])[:, 0]
+        ahead = np.stack([np.cos(heading), np.sin(heading)], axis=-1)
+        if i % every == 0:
+            distance += np.hypot(*astray.T)
+            astray[:] = 0
+            behind = (ahead * target).sum(axis=-1) < 0
+            if stops and now >= SIX_STEPS:
+                stopped = np.where(behind, np.minimum(stopped, now), stopped)
+        off = np.arctan2(target[:, 1], target[:, 0]) - heading
+        off = (off + np.pi) % (2 * np.pi) - np.pi
+        pace = speed * np.clip(1 - (now - stopped) / STOP, 0, 1)
+        velocity = pace[:, None] * ahead
+        heading = heading + dt * np.clip(off, -turn, turn)
+        astray += dt * (velocity - target)
+        position = position + dt * velocity
+        state = field.advance(state, draws, position, dt)
+    total: np.ndarray = distance + np.hypot(*astray.T)
+    return total
+
+
 def table(rows: list[dict[str, Any]]) -> str:
     """Format the rows as Markdown."""
     lines = [
@@ -119,10 +198,8 @@ def table(rows: list[dict[str, Any]]) -> str:
     return "\n".join(lines)
 
 
-def curve(search: Path) -> str:
+def curve(rows: list[dict[str, Any]]) -> str:
     """Format some generations of a search as Markdown."""
-    with search.open(newline="", encoding="utf-8") as file:
-        rows = list(csv.DictReader(file))
     lines = ["| generation | CPU min | horizon, s | mean, s | reach it |", "|---|---|---|---|---|"]
     for i in np.linspace(0, len(rows) - 1, SHOWN).astype(int):
         x = {name: float(value) for name, value in rows[i].items()}
@@ -135,34 +212,57 @@ def curve(search: Path) -> str:
     return "\n".join(lines)
 
 
+def reaction_table(rows: list[dict[str, Any]]) -> str:
+    """Format the parts of the score as Markdown."""
+    lines = ["| | episodes | velocity | effort | score |", "|---|---|---|---|---|"]
+    for x in rows:
+        numbers = " | ".join(f"{float(x[name]):.1f}" for name in ("velocity", "effort", "score"))
+        lines.append(f"| {x['what']} | {x['episodes']} | {numbers} |")
+    return "\n".join(lines)
+
+
+def key(row: dict[str, Any]) -> tuple[str, ...]:
+    """Identify what a row measures."""
+    return row["what"], row["id"], row["policy"]
+
+
+def read(file: Path) -> list[dict[str, Any]]:
+    """Read the rows of a CSV file."""
+    with file.open(newline="", encoding="utf-8") as rows:
+        return list(csv.DictReader(rows))
+
+
+def write(file: Path, rows: list[dict[str, Any]]) -> None:
+    """Write rows as CSV."""
+    with atomic.replacing(file) as part, part.open("w", newline="", encoding="utf-8") as out:
+        writer = csv.DictWriter(out, list(rows[0]), lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)
+
+
 def main() -> None:
     """Measure, and write the table."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parts = {"starts": starts, "scores": scores}
-    parser.add_argument("parts", nargs="*", choices=[[], *parts], help="default: the table alone")
-    new: dict[tuple[str, ...], dict[str, Any]] = {}
+    parts = {"starts": starts, "scores": scores, "reactions": reactions}
+    parser.add_argument("parts", nargs="*", choices=[[], *parts], help="default: the tables alone")
     for part in parser.parse_args().parts:
         begun = time.process_time()
         measured = parts[part]()
         cost = round(time.process_time() - begun, 1)
         for x in measured:
-            x |= {"cpu_s": cost, "command": f"python scripts/measure_walkers.py {part}"}
-            new[x["what"], x["id"], x["policy"]] = {**x, "commit": commit()}
+            command = f"python scripts/measure_walkers.py {part}"
+            x |= {"cpu_s": cost, "command": command, "commit": commit()}
             print(x, flush=True)
-    rows: dict[tuple[str, ...], dict[str, Any]] = {}
-    if FILE.is_file():  # read now, as another measurement may have written it
-        with FILE.open(newline="", encoding="utf-8") as file:
-            rows = {(x["what"], x["id"], x["policy"]): x for x in csv.DictReader(file)}
-    rows |= new
-    with atomic.replacing(FILE) as part, part.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(rows.values())
+        if part == "reactions":
+            write(REACTIONS, measured)
+        else:  # read now, as another measurement may have written it
+            write(FILE, [*{key(x): x for x in (*read(FILE), *measured)}.values()])
     text = GUIDE.read_text(encoding="utf-8")
-    tables = {name: curve(file) for name, file in SEARCHES.items()}
-    for mark, written in {"walkers": table(list(rows.values())), **tables}.items():
+    tables = {name: curve(read(file)) for name, file in SEARCHES.items()}
+    tables |= {"walkers": table(read(FILE)), "reactions": reaction_table(read(REACTIONS))}
+    for mark, lines in tables.items():
         before, _, after = guide_marks.parts(text, f"<!-- {mark} -->", END)
-        text = f"{before}\n\n{written}\n\n{after}"
+        text = f"{before}\n\n{lines}\n\n{after}"
     atomic.write_text(GUIDE, text)
 
 
