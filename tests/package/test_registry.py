@@ -559,6 +559,11 @@ def test_no_field_of_a_task_may_be_nan(value):
         ),
         ("l2m/walk_planar-v0", {"velocity_weight": "a"}, "must be a number or None"),
         ("robosuite/Lift-v0", {"table_size": [1, 2]}, "must be a sequence of 3, each a number"),
+        (
+            "legged/go1-velocity-rough-v0",
+            {"upright_to": "ground"},
+            "upright_to must be 'gravity' or 'terrain', got 'ground'",
+        ),
     ],
 )
 def test_a_field_of_a_wrong_type_is_named_with_what_it_takes(id, fields, words):

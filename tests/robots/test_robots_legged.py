@@ -1,14 +1,16 @@
 """Legged robots against the numbers of the published models."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import mujoco
 import numpy as np
 import pytest
 
 from helpers.legged_records import model_facts
-from mjgym.mjcf import load
+from mjgym.envs.env import Env
+from mjgym.mjcf import Spec, load
 from mjgym.robots.legged_robots import Go1, LeggedRobot, legged_robots
+from mjgym.tasks.legged.quadruped_joystick import QuadrupedJoystick
 from mjgym.tasks.legged.servos import servos_of
 
 EXACT = 1e-9
@@ -174,6 +176,108 @@ def test_a_robot_of_ones_own_is_found():
     assert isinstance(legged_robots.find(f"{__name__}:Heavier"), LeggedRobot)
     with pytest.raises(ValueError, match=r"robot: no 'go11'.*go1"):
         legged_robots.find("go11")
+
+
+LEG = """
+<body name="{leg}_hip" pos="{x} {y} 0">
+  <joint name="{leg}_abduction" axis="1 0 0" range="-57 57" armature=".01"
+         actuatorfrcrange="-20 20"/>
+  <geom type="sphere" size=".03" mass=".2"/>
+  <body name="{leg}_thigh">
+    <joint name="{leg}_hip" axis="0 1 0" range="-90 90" armature=".01" actuatorfrcrange="-20 20"/>
+    <geom type="capsule" fromto="0 0 0 0 0 -.2" size=".02" mass=".5"/>
+    <body name="{leg}_calf" pos="0 0 -.2">
+      <joint name="{leg}_knee" axis="0 1 0" range="-150 -30" armature=".01"
+             actuatorfrcrange="-20 20"/>
+      <geom type="capsule" fromto="0 0 0 0 0 -.2" size=".015" mass=".2"/>
+      <geom name="{leg}_foot" pos="0 0 -.2" size=".025" mass=".05"/>
+      <site name="{leg}" pos="0 0 -.2"/>
+    </body>
+  </body>
+</body>
+"""
+FEET = "front_right", "front_left", "rear_right", "rear_left"
+
+
+@dataclass(frozen=True)
+class Plain(LeggedRobot):
+    """A quadruped of geoms with masses, whose angles are degrees."""
+
+    root: str = "base"
+    trunk: str = "base"
+    imu: str = "imu"
+    feet: tuple[str, ...] = FEET
+    ankles: tuple[str, ...] = FEET
+    soles: tuple[str, ...] = tuple(f"{leg}_foot" for leg in FEET)
+    height: float = 0.31
+    pose: tuple[float, ...] = (0.0, 0.8, -1.6) * 4
+    standing: tuple[float, ...] = (0.05,) * 12
+    walking: tuple[float, ...] = (0.3,) * 12
+    running: tuple[float, ...] = (0.3,) * 12
+
+    def model(self):
+        places = ((0.2, -0.1), (0.2, 0.1), (-0.2, -0.1), (-0.2, 0.1))
+        legs = (LEG.format(leg=leg, x=x, y=y) for leg, (x, y) in zip(FEET, places, strict=True))
+        return Spec.from_string(
+            '<mujoco><worldbody><body name="base"><freejoint/><site name="imu"/>'
+            f'<geom type="box" size=".25 .12 .06" mass="6"/>{"".join(legs)}</body>'
+            "</worldbody></mujoco>"
+        )
+
+
+def test_a_robot_in_degrees_has_its_ranges_in_radians():
+    lower, upper = Plain().ranges
+    assert np.allclose(np.degrees(lower), [-57, -90, -150] * 4)
+    assert np.allclose(np.degrees(upper), [57, 90, -30] * 4)
+    model = Env(QuadrupedJoystick(robot=Plain())).model
+    assert np.allclose(model.actuator_ctrlrange, np.stack([lower, upper], axis=1))
+
+
+def test_the_joysticks_robot_weighs_what_it_does_alone():
+    alone, task = Plain().compiled, QuadrupedJoystick(robot=Plain())
+    model = Env(task).model
+    for name in ("base", "rear_left_thigh", "rear_left_calf"):
+        assert np.array_equal(model.body(name).mass, alone.body(name).mass)
+        assert np.array_equal(model.body(name).inertia, alone.body(name).inertia)
+    env = Env(task, vary="published")
+    for seed in range(3):
+        env.reset(seed=seed)
+        assert 0.9 * 6 - 1 <= env.model.body("base").mass[0] <= 1.1 * 6 + 1
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"feet": (*FEET[:3], "rear_lef")}, "feet: no 'rear_lef'; did you mean rear_left"),
+        ({"imu": ""}, "imu: no ''; there are imu, front_right"),
+        ({"sole_kind": "body"}, "sole_kind must be geom or xbody, got body"),
+        ({"soles": Plain.soles[:3]}, "soles: expected 4 entries, got 3"),
+        ({"walking": ()}, "walking: expected 12 entries, got 0"),
+        ({"pose": (0.0, 0.8, 1.6) * 4}, "knee' has no range that holds its pose, 1.6 rad"),
+    ],
+)
+def test_what_does_not_fit_a_robots_model_is_named(change, message):
+    with pytest.raises(ValueError, match=f"robot Plain: .*{message}"):
+        Env(QuadrupedJoystick(robot=replace(Plain(), **change)))
+
+
+@pytest.mark.parametrize(
+    ("attribute", "message"),
+    [
+        ('range="-90 90"', "has no range"),
+        ('armature=".01"', r"has no rotor inertia \(armature\)"),
+        ('actuatorfrcrange="-20 20"', r"has no torque limit \(actuatorfrcrange\)"),
+    ],
+)
+def test_a_joint_without_limits_is_refused(attribute, message, monkeypatch):
+    monkeypatch.setitem(globals(), "LEG", LEG.replace(attribute, ""))
+
+    @dataclass(frozen=True)
+    class Bare(Plain):
+        pass
+
+    with pytest.raises(ValueError, match=f"robot Bare: joint 'front_right_.*' {message}"):
+        Env(QuadrupedJoystick(robot=Bare()))
 
 
 # Indices of motors in Unitree's SDKs: `quadruped.h`, and `G1JointIndex` of the examples.

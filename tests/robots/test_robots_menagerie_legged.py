@@ -28,6 +28,7 @@ LEG = """
 """
 BIPED = """
 <mujoco model="h1">
+  <compiler angle="radian"/>
   <worldbody>
     <light pos="0 0 3"/>
     <body name="pelvis" pos="0 0 1">

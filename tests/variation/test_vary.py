@@ -1172,8 +1172,8 @@ WRONG = [
     ({"body_quat[torso]": offset(0.1)}, ValueError, r"a rotation turns an orientation.*About"),
     ({"body_quat[torso]": factor(1.1)}, ValueError, r"a rotation turns an orientation.*About"),
     # the argument
-    ([("body_mass", 1.0)], TypeError, r"vary: expected a dict by field, got list"),
-    ("body_mass", TypeError, r"vary: expected a dict by field, got str"),
+    ([("body_mass", 1.0)], TypeError, r'vary: expected a dict by field, or "published", got \['),
+    ("body_mass", TypeError, r'or "published", got \'body_mass\''),
 ]
 
 

@@ -9,6 +9,7 @@ import numpy as np
 from mjgym.mjcf import Spec, load
 from mjgym.robots.parts import Part
 from mjgym.util.catalogue import Catalogue
+from mjgym.util.suggestions import or_else
 
 
 @dataclass(frozen=True)
@@ -74,12 +75,66 @@ class LeggedRobot(Part):
         """Lower and upper limits of the hinges, (2, joints) rad."""
         return _hinges(self)[1]
 
+    @property
+    def compiled(self) -> mujoco.MjModel:
+        """The compiled model of the robot alone, whose angles are radians in any case."""
+        return _compiled(self)
+
+    def check(self, spec: Spec) -> None:
+        """Refuse names and numbers that do not fit the model.
+
+        Raises:
+            ValueError: a part is missing, a joint has no range or no torque limit, or a number per
+                joint or foot is missing; the message names it.
+        """
+        robot = f"robot {type(self).__name__}"
+        if self.sole_kind not in ("geom", "xbody"):
+            raise ValueError(f"{robot}: sole_kind must be geom or xbody, got {self.sole_kind}")
+        body, site, geom = (
+            [element.name for element in elements]
+            for elements in (spec.bodies, spec.sites, spec.geoms)
+        )
+        sole = body if self.sole_kind == "xbody" else geom
+        for part, known in {
+            "root": body, "trunk": body, "tracked": body, "tips": body, "imu": site, "feet": site,
+            "ankles": site, "soles": sole, "thighs": geom, "shanks": geom, "torso": geom,
+        }.items():  # fmt: skip
+            names = getattr(self, part)
+            for name in (names,) if isinstance(names, str) else names:
+                if not name or name not in known:
+                    raise ValueError(f"{robot}: {part}: no {name!r}{or_else(name, known)}")
+        feet, joints = len(self.feet), len(self.joints)
+        for part, count in {
+            "ankles": feet, "soles": feet, "pose": joints, "standing": joints, "walking": joints,
+            "running": joints,
+        }.items():  # fmt: skip
+            if (size := len(getattr(self, part))) != count:
+                raise ValueError(f"{robot}: {part}: expected {count} entries, got {size}")
+        model = self.compiled
+        for name, rest in zip(self.joints, self.pose, strict=True):
+            joint = model.joint(name)
+            low, high = joint.range
+            for has, what in (
+                (low < high, "range"),
+                (low <= rest <= high, f"range that holds its pose, {rest:g} rad"),
+                (model.jnt_actfrcrange[joint.id, 1] > 0, "torque limit (actuatorfrcrange)"),
+                (self.stiffness or model.dof_armature[joint.dofadr[0]] > 0,
+                 "rotor inertia (armature), from which gains follow"),
+            ):  # fmt: skip
+                if not has:
+                    raise ValueError(f"{robot}: joint {name!r} has no {what}")
+
+
+@functools.cache
+def _compiled(robot: LeggedRobot) -> mujoco.MjModel:
+    return robot.model().compile()
+
 
 @functools.cache  # hooks ask at each step
 def _hinges(robot: LeggedRobot) -> tuple[tuple[str, ...], np.ndarray]:
-    hinge = mujoco.mjtJoint.mjJNT_HINGE
-    joints = [joint for joint in robot.model().joints if joint.type == hinge]
-    return tuple(joint.name for joint in joints), np.array([joint.range for joint in joints]).T
+    model = robot.compiled
+    hinges = np.flatnonzero(model.jnt_type == mujoco.mjtJoint.mjJNT_HINGE)
+    return tuple(model.joint(i).name for i in hinges), model.jnt_range[hinges].T.copy()
 
 
 legged_robots: Catalogue[LeggedRobot] = Catalogue("robot", LeggedRobot)

@@ -53,6 +53,7 @@ _TAKEN: dict[Any, tuple[type[Any], ...]] = {
     int: (int, np.integer),
     bool: (bool, np.bool_),
     str: (str,),
+    type(None): (type(None),),
 }
 _PLAIN = (str, bool, int, float, np.generic, np.ndarray, list, tuple)
 _WORDS = {float: "a number", int: "a whole number", bool: "True or False", str: "text"}
@@ -64,8 +65,8 @@ def _fits(value: Any, annotated: Any) -> bool:
     if annotated in _TAKEN:
         is_bool = isinstance(value, bool | np.bool_)
         return isinstance(value, _TAKEN[annotated]) and is_bool == (annotated is bool)
-    if annotated is type(None):
-        return value is None
+    if origin is typing.Literal:
+        return value in arguments
     if origin in (typing.Union, types.UnionType):
         return any(_fits(value, one) for one in arguments)
     if origin is tuple:  # a list in JSON
@@ -82,6 +83,8 @@ def _words(annotated: Any) -> str:
         return _WORDS[annotated]
     if origin in (typing.Union, types.UnionType):
         return " or ".join(_words(one) for one in arguments)
+    if origin is typing.Literal:
+        return " or ".join(map(repr, arguments))
     if origin is tuple and arguments[-1:] == (...,):
         return f"a sequence, each {_words(arguments[0])}"
     if origin is tuple:

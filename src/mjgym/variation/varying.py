@@ -139,7 +139,7 @@ class Varying:
 
     def __init__(self, vary: Mapping[str, Any], model: mujoco.MjModel) -> None:
         if not isinstance(vary, Mapping):
-            raise TypeError(f"vary: expected a dict by field, got {type(vary).__name__}")
+            raise TypeError(f'vary: expected a dict by field, or "published", got {vary!r}')
         self.targets = {key: _target(key, value, model) for key, value in vary.items()}
         fields = dict.fromkeys(t.part.field for t in self.targets.values())
         self._of_model = {k: t for k, t in self.targets.items() if t.part.field not in FORCES}

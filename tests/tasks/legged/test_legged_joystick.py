@@ -484,9 +484,7 @@ def test_noise_is_the_published_one(replayed):
 
 
 def test_a_robot_that_does_not_fit_is_refused():
-    with pytest.raises(
-        ValueError, match=r"robot: 'g1' has 29 joints and 2 feet.*three joints each"
-    ):
+    with pytest.raises(ValueError, match=r"robot G1 has 29 joints and 2 feet.*three joints each"):
         QuadrupedJoystick(robot="g1")
-    with pytest.raises(ValueError, match=r"robot: 'go1' has no 'left_hip_roll_joint'.*G1"):
+    with pytest.raises(ValueError, match=r"robot Go1 has no 'left_hip_roll_joint'.*G1"):
         HumanoidJoystick(robot="go1")

@@ -185,5 +185,5 @@ def test_an_episode_is_cut_off_at_the_end_of_the_ground():
 
 
 def test_a_robot_whose_thighs_have_no_names_is_refused():
-    with pytest.raises(ValueError, match="robot: 'g1' names no geoms of its thighs"):
+    with pytest.raises(ValueError, match="robot G1 names no geoms of its thighs"):
         RoughVelocity(robot="g1", fallen="thighs")

@@ -11,13 +11,13 @@ from typing import Any, ClassVar
 import numpy as np
 
 from mjgym.arrays import Array, columns, total
-from mjgym.mjcf import Spec, add
+from mjgym.mjcf import Spec, add, remove
 from mjgym.robots.legged_robots import LeggedRobot
 from mjgym.rotations import norm, squared_norm
 from mjgym.sim import SingleView, View
 from mjgym.task import Arrays, Signal, register
 from mjgym.tasks.legged.joystick import Joystick
-from mjgym.tasks.legged.scene import FLOOR, FOREVER, ROOT, drawn_row, leave_contacts
+from mjgym.tasks.legged.scene import FLOOR, FOREVER, ROOT, drawn_row
 from mjgym.variation import Uniform, factor, shared
 
 # Servos: stiffness (N m/rad) and damping (N m s/rad) of all joints but those with these names.
@@ -118,7 +118,8 @@ class HumanoidJoystick(Joystick):
         needed = (*MIRRORED, LEAN[0], *HIPS, *KNEES)
         if missing := [joint for joint in needed if joint not in self.body.joints]:
             raise ValueError(
-                f"robot: {self.robot!r} has no {missing[0]!r}; this task needs the joints of G1"
+                f"robot {type(self.body).__name__} has no {missing[0]!r};"
+                " this task needs the joints of G1"
             )
 
     @property
@@ -137,7 +138,8 @@ class HumanoidJoystick(Joystick):
         return self.body.feet
 
     def change_contacts(self, spec: Spec) -> None:
-        leave_contacts(spec, (FLOOR,))
+        touching = (geom.name for geom in spec.geoms if geom.contype or geom.conaffinity)
+        remove(spec, "geom", *(name for name in touching if name != FLOOR))
         for side in SIDES:
             for name, (body, shape) in SHAPES.items():
                 add(

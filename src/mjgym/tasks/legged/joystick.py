@@ -78,7 +78,7 @@ class Joystick(CommandedTask):
     def published_variations(self) -> Mapping[str, Any]:
         """Rotor inertias and masses."""
         trunk = self.body.trunk
-        mass = float(self.body.model().body(trunk).mass)
+        mass = float(self.body.compiled.body(trunk).mass[0])
         return {
             "dof_armature": factor(Uniform(1.0, 1.05)),
             "body_mass": factor(Uniform(0.9, 1.1)),
@@ -95,10 +95,11 @@ class Joystick(CommandedTask):
     def servo(self, spec: Spec, name: str, stiffness: float, damping: float, loss: float) -> Any:
         """Add a servo to a joint, with damping (N m s/rad) and friction loss (N m) of the joint."""
         joint = spec.joint(name)
+        span = np.radians(joint.range) if spec.compiler.degree else joint.range
         joint.damping[0], joint.frictionloss = damping, loss
         return add(
             spec, "actuator", name=name, target=joint, gaintype="fixed", gainprm=stiffness,
-            biastype="affine", biasprm=(0, -stiffness), ctrllimited=True, ctrlrange=joint.range,
+            biastype="affine", biasprm=(0, -stiffness), ctrllimited=True, ctrlrange=span,
         )  # fmt: skip
 
     def _add_sensors(self, spec: Spec) -> None:

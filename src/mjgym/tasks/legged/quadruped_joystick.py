@@ -15,7 +15,7 @@ from mjgym.rotations import squared_norm
 from mjgym.sim import SingleView, View
 from mjgym.task import Arrays, register
 from mjgym.tasks.legged.joystick import Joystick
-from mjgym.tasks.legged.scene import FLOOR, FOREVER, ROOT, drawn_row, leave_contacts
+from mjgym.tasks.legged.scene import FLOOR, FOREVER, ROOT, drawn_row
 from mjgym.variation import Uniform, factor, offset
 
 STIFFNESS, DAMPING, ROTOR = 35.0, 0.5, 0.005  # N m/rad, N m s/rad, kg m^2
@@ -86,12 +86,14 @@ class QuadrupedJoystick(Joystick):
         robot = self.body
         if len(robot.joints) != len(LIKENESS) * len(robot.feet):
             raise ValueError(
-                f"robot: {self.robot!r} has {len(robot.joints)} joints and {len(robot.feet)} feet;"
-                " this task needs legs of three joints each"
+                f"robot {type(robot).__name__} has {len(robot.joints)} joints and"
+                f" {len(robot.feet)} feet; this task needs legs of three joints each"
             )
 
     def change_contacts(self, spec: Spec) -> None:
-        leave_contacts(spec, (FLOOR, *self.soles))
+        for geom in spec.geoms:
+            if geom.name not in (FLOOR, *self.soles):
+                geom.contype = geom.conaffinity = 0
         for sole in self.soles:
             geom = spec.geom(sole)
             assign(

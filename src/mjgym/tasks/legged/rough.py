@@ -111,7 +111,7 @@ class RoughVelocity(Velocity):
                   "torso": self.trunk_head_collision}  # fmt: skip
         for part, wanted in needed.items():
             if wanted and not getattr(self.body, part):
-                raise ValueError(f"robot: {self.robot!r} names no geoms of its {part}")
+                raise ValueError(f"robot {type(self.body).__name__} names no geoms of its {part}")
 
     # The ground.
 

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from mjgym.arrays import Array, reshaped
-from mjgym.mjcf import Spec, add, remove
+from mjgym.mjcf import Spec, add
 from mjgym.observables import Observable
 from mjgym.robots.legged_robots import LeggedRobot, legged_robots
 from mjgym.rotations import XX, YX, about_z
@@ -63,6 +63,7 @@ class LeggedTask(Task):
 
     def model(self) -> Spec:
         spec = self.body.model()
+        self.body.check(spec)
         spec.option.timestep = self.physics_timestep
         self.add_ground(spec)
         add(
@@ -220,12 +221,6 @@ def servo_actions(robot: LeggedRobot, scales: np.ndarray, largest: float) -> tup
         )
         for joint, scale, rest in zip(robot.joints, scales.tolist(), robot.pose, strict=True)
     )  # fmt: skip
-
-
-def leave_contacts(spec: Spec, names: Sequence[str]) -> None:
-    """Remove all geoms that touch others but those with some names."""
-    touching = (geom.name for geom in spec.geoms if geom.contype or geom.conaffinity)
-    remove(spec, "geom", *(name for name in touching if name not in names))
 
 
 def drawn_row(v: View, drawn: Array, columns: int, number: Array) -> Array:

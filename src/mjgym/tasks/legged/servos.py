@@ -58,10 +58,10 @@ class Servos(NamedTuple):
 @functools.cache  # hooks ask at each step
 def servos_of(robot: LeggedRobot) -> Servos:
     """A robot's servos: its own, or those that follow from its rotor inertias."""
-    spec = robot.model()
-    joints = [spec.joint(name) for name in robot.joints]
-    inertia = np.array([joint.armature for joint in joints])
-    limit = np.array([joint.actfrcrange[1] for joint in joints])
+    model = robot.compiled
+    joints = [model.joint(name) for name in robot.joints]
+    inertia = np.array([model.dof_armature[joint.dofadr[0]] for joint in joints])
+    limit = np.array([model.jnt_actfrcrange[joint.id, 1] for joint in joints])
     stiffness, damping = inertia * FREQUENCY**2, 2 * DAMPING_RATIO * inertia * FREQUENCY
     if robot.stiffness:
         stiffness = np.full_like(inertia, robot.stiffness)
