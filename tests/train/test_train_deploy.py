@@ -316,6 +316,14 @@ class TestCommands:
         done = mjgym_("sim2sim", folder, code=1)
         assert "checksum: go1.xml is not the file that was deployed" in done.output
 
+    def test_a_bundled_policy(self, tmp_path: Path) -> None:
+        mjgym_("export", GO1, "--deploy", tmp_path / "go1")
+        names = [entry["name"] for entry in described(tmp_path / "go1")["observation"]]
+        assert names == list(gym.make(GO1).unwrapped.entry_shapes)
+        command = ("--command", 0.5, 0, 0.2, "--seconds", 3, "--json")
+        found = json.loads(mjgym_("sim2sim", tmp_path / "go1", *command).output)
+        assert abs(found["mean_velocity"][0] - 0.5) < 0.15
+
     def test_another_family(self, tmp_path: Path) -> None:
         done = mjgym_("export", "dmc/walker-walk-v0", "--deploy", tmp_path / "walker", code=1)
         assert "only legged/ ids say" in done.output

@@ -23,9 +23,11 @@ import bundle_policy
 from bundle_policy import Beside, RefusedError, TorchPolicy
 
 from helpers.lanes import mostly_slow
+from mjgym.cli.policies import spaces_complaint
 from mjgym.policies import trained
 from mjgym.policies.network import Policy
 from mjgym_train import evaluation, score_table
+from mjgym_train.cli.subjects import subject_of
 from mjgym_train.run import Run
 
 pytestmark = pytest.mark.torch
@@ -36,11 +38,9 @@ SEEDS = 2  # of the short check
 
 def replayed(id: str, count: int) -> np.ndarray:
     """Returns of the first seeds that a policy of the package was scored with."""
-    bundled = trained.bundled(id)
-    settings = bundled.about.settings
-    arguments = {**settings["env"], **settings.get("evaluation_env", {})}
-    envs = evaluation.make(id, count, 1, **arguments)
-    found = evaluation.evaluate(bundled.policy, envs, evaluation.SEEDS[:count])
+    subject = subject_of(id, None, None, trust=False)
+    envs = evaluation.make(id, count, 1, **subject.env)
+    found = evaluation.evaluate(subject.policy, envs, evaluation.SEEDS[:count])
     envs.close()
     return found.returns
 
@@ -73,6 +73,12 @@ class TestOfThePackage:
         env = gymnasium.make(id)
         found.about.check(env)
         assert env.action_space.contains(found.policy(env.reset(seed=0)[0]).astype(np.float32))
+
+    @pytest.mark.parametrize("id", IDS)
+    def test_sees_what_its_commands_show_it(self, id):
+        subject = subject_of(id, None, None, trust=False)
+        env = gymnasium.make(id, **subject.env)
+        assert spaces_complaint(subject.name, subject.policy, env) == ""
 
     @pytest.mark.parametrize("id", mostly_slow(IDS, PLAYED))
     def test_earns_what_it_says(self, id):

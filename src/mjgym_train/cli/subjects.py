@@ -1,6 +1,7 @@
 """The policy that a command is about: of a run, a file, or the bundled one of an id."""
 
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -66,7 +67,7 @@ def _bundled(id: str) -> Subject:
     with refusing(trained.TrainedError, hint=HINT):
         bundled = trained.bundled(id)
     name = f"the bundled policy of {id}"
-    env = dict(bundled.about.settings["env"])
+    env = _evaluated(bundled.about.settings)
     return Subject(name, bundled.policy, id, env, bundled.about.env_step, bundled=True)
 
 
@@ -78,7 +79,7 @@ def _of_run(path: Path, module: str | None, *, trust: bool) -> Subject:
     run = Run(path)
     with refusing(RunError, hint=HINT):
         settings, policy = run.settings(), run.policy()
-    env = {**settings["env"], **settings.get("evaluation_env", {})}
+    env = _evaluated(settings)
     used = {"module": settings["module"], "id": settings["id"], "env": env}
     if module is not None:
         used["module"] = ""
@@ -86,6 +87,11 @@ def _of_run(path: Path, module: str | None, *, trust: bool) -> Subject:
     if used["module"]:
         import_named(used["module"])
     return Subject(str(path), policy, _id_of(run, used["id"], trust), env, _last_step(run), run)
+
+
+def _evaluated(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Arguments of the task that a run's policy, unlike its critic, sees."""
+    return {**settings["env"], **settings.get("evaluation_env", {})}
 
 
 def _id_of(run: "Run", id: str, trust: bool) -> str:
