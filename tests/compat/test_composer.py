@@ -100,7 +100,7 @@ def test_an_episode():
     assert steps[-1].discount == 1.0  # a limit of time is no end
     assert steps[0].reward == -abs(steps[0].observation["ball/place"].item())
     assert env.step(np.array([1.0])).first()
-    assert env.task.order == ["mjcf", "compiled", "initialized"] * 2
+    assert env.task.order == ["compiled", *["mjcf", "compiled", "initialized"] * 2]
     assert env.task.ball.calls.count("before_substep") == 5 * 4
 
 
@@ -121,6 +121,45 @@ def test_each_episode_has_its_own_model_or_none():
     assert len(masses) == 3
     once = composer.Environment(Push(), random_state=0, recompile_mjcf_every_episode=False)
     assert len({(once.reset(), once.physics.model.body_mass[2])[1] for _ in range(3)}) == 1
+    # What has not been compiled is not changed either.
+    (mass,) = (geom.mass for geom in once.task.ball.mjcf_model.find_all("geom"))
+    assert once.physics.bind(once.task.ball.mjcf_model.worldbody.body[0]).mass == mass
+    assert once.task.order == ["compiled", "mjcf", "compiled", *["initialized"] * 3]
+
+
+class Named(Push):
+    """A task that looks up the model's parts once it is compiled."""
+
+    def after_compile(self, physics, random_state):
+        self.place = physics.model.name2id("ball/", "body")
+
+    @property
+    def task_observables(self):
+        height = sensing.Generic(lambda physics: physics.data.xpos[self.place, 2])
+        height.enabled = True
+        return {"height": height}
+
+
+def test_observables_read_what_is_looked_up_after_compiling():
+    env = composer.Environment(Named())
+    # Those of the task come first, as in dm_control.
+    assert list(env.observation_spec()) == ["height", "ball/place", "ball/speed"]
+    assert list(env.reset().observation) == ["height", "ball/place", "ball/speed"]
+
+
+def test_a_fixed_start_does_not_depend_on_the_models_draws():
+    class Drawn(Push):
+        def initialize_episode(self, physics, random_state):
+            self.order.append(random_state.uniform())
+
+    options = {"random_state": 2, "fixed_initial_state": True}
+    env = composer.Environment(Drawn(), **options)
+    once = composer.Environment(Drawn(), **options, recompile_mjcf_every_episode=False)
+    for each in (env, once):
+        each.reset(), each.reset()
+    drawn = [x for x in env.task.order + once.task.order if isinstance(x, float)]
+    assert len(drawn) == 4
+    assert len(set(drawn)) == 1
 
 
 def test_seeds():
@@ -138,6 +177,13 @@ def test_specifications():
     action = env.action_spec()
     assert (action.shape, action.name) == ((1,), "ball/push")
     assert (action.minimum, action.maximum) == (-1, 1)
+    free = mjcf.from_xml_string(
+        '<mujoco><worldbody><body><joint name="x"/><geom size=".1"/></body></worldbody>'
+        '<actuator><motor joint="x"/></actuator></mujoco>'
+    )
+    unlimited = composer.Environment(composer.NullTask(composer.ModelWrapperEntity(free)))
+    assert unlimited.action_spec().minimum == -1e10  # a number, from which actions can be drawn
+    assert unlimited.action_spec().maximum == 1e10
     spec = env.observation_spec()["ball/place"]
     spec.validate(env.reset().observation["ball/place"])
     assert composer.Environment(Push()).observation_spec()["ball/place"].shape[0] == 1

@@ -63,7 +63,6 @@ class Environment(dm_env.Environment):  # type: ignore[misc]
         self.task, self._time_limit = task, time_limit
         given = isinstance(random_state, np.random.RandomState)
         self.random_state = random_state if given else np.random.RandomState(random_state)
-        self._initial = self.random_state.get_state() if fixed_initial_state else None
         self._raises = raise_exception_on_physics_error
         self._attempts = max_reset_attempts
         self._legacy_step = legacy_step
@@ -75,6 +74,7 @@ class Environment(dm_env.Environment):  # type: ignore[misc]
         self._reset_next_step = True
         self._compile()
         self._updater.reset(self.physics, self.random_state)
+        self._initial = self.random_state.get_state() if fixed_initial_state else None
 
     def control_timestep(self) -> float:
         return self.task.control_timestep
@@ -113,6 +113,7 @@ class Environment(dm_env.Environment):  # type: ignore[misc]
             ]
             for name in HOOK_NAMES
         }
+        self._call("after_compile", self.physics)
 
     def reset(self) -> dm_env.TimeStep:
         """Begin an episode."""
@@ -126,19 +127,22 @@ class Environment(dm_env.Environment):  # type: ignore[misc]
         raise AssertionError("max_reset_attempts is at least 1")
 
     def _try_reset(self) -> dm_env.TimeStep:
-        if self._initial is not None:
-            self.random_state.set_state(self._initial)
-        self._call("initialize_episode_mjcf")
         if self._recompiles or not self._compiled:
+            self._rewind()
+            self._call("initialize_episode_mjcf")
             self._compile()
             self._compiled = True
-            self._call("after_compile", self.physics)
+        self._rewind()
         with self.physics.reset_context():
             self._call("initialize_episode", self.physics)
         self._updater.reset(self.physics, self.random_state)
         self._reset_next_step = False
         observation = self._updater.get_observation()
         return dm_env.TimeStep(dm_env.StepType.FIRST, None, None, observation)
+
+    def _rewind(self) -> None:
+        if self._initial is not None:
+            self.random_state.set_state(self._initial)
 
     def step(self, action: Any) -> dm_env.TimeStep:
         """A control step; after the end of an episode, the next one begins."""

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from dm_env import specs
 
+from mjgym_compat.dm_control import mujoco
 from mjgym_compat.dm_control.composer.entity import Callbacks, Entity
 from mjgym_compat.dm_control.composer.observation.observable import Observable
 
@@ -29,10 +30,10 @@ class Task(Callbacks):
 
     @property
     def observables(self) -> dict[str, Observable]:
-        observables: dict[str, Observable] = {}
+        observables = dict(self.task_observables)
         for entity in self.iter_entities():
             observables.update(entity.observables.as_dict())
-        return {**observables, **self.task_observables}
+        return observables
 
     @property
     def task_observables(self) -> dict[str, Observable]:
@@ -96,15 +97,7 @@ class Task(Callbacks):
 
     def action_spec(self, physics: Any) -> specs.BoundedArray:
         names = [physics.model.id2name(i, "actuator") or str(i) for i in range(physics.model.nu)]
-        limited = np.asarray(physics.model.actuator_ctrllimited, dtype=bool)
-        low, high = np.array(physics.model.actuator_ctrlrange).reshape(-1, 2).T
-        return specs.BoundedArray(
-            shape=(len(names),),
-            dtype=float,
-            minimum=np.where(limited, low, -np.inf),
-            maximum=np.where(limited, high, np.inf),
-            name="\t".join(names),
-        )
+        return mujoco.action_spec(physics).replace(name="\t".join(names))
 
 
 def _ratio(control: float, physics: float) -> int:
