@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from mjgym_compat.dm_control import mjcf
+from mjgym_compat.dm_control import mjcf, mujoco
 from mjgym_compat.dm_control.manipulation import props
 from mjgym_compat.dm_control.mujoco import wrapper
 from mjgym_compat.dm_control.suite import cartpole, common
@@ -14,6 +14,32 @@ def test_a_model_of_the_suite_by_its_file():
     assert physics.cart_position() == 0
     with pytest.raises(ValueError, match=r"did you mean cartpole\.xml"):
         common.read_model("cartpol.xml")
+
+
+def test_the_engines_own_names():
+    physics = cartpole.Physics.from_xml_string(*cartpole.get_model_and_assets())
+    model, data = physics.model.ptr, physics.data.ptr
+    name = mujoco.mj_id2name(model, mujoco.mjtObj.mjOBJ_BODY, 1)
+    assert name == "cart"
+    mujoco.mj_step(model, data)
+    assert data.time == model.opt.timestep
+    assert mujoco.MjData(mujoco.MjModel.from_xml_string("<mujoco/>")).time == 0
+    with pytest.raises(AttributeError, match=r"no dm_control\.mujoco\.mj_stepp"):
+        mujoco.mj_stepp  # noqa: B018
+
+
+def test_a_further_domain_includes_the_suites_files():
+    names = "skybox", "visual", "materials"
+    includes = "".join(f'<include file="./common/{name}.xml"/>' for name in names)
+    physics = cartpole.Physics.from_xml_string(
+        f'<mujoco>{includes}<worldbody><geom name="floor" type="plane" size="1 1 1"'
+        ' material="grid"/></worldbody></mujoco>',
+        common.ASSETS,
+    )
+    assert physics.model.geom_matid[0] == physics.model.name2id("grid", "material")
+    assert {"self", "self_highlight", "effector", "target"} <= {
+        physics.model.id2name(i, "material") for i in range(physics.model.nmat)
+    }
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ import pytest
 pytest.importorskip("dm_env", reason='needs pip install -e ".[dm_env]"')
 
 from mjgym_compat.dm_control import mujoco, suite
+from mjgym_compat.dm_control.mujoco import wrapper
 from mjgym_compat.dm_control.rl import control
 from mjgym_compat.dm_control.suite import base, cartpole
 from mjgym_compat.dm_control.suite.wrappers import action_noise, action_scale
@@ -215,7 +216,7 @@ def test_a_site_reaches_a_place():
 
 
 def test_models_are_loaded_and_replaced_in_every_form(tmp_path):
-    model = mujoco.MjModel.from_xml_string(MODEL.replace("<mujoco>", '<mujoco model="lift">'))
+    model = wrapper.MjModel.from_xml_string(MODEL.replace("<mujoco>", '<mujoco model="lift">'))
     assert model.name == "lift"
     (tmp_path / "lift.xml").write_text(MODEL)
     model.save_binary(tmp_path / "lift.mjb")

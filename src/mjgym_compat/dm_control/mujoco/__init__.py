@@ -1,7 +1,12 @@
-"""The interface of MuJoCo's models and states: `mujoco.Physics`."""
+"""The interface of MuJoCo's models and states: `mujoco.Physics`, beside MuJoCo's own names."""
+
+from typing import Any
+
+import mujoco
 
 from mjgym_compat.dm_control.mujoco.engine import (
     Camera,
+    CameraMatrices,
     MovableCamera,
     Physics,
     TextOverlay,
@@ -14,15 +19,11 @@ from mjgym_compat.dm_control.mujoco.math import (
     mj_quatneg,
     mj_quatprod,
 )
-from mjgym_compat.dm_control.mujoco.wrapper import MjData, MjModel, MjrContext, MjvScene
 from mjgym_compat.importing import submodules
 
 __all__ = [
     "Camera",
-    "MjData",
-    "MjModel",
-    "MjrContext",
-    "MjvScene",
+    "CameraMatrices",
     "MovableCamera",
     "Physics",
     "TextOverlay",
@@ -34,4 +35,8 @@ __all__ = [
     "mj_quatprod",
 ]
 
-__getattr__ = submodules(__name__)
+_submodule = submodules(__name__)
+
+
+def __getattr__(name: str) -> Any:
+    return getattr(mujoco, name) if hasattr(mujoco, name) else _submodule(name)

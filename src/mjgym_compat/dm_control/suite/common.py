@@ -1,12 +1,14 @@
 """The models of the suite's domains by their published files."""
 
-from typing import Any
-
+from mjgym.util.packaged import asset_path
 from mjgym.util.suggestions import or_else
 from mjgym_compat.dm_control import suite
 
-ASSETS: dict[str, Any] = {}
-"""Files that models include; those here include none."""
+ASSETS = {
+    f"./common/{name}.xml": asset_path(f"dmc/common/{name}.xml").read_bytes()
+    for name in ("materials", "skybox", "visual")
+}
+"""Files that models of further domains include; those of the suite here include none."""
 
 
 def read_model(model_filename: str) -> str:
