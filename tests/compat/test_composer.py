@@ -48,12 +48,12 @@ class BallObservables(composer.Observables):
     """Place and speed."""
 
     @composer.observable
-    def place(self):
-        return sensing.MJCFFeature("qpos", self._entity.slide)
-
-    @composer.observable
     def speed(self):
         return sensing.MJCFFeature("qvel", self._entity.slide)
+
+    @composer.observable
+    def place(self):
+        return sensing.MJCFFeature("qpos", self._entity.slide)
 
 
 class Push(composer.Task):
@@ -142,7 +142,7 @@ class Named(Push):
 
 def test_observables_read_what_is_looked_up_after_compiling():
     env = composer.Environment(Named())
-    # Those of the task come first, as in dm_control.
+    # Those of the task come first, and an entity's are sorted, as in dm_control.
     assert list(env.observation_spec()) == ["height", "ball/place", "ball/speed"]
     assert list(env.reset().observation) == ["height", "ball/place", "ball/speed"]
 

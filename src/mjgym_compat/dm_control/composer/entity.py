@@ -1,6 +1,7 @@
 """Entities: models with observables and callbacks, attached to each other."""
 
 import abc
+import inspect
 from collections.abc import Iterator, Mapping
 from types import SimpleNamespace
 from typing import Any
@@ -16,15 +17,14 @@ _NO_ROTATION = np.array([1.0, 0.0, 0.0, 0.0])
 
 
 class Observables:
-    """Observables of an entity: methods that `observable` decorates, and added ones."""
+    """Observables of an entity: methods that `observable` decorates, sorted, and added ones."""
 
     def __init__(self, entity: "Entity") -> None:
         self._entity: Any = entity
         self._observables: dict[str, Observable] = {}
-        for kind in reversed(type(self).__mro__):
-            for name, member in vars(kind).items():
-                if isinstance(member, observable):
-                    self._observables[name] = getattr(self, name)
+        for name in sorted(dir(type(self))):
+            if isinstance(inspect.getattr_static(type(self), name), observable):
+                self._observables[name] = getattr(self, name)
 
     def _full(self, name: str) -> str:
         return f"{self._entity.mjcf_model.full_identifier}{name}"
