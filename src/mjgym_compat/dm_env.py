@@ -147,6 +147,10 @@ class DmEnv(control.Environment):
         """The generator of `task`; episodes draw from the environment's own."""
         return self.task.random
 
+    def seed(self, seed: int) -> None:
+        """Seed the next episode, and with it those that follow."""
+        self._seed = seed
+
     def reset(self) -> dm_env.TimeStep:
         observation, _ = self.env.reset(seed=self._seed)
         self._seed = None

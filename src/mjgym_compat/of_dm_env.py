@@ -22,8 +22,8 @@ def gymnasium(
 
     Spaces are those of its specifications: a Dict for a dictionary, a Tuple for a list, a Box for
     an array, Discrete for a discrete one. An episode that ends with discount 0 is terminated, one
-    that ends with another is truncated; `info["discount"]` has it. If it wraps a Gymnasium
-    environment, that one is returned.
+    that ends with another is truncated; `info["discount"]` has it. If it is itself an adapter of a
+    Gymnasium environment, that one is returned, unless a render mode is asked for.
 
     Args:
         env: the environment. `reset(seed=)` seeds `env.random_state` or `env.task.random`.
@@ -35,9 +35,8 @@ def gymnasium(
         TypeError: it is no `dm_env.Environment`, or has a reward for each of several players.
         ValueError: the render mode is unknown.
     """
-    inner = env if isinstance(env, gym.Env) else getattr(env, "env", None)
-    if isinstance(inner, gym.Env):
-        return inner
+    if isinstance(env, gym.Env):
+        return env
     for name in ("reset", "step", "observation_spec", "action_spec", "reward_spec"):
         if not hasattr(env, name):
             raise TypeError(f"gymnasium: {env!r} is no dm_env.Environment: it lacks {name!r}")
@@ -45,6 +44,9 @@ def gymnasium(
         raise TypeError("gymnasium: each player has a reward; Gymnasium's environments have one")
     if render_mode not in (None, *RENDER_MODES):
         raise ValueError(f"render_mode: must be None or one of {RENDER_MODES}, got {render_mode!r}")
+    inner = getattr(env, "__dict__", {}).get("env")  # its own: wrappers pass attributes on
+    if isinstance(inner, gym.Env) and render_mode is None:
+        return inner
     return _OfDmEnv(env, render_mode, {"width": width, "height": height, "camera_id": camera_id})
 
 
@@ -63,7 +65,9 @@ class _OfDmEnv(gym.Env[Any, Any]):
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Any, dict[str, Any]]:
         super().reset(seed=seed)
-        if seed is not None:
+        if seed is not None and isinstance(getattr(self.dm_env, "env", None), gym.Env):
+            self.dm_env.seed(seed)
+        elif seed is not None:
             self._generator().seed(seed % 2**32)
         return _observed(self.observation_space, self.dm_env.reset().observation), {}
 

@@ -12,10 +12,11 @@ dm_env = pytest.importorskip("dm_env", reason='needs pip install -e ".[dm_env]"'
 from dm_env import specs  # noqa: E402
 
 import mjgym_compat  # noqa: E402
-from mjgym_compat.dm_control import composer  # noqa: E402
+from mjgym_compat.dm_control import composer, suite  # noqa: E402
 from mjgym_compat.dm_control.composer.observation import observable  # noqa: E402
 from mjgym_compat.dm_control.composer.variation import distributions  # noqa: E402
 from mjgym_compat.dm_control.entities import props  # noqa: E402
+from mjgym_compat.dm_control.suite.wrappers import action_scale  # noqa: E402
 
 
 class Roll(composer.Task):
@@ -138,6 +139,26 @@ def test_an_environment_of_this_package_is_itself():
     env = gymnasium.make("dmc/cartpole-swingup-v0", observation="dict")
     assert mjgym_compat.gymnasium(adapter.from_env(env)) is env
     assert mjgym_compat.gymnasium(env) is env
+
+
+def test_wrappers_of_the_suite_act_and_seeds_reach_it():
+    env = suite.load("cartpole", "swingup", task_kwargs={"random": 7})
+    env = mjgym_compat.gymnasium(action_scale.Wrapper(env, minimum=-3, maximum=3))
+    assert env.action_space.high == 3
+    starts = [env.reset(seed=seed)[0]["position"] for seed in (0, 1, 0)]
+    assert np.array_equal(starts[0], starts[2])
+    assert not np.array_equal(starts[0], starts[1])
+    assert not np.array_equal(env.reset()[0]["position"], starts[2])
+    plain = gymnasium.make("dmc/cartpole-swingup-v0", dtype="float64", observation="dict")
+    assert np.array_equal(plain.reset(seed=0)[0]["position"], starts[0])
+
+
+@pytest.mark.gl
+def test_a_render_mode_is_kept():
+    env = suite.load("cartpole", "swingup")
+    env = mjgym_compat.gymnasium(env, render_mode="rgb_array", width=32, height=24)
+    env.reset(seed=0)
+    assert env.render().shape == (24, 32, 3)
 
 
 def test_what_is_refused():
