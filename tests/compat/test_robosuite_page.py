@@ -32,6 +32,7 @@ from mjgym_compat.robosuite.wrappers import (
     DomainRandomizationWrapper,
     GymWrapper,
     VisualizationWrapper,
+    Wrapper,
 )
 
 SCRIPTS = Path(__file__).parents[2] / "scripts"
@@ -647,6 +648,35 @@ def test_visualization_settings():
     assert env.sim.model._model.site("gripper0_right_grip_site").rgba[3] == 0
     with pytest.raises(ValueError, match="indicator_configs"):
         VisualizationWrapper(make(), indicator_configs="default")
+
+
+class Halved(Wrapper):
+    """A wrapper of one's own, which calls the methods of its base class."""
+
+    def reset(self):
+        self.steps = 0
+        return super().reset()
+
+    def step(self, action):
+        self.steps += 1
+        return super().step(np.asarray(action) / 2)
+
+    @property
+    def action_spec(self):
+        low, high = super().action_spec
+        return 2 * low, 2 * high
+
+
+def test_a_wrapper_of_ones_own():
+    env, plain = Halved(make(seed=0)), make(seed=0)
+    assert env.class_name() == "Halved"
+    assert env.action_spec[1][0] == 2
+    assert env.observation_spec().keys() == plain.observation_spec().keys()
+    env.reset(), plain.reset()
+    seen, expected = env.step(np.full(7, 0.5))[0], plain.step(np.full(7, 0.25))[0]
+    assert env.steps == 1
+    assert type(env.unwrapped) is type(plain)
+    np.testing.assert_array_equal(seen["robot0_proprio-state"], expected["robot0_proprio-state"])
 
 
 # Controllers and names.
