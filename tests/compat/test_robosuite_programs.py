@@ -7,6 +7,7 @@ import pytest
 
 import mjgym_compat.robosuite as suite
 from mjgym_compat.robosuite.controllers import load_composite_controller_config
+from mjgym_compat.robosuite.environments import REGISTERED_ENVS
 from mjgym_compat.robosuite.environments.manipulation.tasks import DEFAULT_WIPE_CONFIG
 from mjgym_compat.robosuite.environments.manipulation.two_arm_env import TwoArmEnv
 from mjgym_compat.robosuite.models import MujocoWorldBase
@@ -31,6 +32,7 @@ from mjgym_compat.robosuite.robots import (
 )
 from mjgym_compat.robosuite.utils.buffers import DelayBuffer, DeltaBuffer, RingBuffer
 from mjgym_compat.robosuite.utils.mjmod import DynamicsModder
+from mjgym_compat.robosuite.utils.observables import Observable, sensor
 
 
 @pytest.fixture(scope="module")
@@ -292,3 +294,69 @@ def test_a_group_knows_where_its_objects_are():
     assert env.group.trash_in_trash_bin
     assert not env.group.payload_in_target_bin
     env.close()
+
+
+Lift = REGISTERED_ENVS["Lift"]
+
+
+class PlacedLift(Lift):
+    """A lift of a cube that begins at one place, with more to see and an end of its own."""
+
+    def _setup_references(self):
+        super()._setup_references()
+        self.tool = self.sim.model.site_name2id("gripper0_right_grip_site")
+
+    def _reset_internal(self):
+        super()._reset_internal()
+        self.sim.data.set_joint_qpos(self.cube.joints[0], np.array([0.1, 0.2, 0.83, 1, 0, 0, 0]))
+
+    def _setup_observables(self):
+        entries = super()._setup_observables()
+
+        @sensor(modality="object")
+        def tool_height(readings):
+            return self.sim.data.site_xpos[self.tool, 2]
+
+        @sensor(modality="object")
+        def cube_pos(readings):
+            return -np.array(self.sim.data.get_body_xpos(self.cube.root_body))
+
+        for read in (tool_height, cube_pos):
+            entries[read.__name__] = Observable(read.__name__, read, sampling_rate=20)
+        return entries
+
+    def reward(self, action=None):
+        return 10.0 - float(np.sum(np.square(action)))
+
+    def _post_action(self, action):
+        reward, done, info = super()._post_action(action)
+        return reward + 1, done or self.timestep >= 2, {**info, "mine": 1}
+
+
+def test_a_published_environment_is_changed_by_a_subclass():
+    env = suite.make("PlacedLift", robots="Panda", use_camera_obs=False, seed=0)
+    for _ in range(2):
+        seen = env.reset()
+        np.testing.assert_allclose(-seen["cube_pos"], [0.1, 0.2, 0.83])
+        height = env.sim.data.site_xpos[env.tool, 2]
+        assert seen["tool_height"] == height
+        assert {-0.1, height} <= {*np.round(seen["object-state"], 15), height}
+        seen, reward, done, info = env.step(np.full(7, 0.5))
+        assert (reward, done, info["mine"]) == (11 - 7 / 4, False, 1)
+        assert seen["tool_height"] == env.sim.data.site_xpos[env.tool, 2] != height
+        assert env.step(np.zeros(7))[2]
+
+
+@pytest.mark.parametrize("name", ["_load_model", "_pre_action"])
+def test_what_a_subclass_cannot_change_is_refused(name):
+    kind = type("Changed", (Lift,), {name: lambda self, *arguments: None})
+    with pytest.raises(TypeError, match=f"Changed: {name} has no effect on Lift.*ManipulationEnv"):
+        kind(robots="Panda", use_camera_obs=False)
+
+
+def test_names_of_joints_are_lists(lift):
+    robot = lift.robots[0]
+    assert robot.robot_joints + robot.gripper_joints["right"] == [
+        *(f"robot0_joint{i}" for i in range(1, 8)),
+        *robot.gripper["right"].joints,
+    ]

@@ -26,6 +26,7 @@ WINDOW = (  # arguments of `make` about windows
     *("render_camera", "render_collision_mesh", "render_visual_mesh", "renderer"),
     "renderer_config",
 )
+FIXED = ("_load_model", "_pre_action")  # methods that a subclass cannot replace
 OURS = ("vary", "observables")  # keyword arguments of `mjgym.make` that pass through
 # Tasks whose objects' sizes are drawn; the fields of others are drawn in every reset.
 SIZES = ("Lift", "TwoArmHandover", "TwoArmPegInHole", "TwoArmTransport")
@@ -35,7 +36,8 @@ class RobosuiteEnv(MujocoEnv):
     """An environment with robosuite's methods over a task; it starts with a reset episode.
 
     Its class is named after the task, e.g. "Lift"; the task's objects are attributes by their
-    names, e.g. `env.cube`.
+    names, e.g. `env.cube`. Subclasses replace `reward`, `_check_success`, `_setup_references`,
+    `_setup_observables`, `_reset_internal` and `_post_action`; the model is the task's.
 
     Args:
         robots: a name, or one for each robot.
@@ -46,12 +48,21 @@ class RobosuiteEnv(MujocoEnv):
         terminated: whether the task ended the episode, not the horizon.
         actions: the action dimensions, with names and units.
         placement_initializer: the sampler passed to `make`, or None.
+
+    Raises:
+        TypeError: a subclass replaces what the task defines.
     """
 
     id = title = ""
     robots: list[Robot]  # type: ignore[misc]  # of instances here
 
     def __init__(self, robots: str | Sequence[str] = "Panda", **kwargs: Any) -> None:
+        for name in FIXED:
+            if getattr(type(self), name) is not getattr(RobosuiteEnv, name):
+                raise TypeError(
+                    f"{type(self).__name__}: {name} has no effect on {self.title}, whose model and"
+                    " controls are the task's; derive from ManipulationEnv instead"
+                )
         names = {field.name for field in dataclasses.fields(Episodes) if field.init}
         episodes = Episodes(**{name: kwargs.pop(name) for name in names & kwargs.keys()})
         ours = {name: kwargs.pop(name) for name in OURS if name in kwargs}
@@ -67,8 +78,10 @@ class RobosuiteEnv(MujocoEnv):
         self._height_std = (asked.get("task_config") or {}).get(HEIGHT_STD, 0.0)
         self._make(self._fields)
         self._entries: dict[str, Any] = {}
+        self._setup_references()
         self._observables = self._setup_observables()
-        self._read_apart: set[str] = set()  # entries that have been added or changed
+        # Entries that have been added or changed.
+        self._read_apart = {n for n, e in self._observables.items() if e not in self._of_the_task}
         self.reset()
 
     def _make(self, fields: Mapping[str, Any]) -> None:
@@ -137,6 +150,12 @@ class RobosuiteEnv(MujocoEnv):
             self._make({**self._fields, "table_height": float(height)})
             if self._start_seed is None:
                 self._start_seed = int(self.rng.integers(2**31))
+        self._reset_internal()
+        if type(self)._reset_internal is not RobosuiteEnv._reset_internal:
+            self.sim.forward()  # which changes the last bits of the next step
+        return self._get_observations(force_update=True)
+
+    def _reset_internal(self) -> None:
         self.env.closed = False
         self.initialize_renderer()
         self._entries, _ = self.env.reset(seed=self._start_seed)
@@ -146,9 +165,12 @@ class RobosuiteEnv(MujocoEnv):
         self.done = self.terminated = False
         for robot in self.robots:
             robot.forget()
+        self._setup_references()
         for name in self._read_apart:
             self._observables[name].reset()
-        return self._get_observations(force_update=True)
+
+    def _setup_references(self) -> None:
+        pass  # attributes know the bodies of objects
 
     def step(self, action: Any) -> tuple["OrderedDict[str, Any]", float, bool, dict[str, Any]]:
         """Advance by one control step: observation, reward, whether the episode is over, info.
@@ -172,12 +194,16 @@ class RobosuiteEnv(MujocoEnv):
         over = self.timestep >= self.horizon and not self.ignore_done
         self.terminated = terminated
         self.done = over or terminated or truncated
+        self._outcome = float(reward), info
         self._update_observables()
-        return self._shown(), self._paid(action, reward), self.done, info
+        reward, self.done, info = self._post_action(action)
+        return self._shown(), reward, self.done, info
 
-    def _paid(self, action: Any, reward: float) -> float:
-        own = type(self).reward is not RobosuiteEnv.reward
-        return float(self.reward(action)) if own else reward
+    def _post_action(self, action: Any) -> tuple[float, bool, dict[str, Any]]:
+        reward, info = self._outcome
+        if type(self).reward is not RobosuiteEnv.reward:
+            reward = float(self.reward(action))
+        return reward, self.done, info
 
     def _keep_sizes(self) -> None:
         """Restore the objects' sizes of the first episode, if resets are not hard."""
@@ -204,7 +230,7 @@ class RobosuiteEnv(MujocoEnv):
         """A new environment with changed arguments of `make`."""
         fields = [field.name for field in dataclasses.fields(Episodes) if field.init]
         episodes = {name: getattr(self._episodes, name) for name in fields}
-        return make(self.title, **{**self._asked, **episodes, **changed})
+        return make(type(self).__name__, **{**self._asked, **episodes, **changed})
 
     def reset_from_xml_string(self, xml_string: str) -> None:
         """Start an episode with the model parameters in XML from `sim.model.get_xml()`.
@@ -268,7 +294,8 @@ class RobosuiteEnv(MujocoEnv):
             modality = "object" if prefix is None else f"{prefix}proprio"
             read = sensor(modality)(partial(self._entry, name))
             modalities[modality].append(Observable(name, read, sampling_rate=self.control_freq))
-        return OrderedDict((each.name, each) for group in modalities.values() for each in group)
+        self._of_the_task = [each for group in modalities.values() for each in group]
+        return OrderedDict((each.name, each) for each in self._of_the_task)
 
     def _entry(self, name: str, readings: Any) -> Any:
         shape = self.env.entry_shapes[name]

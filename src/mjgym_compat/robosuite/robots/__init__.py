@@ -94,8 +94,8 @@ class Robot:
     def use(self, part: Any) -> None:
         """Take over a robot of a tabletop task, with its arms, hands and base."""
         self.part = part
-        self.robot_joints: tuple[str, ...] = part.joints
-        self.robot_arm_joints = tuple(name for each in part.manipulators for name in each.joints)
+        self.robot_joints = [*part.joints]
+        self.robot_arm_joints = [name for each in part.manipulators for name in each.joints]
         self.dof = len(self.robot_joints)
         self.init_qpos = np.array(part.arm.start)
         sides = {each.side: each for each in part.manipulators}
@@ -104,7 +104,7 @@ class Robot:
         grippers: list[Any] = list(self.robot_model.models[1:])
         self.gripper: dict[str, Any] = dict(zip(sides, grippers, strict=True))
         self.has_gripper = {side: bool(each.hand.joints) for side, each in sides.items()}
-        self.gripper_joints = {side: each.finger_joints for side, each in sides.items()}
+        self.gripper_joints = {side: [*each.finger_joints] for side, each in sides.items()}
 
     def reset_sim(self, sim: Simulation, env: Env, actions: Sequence[Action]) -> None:
         """Use a simulation, which an environment of this package runs."""
