@@ -257,3 +257,12 @@ def test_a_signal_has_a_unit_and_a_source_for_each_name():
     ):
         with pytest.raises(ValueError, match=r"for 2 names"):
             Signal(meaning="two numbers", names=("a", "b"), **wrong)
+
+
+def test_types_of_fields_say_what_they_take():
+    described = gymnasium.make("legged/go1-velocity-rough-v0").unwrapped.describe()
+    types = {field["name"]: field["type"] for field in described["arguments"]}
+    assert types["level"] == "int | None"
+    assert types["upright_to"] == "'gravity' | 'terrain'"
+    assert types["command"] == "tuple[float, float, float] | None"
+    assert types["noise"] == "bool"

@@ -10,6 +10,7 @@ import re
 import textwrap
 import tokenize
 import types
+import typing
 from pathlib import Path
 from typing import Any
 
@@ -155,8 +156,16 @@ def _viewpoint(task: Task, model: mujoco.MjModel) -> str | int | dict[str, Any]:
 
 def _type_name(annotation: Any) -> str:
     """The annotation of a field as in the source, without modules: "str | Walker"."""
-    if isinstance(annotation, types.UnionType):
-        return " | ".join(map(_type_name, annotation.__args__))
+    kind, inner = typing.get_origin(annotation), typing.get_args(annotation)
+    if kind is types.UnionType:
+        return " | ".join(map(_type_name, inner))
+    if kind is typing.Literal:
+        return " | ".join(map(repr, inner))
+    if kind is tuple:
+        names = ", ".join("..." if each is ... else _type_name(each) for each in inner)
+        return f"tuple[{names}]"
+    if annotation is type(None):
+        return "None"
     return annotation if isinstance(annotation, str) else getattr(annotation, "__name__", "")
 
 
