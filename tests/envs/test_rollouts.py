@@ -141,6 +141,19 @@ def test_whatever_varies_is_in_the_state(kind):
     assert_batch_rolled_out(make_batch("dmc/walker-walk-v0", CANDIDATES, **VARIED[kind]))
 
 
+@pytest.mark.parametrize("kind", ["mass", "noise"])
+def test_all_candidates_of_one_environment_have_its_noise(kind):
+    """Also in the first rollout, with the states after each step."""
+    env = make("dmc/walker-walk-v0", **VARIED[kind])
+    state, actions = env.get_state(), draw(env, CANDIDATES, STEPS)
+    found = env.rollout(state, actions, observations=True, snapshots=True)
+    for i in range(CANDIDATES):
+        _, steps = stepped(env, state, actions[i])
+        assert_rolled_out(found, i, steps)
+        after = {name: values[i, -1] for name, values in found.states.items()}
+        assert all(np.array_equal(env.get_state()[name], x) for name, x in after.items())
+
+
 def test_an_episode_goes_on_as_if_nothing_had_been_tried():
     env, twin = make(QUICK[2]), make(QUICK[2])
     for seed in range(3):

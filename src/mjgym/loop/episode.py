@@ -487,6 +487,8 @@ class Episodes:
         Args:
             state: entries that `check_state` has accepted.
         """
+        for i in rows.tolist():  # else the first look at them would seed those that are written
+            self._seed_streams(i)
         self.simulation.set_state({k: v for k, v in state.items() if in_simulation(k)}, rows)
         for name, value in state.items():
             if name.startswith(MEMORY):

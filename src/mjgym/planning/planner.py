@@ -76,7 +76,7 @@ class Planner:
 
     def _steps(self, name: str, seconds: float) -> int:
         """Control steps of a setting in seconds."""
-        steps = seconds / self._env.control_timestep
+        steps: float = seconds / self._env.control_timestep
         if not 0 < steps < 9999.5:
             raise ValueError(f"{name}: {seconds} s are {steps:g} control steps, not 1 to 9999")
         return max(1, round(steps))
