@@ -122,8 +122,9 @@ def test_a_seed_makes_a_plan_again():
     assert not equal(actions[0], actions[2])
 
 
-def test_a_batch_is_planned_for():
-    envs = gymnasium.make_vec("dmc/cartpole-swingup-v0", num_envs=2)
+@pytest.mark.parametrize("options", [{}, {"overlap": 2}], ids=str)
+def test_a_batch_is_planned_for(options):
+    envs = gymnasium.make_vec("dmc/cartpole-swingup-v0", num_envs=2, **options)
     envs.reset(seed=5)
     planner = planning.Planner(envs, rollouts=8, horizon=0.2, every=2)
     first = planner(None)

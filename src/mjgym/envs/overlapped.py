@@ -64,7 +64,9 @@ class OverlappedVectorEnv(GoalMethods, gymnasium.vector.VectorEnv[Any, Any, Any]
 
     def _adopt(self, members: list[VectorEnv]) -> None:
         self._members, first = members, members[0]
-        self.task = first.task
+        self.task, self.model = first.task, first.model
+        self.physics_timestep = first.physics_timestep
+        self.control_timestep = first.control_timestep
         counts = [member.num_envs for member in members]
         self.num_envs = num_envs = sum(counts)
         self.groups = np.split(np.arange(num_envs), np.cumsum(counts)[:-1])
