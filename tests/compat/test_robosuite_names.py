@@ -54,6 +54,7 @@ PENDULUM = (
 
 
 def test_every_public_name_is_here_or_known_to_be_missing():
+    assert suite.__version__ == "1.5.2"
     missing = {}
     for inner, names in NAMES.items():
         try:

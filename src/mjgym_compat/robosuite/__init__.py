@@ -23,6 +23,8 @@ from mjgym_compat.robosuite.utils.placement_samplers import (
     UniformRandomSampler,
 )
 
+__version__ = "1.5.2"  # whose interface this is; programs write it into demonstrations
+
 # robosuite's modules that are one here: by their package, the module that answers for them.
 _MERGED = {
     "controllers.composite": (
