@@ -284,6 +284,8 @@ class TestCommands:
         assert found["largest_tilt"] < 20
         assert found["lowest_root"] > 0.2
         assert "mean_velocity" in mjgym_("sim2sim", tmp_path / "go1", *command).output
+        done = mjgym_("sim2sim", tmp_path / "go1", "--command", "nan", 0, 0, code=2)
+        assert "three finite numbers" in done.output
 
     @pytest.mark.parametrize(
         ("text", "named"),

@@ -295,6 +295,12 @@ class TestPlaying:
         assert "was trained with 5 observed numbers and 1 actions; here there are no and 1" in said
         assert not (tmp_path / "x.png").exists()
 
+    def test_a_fixed_command_is_followed(self):
+        about = trained.bundled("legged/go1-velocity-v0").about
+        about.check(gymnasium.make(about.id, command=(0.5, 0.0, 0.2)))
+        with pytest.raises(trained.TrainedError, match="lin_vel_x"):
+            about.check(gymnasium.make(about.id, lin_vel_x=(0.0, 1.0)))
+
     def test_another_model_is_refused_where_hashes_can_be_compared(
         self, run, tmp_path, monkeypatch
     ):

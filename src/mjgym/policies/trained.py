@@ -84,9 +84,9 @@ class About:
     def check(self, env: Any) -> None:
         """Check that the policy fits an environment.
 
-        The task, its arguments and spaces must equal those of its evaluations in training, and so
-        must the model's hash if MuJoCo's version and the kind of processor are the same: otherwise
-        the last bit of a number may differ.
+        The task, its arguments but a fixed `command`, and its spaces must equal those of its
+        evaluations in training, and so must the model's hash if MuJoCo's version and the kind of
+        processor are the same: otherwise the last bit of a number may differ.
 
         Args:
             env: of this package, single or batched.
@@ -101,10 +101,11 @@ class About:
         # A field added to the task since then had its default in training.
         since = {field.name: field.default for field in fields(env.unwrapped.task)}
         arguments = {**since, **there["arguments"], **self.settings.get("evaluation_env", {})}
+        commanded = hasattr(env.unwrapped.task, "commanded")  # it follows any command
         differing = [
             f"{name}={arguments.get(name)!r}, here {name}={value!r}"
             for name, value in here["arguments"].items()
-            if arguments.get(name) != value
+            if arguments.get(name) != value and not (commanded and name == "command")
         ]
         if differing:
             raise TrainedError(f"it was trained with {'; '.join(differing)}")

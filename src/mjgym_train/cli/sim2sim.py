@@ -1,5 +1,6 @@
 """`mjgym sim2sim`: a deployed policy in bare MuJoCo."""
 
+import math
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -28,6 +29,8 @@ def sim2sim(
     joints, another control rate.
     """
     require("onnxruntime", "yaml", extra="deploy")
+    if not all(map(math.isfinite, command)):
+        raise typer.BadParameter(f"three finite numbers, got {command}", param_hint="'--command'")
     import yaml
     from onnxruntime.capi import onnxruntime_pybind11_state as onnx_errors
 
