@@ -6,7 +6,8 @@
 It needs `pip install -e ".[fast]" cma`. A generation's candidates walk from the same starts, START
 and others drawn anew; the horizon grows as more of the walks reach it. A walk is worth its seconds
 without a fall, each up to half more at the target velocity, and a twentieth of its published
-reward. RUN holds `search.csv` (a line per generation) and `search.pickle` (the state). Physics
+reward. With `--slow W` all start from START, and each second is worth 1, and W for each m/s below
+1.2 m/s. RUN holds `search.csv` (a line per generation) and `search.pickle` (the state). Physics
 steps are 2 ms, or those of the id with `--fine`. `--choose` ends with the choice of `chosen.toml`:
 of the distribution's mean and 47 of its points, those that walk longest from START, up to 25 s, and
 of these the one with the longest mean walk, up to 10 s, from 16 other starts.
@@ -40,7 +41,6 @@ from mjgym.util import atomic
 CANDIDATES = 24
 # Of a generation's starts, shares of the largest perturbation; and if targets draw them aside.
 SPREADS, STEERED_SPREADS = (0.0, 1.0, 1.0, 1.0), (0.0, 0.0, 0.0, 1.0)
-STARTS = len(SPREADS)
 COARSE = 0.002  # s, physics steps
 SPEED_RANGE, LEAN_RANGE = 0.1, np.deg2rad(3)  # m/s forward and sideways, rad, of starts
 ENOUGH, LONGER = 0.35, 1.15  # share of walks that reach the horizon, and its growth then
@@ -51,6 +51,7 @@ CHOICE_EPISODES = 500  # seed of the first; scores have 0 to 63, and the search 
 LONG, LONG_ENOUGH = 25.0, 10.0  # s, of the choice: from START, and from the others
 # Of one-at-a-time variations, the better.
 FIRST = {"cd_f": 1.5, "HAB_6_DG": 0.5, "HAD_6_DG": 0.3, "turn_twist": 0.4}
+USUAL = 1.2  # m/s, above which a slow walk loses
 PER_SECOND = 20.0  # largest published reward, which counts as much as a second without a fall
 
 
@@ -124,7 +125,9 @@ class Walks:
         state["qpos"][:, at["pelvis_rotation"]] = np.tile(heading, repeats)
         return envs.set_state(state)
 
-    def walk(self, reflexes: Reflexes, observation: np.ndarray, steps: int) -> dict[str, Any]:
+    def walk(
+        self, reflexes: Reflexes, observation: np.ndarray, steps: int, slow: float | None = None
+    ) -> dict[str, Any]:
         """Time without a fall (s), worth, reward, and whether it is alive, of each walk."""
         total = len(observation)
         time, worth, reward = np.zeros((3, total))
@@ -139,11 +142,16 @@ class Walks:
             full[rows] = seen[: len(rows)]
             here = alive[rows]
             state = looked_at(full[rows])
-            off = np.hypot(*(state.target - state.velocity[:, :2]).T)
+            velocity = state.velocity[:, :2]
+            if slow is None:
+                off = np.hypot(*(state.target - velocity).T)
+                more = 0.5 * np.clip(1 - off / 1.4, -1, 1)
+            else:
+                more = slow * (USUAL - np.hypot(*velocity.T))
             reward[rows] += here * paid[: len(rows)]
             here &= ~fell[: len(rows)]
             time[rows] += self.timestep * here
-            worth[rows] += self.timestep * here * (1 + 0.5 * np.clip(1 - off / 1.4, -1, 1))
+            worth[rows] += self.timestep * here * (1 + more)
             alive[rows] = here
             if not here.any():
                 break
@@ -156,7 +164,8 @@ class Walks:
                 smaller.reset(seed=0)
                 smaller.set_state(envs.get_state(padded))
                 envs, rows = smaller, rows[kept]
-        worth += reward / PER_SECOND
+        if slow is None:
+            worth += reward / PER_SECOND
         return {"time": time, "worth": worth, "reward": reward, "alive": alive}
 
 
@@ -216,6 +225,7 @@ def main() -> None:
     parser.add_argument("--longest", type=float, default=25.0, help="s, of the horizon")
     parser.add_argument("--fine", action="store_true")
     parser.add_argument("--steered", action="store_true", help="with the parameters of turns")
+    parser.add_argument("--slow", type=float, metavar="W", help="search a slower walk, from START")
     parser.add_argument("--cpu-minutes", type=float, default=100.0)
     parser.add_argument("--step", type=float, default=1.0, help="factor of the step size, now")
     parser.add_argument("--choose", action="store_true", help="write a point of the distribution")
@@ -232,8 +242,11 @@ def main() -> None:
     )
     strategy = state["strategy"]
     strategy.sigma *= options.step
-    walks = Walks(options.id, CANDIDATES * STARTS, options.fine, np.deg2rad(options.heading))
     spreads = STEERED_SPREADS if options.steered else SPREADS
+    if options.slow is not None:
+        spreads = (0.0,)
+    starts = len(spreads)
+    walks = Walks(options.id, CANDIDATES * starts, options.fine, np.deg2rad(options.heading))
     before, start = state["cpu"], time.process_time()
     while state["cpu"] < 60 * options.cpu_minutes:
         points = np.array(strategy.ask())
@@ -241,11 +254,14 @@ def main() -> None:
         observation = walks.start(state["rng"], CANDIDATES, seed, spreads)
         steps = round(state["horizon"] / walks.timestep)
         found = walks.walk(
-            reflexes_of(state["names"], np.repeat(points, STARTS, axis=0)), observation, steps
+            reflexes_of(state["names"], np.repeat(points, starts, axis=0)),
+            observation,
+            steps,
+            options.slow,
         )
-        worth = found["worth"].reshape(CANDIDATES, STARTS).mean(axis=1)
+        worth = found["worth"].reshape(CANDIDATES, starts).mean(axis=1)
         strategy.tell(points, list(-worth))
-        share = found["alive"].reshape(CANDIDATES, STARTS).mean(axis=1)
+        share = found["alive"].reshape(CANDIDATES, starts).mean(axis=1)
         state["generation"] += 1
         state["cpu"] = before + time.process_time() - start
         row = {
@@ -253,7 +269,7 @@ def main() -> None:
             "cpu_s": round(state["cpu"], 1),
             "horizon": round(state["horizon"], 2),
             "mean_time": round(float(found["time"].mean()), 3),
-            "best_time": round(float(found["time"].reshape(CANDIDATES, STARTS).mean(1).max()), 3),
+            "best_time": round(float(found["time"].reshape(CANDIDATES, starts).mean(1).max()), 3),
             "share": round(float(share.mean()), 3),
             "best_share": round(float(share.max()), 3),
             "worth": round(float(worth.max()), 3),

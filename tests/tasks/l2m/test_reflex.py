@@ -129,6 +129,14 @@ def test_it_walks_in_space(off):
     assert len(taken) > 15
 
 
+@pytest.mark.slow
+def test_round_2_is_walked_slower():
+    """For all of its 25 s from START, at less than 1.05 m/s."""
+    distance, _, fell = walked(2500, "l2m/walk_around-v0", START)
+    assert not fell
+    assert 20 < distance < 1.05 * 25
+
+
 def test_steering_changes_nothing_by_default():
     rows = episodes()["reflex"]["obs"][:20]
     values = parameters("spatial-walk")

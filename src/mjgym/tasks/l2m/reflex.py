@@ -116,11 +116,11 @@ class Seen(NamedTuple):
 
 @functools.cache
 def parameters(which: str) -> Mapping[str, float]:
-    """Unscaled parameters of "planar", "planar-fast", "spatial" or "spatial-walk", by name.
+    """Unscaled parameters by name, of "planar", "spatial" or any other in the files.
 
-    "planar" walks with OpenSim's forces and "planar-fast" with MuJoCo's muscles; "spatial-walk"
-    walks in space, on the angle of hip abduction. "spatial" does not walk: it is osim-rl's starting
-    point for optimisation, on the rate.
+    "planar" walks with OpenSim's forces and "planar-fast" with MuJoCo's muscles; "spatial-walk",
+    and slower "spatial-slow", walk in space, on the angle of hip abduction. "spatial" does not
+    walk: it is osim-rl's starting point for optimisation, on the rate.
     """
     path = mjcf.asset_path("l2m/reflex_fast.toml" if which.endswith("-fast") else "l2m/reflex.toml")
     table: dict[str, dict[str, float]] = tomllib.loads(path.read_text(encoding="utf-8"))
