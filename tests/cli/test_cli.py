@@ -343,7 +343,7 @@ class TestInfo:
         text = done.stdout
         assert "a module may print" in done.stderr
         assert "[the middle]" in text  # no markup
-        assert re.search(r"^mode +'far' +'near' +Literal", text, re.MULTILINE)
+        assert re.search(r"^mode +'far' +'near' +'near' \| 'far'", text, re.MULTILINE)
         info = data("info", name, "--set", "limits=[1, 2]", "--set", "scale=1e3")
         assert {a["name"]: a["value"] for a in info["arguments"]} == {
             "time_limit": 0.5,
