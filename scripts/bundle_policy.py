@@ -20,6 +20,7 @@ those separate seeds.
 import argparse
 import json
 import math
+import re
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -46,6 +47,13 @@ SURE = 3.0  # standard errors, tolerance between two scores of one policy
 
 class RefusedError(Exception):
     """A run's policy cannot be bundled; the message says why."""
+
+
+def _without_folders(fingerprint: dict[str, Any]) -> dict[str, Any]:
+    """A fingerprint whose command names files of this machine without their folders."""
+    learner = fingerprint["learner"]
+    command = re.sub(r"(?<![^ =])/\S*/", "", learner["command"])
+    return {**fingerprint, "learner": {**learner, "command": command}}
 
 
 class TorchPolicy(Policy):
@@ -126,7 +134,7 @@ def bundled(folder: Path) -> trained.Trained:
         updates=lines[-1].updates,
         minutes=round(lines[-1].wall_s / 60, 2),
         returns=(),
-        fingerprint=json.loads(run.fingerprint_file.read_text()),
+        fingerprint=_without_folders(json.loads(run.fingerprint_file.read_text())),
     )
     _check(about, policy)
     other = TorchPolicy(run, policy)

@@ -2,6 +2,7 @@
 written."""
 
 import json
+import re
 import subprocess
 import sys
 import textwrap
@@ -70,6 +71,8 @@ class TestOfThePackage:
         assert found.about.env_step >= found.about.updates > 0
         assert trained.file(id).stat().st_size <= trained.LIMIT
         assert {"algorithm", "seed", "env"} <= set(found.about.settings)
+        command = found.about.fingerprint.get("learner", {}).get("command", "")
+        assert not re.search(r"(^|[ =])/", command)  # a folder of the machine that trained it
         env = gymnasium.make(id)
         found.about.check(env)
         assert env.action_space.contains(found.policy(env.reset(seed=0)[0]).astype(np.float32))
