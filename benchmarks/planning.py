@@ -40,7 +40,7 @@ import shlex
 import statistics
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -111,6 +111,9 @@ class Row(Job):
     commit: str
     versions: str
     machine: str
+
+
+RowsById = dict[str, list[Row]]
 
 
 def ids() -> list[str]:
@@ -300,21 +303,32 @@ def table(rows: Sequence[Row], known: Others) -> str:
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
+def by_id(rows: Sequence[Row], planner: str, budget: float, ids: Collection[str]) -> RowsById:
+    """Rows of a planner at a budget, by id, of some ids."""
+    found: RowsById = {}
+    for row in rows:
+        if (row.planner, row.budget) == (planner, budget) and row.id in ids:
+            found.setdefault(row.id, []).append(row)
+    return found
+
+
+def mean_return(rows: RowsById) -> float:
+    """Mean over ids of their mean returns."""
+    return statistics.mean(statistics.mean(row.total for row in each) for each in rows.values())
+
+
 def summary(rows: Sequence[Row], known: Others, planner: str = "mppi") -> str:
     """Mean over the suite's ids of each budget, beside the learned score of the same ids."""
     learned, _ = known
     sentences = []
     for budget in sorted({row.budget for row in rows}):
-        of_ids: dict[str, list[Row]] = {}
-        for row in rows:
-            if (row.budget, row.planner) == (budget, planner) and row.id in learned:
-                of_ids.setdefault(row.id, []).append(row)
+        of_ids = by_id(rows, planner, budget, learned)
         if not of_ids:
             continue
-        mean = statistics.mean(statistics.mean(r.total for r in each) for each in of_ids.values())
         in_time = sum(max(r.spent for r in each) <= 1 for each in of_ids.values())
         sentences.append(
-            f"At {budget:g} s the mean over {len(of_ids)} ids of the suite is {mean:.0f}, where"
+            f"At {budget:g} s the mean over {len(of_ids)} ids of the suite is"
+            f" {mean_return(of_ids):.0f}, where"
             f" learning has {statistics.mean(learned[id] for id in of_ids):.0f}; on"
             f" {in_time} of them one core plans in real time."
         )
@@ -326,30 +340,21 @@ def summary(rows: Sequence[Row], known: Others, planner: str = "mppi") -> str:
 def with_prior(rows: Sequence[Row], known: Others, planner: str = "mppi") -> str:
     """Means of the ids that have rows with a prior, beside those without it."""
     learned, _ = known
-    totals: dict[tuple[str, float], dict[str, list[float]]] = {}
-    for row in rows:
-        if row.id in learned:
-            of_planner = totals.setdefault((row.planner, row.budget), {})
-            of_planner.setdefault(row.id, []).append(row.total)
     sentences = []
-    for (name, budget), found in sorted(totals.items()):
-        alone = totals.get((planner, budget), {})
-        common = sorted(found.keys() & alone.keys())
-        if name == planner + PRIOR and common:
-            means = (
-                statistics.mean(statistics.mean(returns[id]) for id in common)
-                for returns in (found, alone)
-            )
-            prior, none = (round(mean) for mean in means)
-            policy = statistics.mean(learned[id] for id in common)
+    for budget in sorted({row.budget for row in rows}):
+        aided = by_id(rows, planner + PRIOR, budget, learned)
+        alone = by_id(rows, planner, budget, aided)
+        aided = {id: each for id, each in aided.items() if id in alone}
+        if aided:
             sentences.append(
-                f"With the trained policy as prior the mean at {budget:g} s over {len(common)} ids"
-                f" is {prior}; without it {none}, of learning {policy:.0f}."
+                f"With the trained policy as prior the mean at {budget:g} s over {len(aided)} ids"
+                f" is {mean_return(aided):.0f}; without it {mean_return(alone):.0f}, of learning"
+                f" {statistics.mean(learned[id] for id in aided):.0f}."
             )
     return " ".join(sentences)
 
 
-def _of_hard_ids(of_ids: dict[str, list[Row]], known: Others) -> str:
+def _of_hard_ids(of_ids: RowsById, known: Others) -> str:
     """Count the ids of `HARD` near the best other score."""
     learned, published = known
     near = []
@@ -376,7 +381,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("ids", nargs="*", help="default: all of the table")
     parser.add_argument("--budgets", type=float, nargs="+", default=BUDGETS)
     names = sorted(planning.METHODS)
-    names += [name + PRIOR for name in names if name != "ilqg"]
+    names += [name + PRIOR for name in names if planning.METHODS[name].spline]
     parser.add_argument("--planner", choices=names, default="mppi")
     parser.add_argument("--seeds", type=int, default=SEEDS, help="episodes of each")
     parser.add_argument("--table", action="store_true", help="print the table, and measure nothing")

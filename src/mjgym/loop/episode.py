@@ -167,16 +167,19 @@ class Episodes:
         self._streams_seeded[i] = False
         self._reseeded[i] = True
 
-    def _seed_streams(self, i: int) -> None:
+    def _seed_streams(self, *rows: int) -> None:
         """Spawn generators for variation and sensing, which leave the task's draws unchanged."""
-        if (self._draws is None and self.sensing is None) or self._streams_seeded[i]:
+        if self._draws is None and self.sensing is None:
             return
-        draws_rng, sensing_rng = self._generator(i).spawn(2)
-        if self._draws is not None:
-            self._draws.seed(i, draws_rng)
-        if self.sensing is not None:
-            self.sensing.seed(i, sensing_rng)
-        self._streams_seeded[i] = True
+        for i in rows:
+            if self._streams_seeded[i]:
+                continue
+            draws_rng, sensing_rng = self._generator(i).spawn(2)
+            if self._draws is not None:
+                self._draws.seed(i, draws_rng)
+            if self.sensing is not None:
+                self.sensing.seed(i, sensing_rng)
+            self._streams_seeded[i] = True
 
     def reset(self, where: Array | None = None, *, by_reset: bool = True) -> None:
         """Begin an episode in some simulations.
@@ -473,8 +476,7 @@ class Episodes:
         state["steps"] = self.view.by_row(self.steps)[rows]
         state["success_once"] = self.view.by_row(self.success_once)[rows]
         state["rng"] = np.stack([generators.encode(self._generator(i)) for i in rows.tolist()])
-        for i in rows.tolist():
-            self._seed_streams(i)
+        self._seed_streams(*rows.tolist())
         if self._draws is not None:
             state.update(self._draws.state(rows))
         if self.sensing is not None:
@@ -487,8 +489,7 @@ class Episodes:
         Args:
             state: entries that `check_state` has accepted.
         """
-        for i in rows.tolist():  # else the first look at them would seed those that are written
-            self._seed_streams(i)
+        self._seed_streams(*rows.tolist())  # else the first look at them seeds what is written
         self.simulation.set_state({k: v for k, v in state.items() if in_simulation(k)}, rows)
         for name, value in state.items():
             if name.startswith(MEMORY):

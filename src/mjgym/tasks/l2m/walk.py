@@ -230,7 +230,7 @@ class Walk(Task):
         if self.planar:
             return Reflexes(parameters(self.reflexes))
         # In Round 2 targets soon lie behind: the slower walker strays less from them.
-        name = "spatial-slow" if self.difficulty == 3 else "spatial-walk"
+        name = "spatial-slow" if self.round == 2 else "spatial-walk"
         return Reflexes(parameters(name), abduction="angle")
 
     def colours(self, v: View) -> Arrays:
