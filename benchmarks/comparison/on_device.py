@@ -14,7 +14,6 @@ import subprocess
 import sys
 import tempfile
 import time
-import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -30,6 +29,7 @@ from mjgym.checks.benchmark import random_actions
 
 WANTED = 950.0  # return on walker-walk that counts as learned
 SETTLED = 10  # control steps before the compared state
+ON_CPU = 256  # worlds of the batch on the CPU; more are no faster
 MOST_SEEN = 1024  # limit of worlds with images
 WARM_UP = 3  # calls that do not count
 ROUNDS = 3
@@ -135,8 +135,8 @@ def measure(plan: Plan, lines: Lines) -> None:
     first, *others = plan.checked
     with lines.told("correctness", id=first):
         lines.add("correctness", id=first, **difference(first, plan.compared, plan.device))
-    for id, name in plan.timed.items():
-        for n in plan.sizes:
+    for n in plan.sizes:
+        for id, name in plan.timed.items():
             if there_is_time("speed", id=id, worlds=n):
                 with lines.told("speed", id=id, worlds=n):
                     speed(id, name, n, plan, lines)
@@ -225,6 +225,8 @@ def speed(id: str, peer: str | None, n: int, plan: Plan, lines: Lines) -> None:
         "mjgym": lambda: benchmark.batch(id, n, on={"backend": "warp", "device": device}),
         "mujoco_warp": lambda: bare(id, n, device),
     }
+    if n == plan.sizes[0]:
+        subjects["CPU"] = lambda: benchmark.batch(id, min(n, ON_CPU))
     for implementation in ("jax", "warp") if peer is not None else ():
         name = f"playground {implementation}"
         if importlib_has("mujoco_playground"):
@@ -342,11 +344,7 @@ def playground(name: str, num_envs: int, implementation: str, seed: int = 0) -> 
 
 
 def parts(id: str, n: int, plan: Plan, lines: Lines) -> None:
-    """Seconds of a whole step, of its physics, and of its hooks in each of three ways; memory.
-
-    The hooks are those after the physics: terms, reward, ends, observation. For each way, the rate
-    of physics and hooks together is measured as well, without action checks and resets.
-    """
+    """Seconds of a whole step, of its physics, and of the hooks after it; memory."""
     import torch
 
     on_cuda = plan.device.startswith("cuda")
@@ -355,41 +353,22 @@ def parts(id: str, n: int, plan: Plan, lines: Lines) -> None:
     envs: Any = gymnasium.make_vec(id, n, backend="warp", device=plan.device).unwrapped
     envs.reset(seed=0)
     action = torch.zeros(envs.action_space.shape, device=plan.device)
-    worlds, task = envs._simulations, envs.task
+    worlds, task = envs._simulations, envs._episodes.task
     view = worlds.view
     substeps = round(envs.control_timestep / envs.physics_timestep)
+
+    def hooks() -> tuple[Any, ...]:
+        ends = task.terminated(view), task.truncated(view)
+        return task.reward(task.terms(view)), *ends, task.observation(view)
 
     def clock(act: Callable[[], Any]) -> float:
         return clocked(act, plan.seconds, plan.device)
 
     found = {"step": clock(lambda: envs.step(action))}
     with envs.enter():
-        control = task.control(view, action)
+        control = torch.zeros((n, envs.model.nu), device=plan.device)
         found["physics"] = clock(lambda: worlds.step(control, substeps))
-
-        def hooks() -> tuple[Any, ...]:
-            terms = task.terms(view)
-            entries = task.observation(view)
-            flat = [torch.reshape(entry, (n, -1)) for entry in entries.values()]
-            ends = task.terminated(view), task.truncated(view)
-            return task.reward(terms), *ends, torch.cat(flat, dim=1).float()
-
-        ways: dict[str, Callable[[], Callable[[], Any]]] = {
-            "eager": lambda: hooks,
-            "compiled": lambda: torch.compile(hooks, dynamic=False),
-            "graph": lambda: _captured(hooks, plan.device),
-        }
-        for name, make in ways.items():
-            if name == "graph" and not on_cuda:
-                lines.add("loop", id=id, worlds=n, hooks=name, left_out="no CUDA")
-                continue
-            with lines.told("loop", id=id, worlds=n, hooks=name), warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # under torch.compile
-                act = make()
-                act()
-                found[f"hooks {name}"] = clock(act)
-                both = clock(lambda act=act: (worlds.step(control, substeps), act()))
-                lines.add("loop", id=id, worlds=n, hooks=name, steps_per_second=n / both)
+        found["hooks"] = clock(hooks)
     lines.add("parts", id=id, worlds=n, seconds=found)
     memory = {"bytes_per_world": envs.nbytes / n}
     if on_cuda:
@@ -399,17 +378,6 @@ def parts(id: str, n: int, plan: Plan, lines: Lines) -> None:
         memory["warp_pool_bytes"] = float(warp.get_mempool_used_mem_high(plan.device))
     lines.add("memory", id=id, worlds=n, **memory)
     envs.close()
-
-
-def _captured(hooks: Callable[[], Any], device: str) -> Callable[[], Any]:
-    """The hooks as a CUDA graph; their input arrays stay in place."""
-    import torch
-
-    hooks()
-    graph: Any = torch.cuda.CUDAGraph()
-    with torch.cuda.graph(graph, stream=torch.cuda.current_stream(device)):
-        hooks()
-    return graph.replay  # type: ignore[no-any-return]
 
 
 def clocked(act: Callable[[], Any], seconds: float, device: str) -> float:
@@ -480,12 +448,21 @@ def table(file: Path) -> str:
     first = rows[0]
     versions = ", ".join(f"{name} {version}" for name, version in first["versions"].items())
     shown = [f"{first['device']}, commit {str(first['commit'])[:10]}, {versions}.", ""]
-    header = ("id", "worlds", "mjgym", "mujoco_warp", "ratio", "loop: eager", "compiled", "graph")
-    shown += [_line((*header, "physics", "MB a world")), _line(["---"] * (len(header) + 2))]
+    header = (
+        "id",
+        "worlds",
+        "mjgym",
+        "mujoco_warp",
+        "ratio",
+        "physics",
+        "hooks",
+        "MB a world",
+        "CPU",
+    )
+    shown += [_line(header), _line(["---"] * len(header))]
     for id, n in dict.fromkeys((r["id"], r["worlds"]) for r in rows if r["measurement"] == "speed"):
         own = [r for r in rows if r.get("id") == id and r.get("worlds") == n]
         rates = {r["subject"]: r.get("steps_per_second") for r in own if "subject" in r}
-        loops = {r["hooks"]: r.get("steps_per_second") for r in own if r["measurement"] == "loop"}
         seconds = next(
             (r["seconds"] for r in own if r["measurement"] == "parts" and "seconds" in r), {}
         )
@@ -494,9 +471,12 @@ def table(file: Path) -> str:
         cells = [
             *(_number(x, ",.0f") for x in (ours, theirs)),
             _number(ours / theirs if ours and theirs else None, ".2f"),
-            *(_number(loops.get(way), ",.0f") for way in ("eager", "compiled", "graph")),
-            _number(seconds["physics"] / seconds["step"] if "step" in seconds else None, ".2f"),
+            *(
+                _number(seconds[part] / seconds["step"] if "step" in seconds else None, ".2f")
+                for part in ("physics", "hooks")
+            ),
             _number(memory, ".3f"),
+            _number(rates.get("CPU"), ",.0f"),
         ]
         shown.append(_line([f"`{id}`", f"{n:,}", *cells]))
     shown += ["", _line(("id", "worlds", "median error", "90 %", "largest", "of rewards"))]

@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 import mjgym
+from helpers.devices import DEVICE
 from helpers.lanes import mostly_slow
 from helpers.registered import of_each_class
 from helpers.rollouts import equal, row
@@ -187,7 +188,7 @@ def test_worlds_of_warp_roll_out():
     pytest.importorskip("mujoco_warp")
     import torch
 
-    envs = gymnasium.make_vec(QUICK[0], num_envs=2, backend="warp", device="cpu").unwrapped
+    envs = gymnasium.make_vec(QUICK[0], num_envs=2, backend="warp", device=DEVICE).unwrapped
     envs.reset(seed=0)
     state, actions = envs.get_state(), draw(envs, 2, STEPS).astype(np.float32)
     found = envs.rollout(state, actions, observations=True, snapshots=True)

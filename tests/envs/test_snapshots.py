@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 import mjgym
+from helpers.devices import DEVICE
 from helpers.rollouts import equal
 
 ID, OTHER = "dmc/walker-walk-v0", "dmc/walker-run-v0"
@@ -96,6 +97,6 @@ def test_unknown_options_of_players_are_refused():
 @pytest.mark.warp
 def test_unknown_options_on_the_device_are_refused():
     pytest.importorskip("mujoco_warp")
-    envs = gymnasium.make_vec("dmc/cartpole-swingup-v0", 2, backend="warp", device="cpu")
+    envs = gymnasium.make_vec("dmc/cartpole-swingup-v0", 2, backend="warp", device=DEVICE)
     with pytest.raises(ValueError, match="'rest_mask'; did you mean reset_mask"):
         envs.reset(options={"rest_mask": np.ones(2, bool)})

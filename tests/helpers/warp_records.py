@@ -308,7 +308,7 @@ def hook_error(envs: Any) -> float:
     task, view = envs.task, envs.view
     double = DoubleView(view, np)
     worst = 0.0
-    with np.errstate(all="ignore"):
+    with envs.enter(), np.errstate(all="ignore"):
         for hook in ("observation", "terms"):
             ours, wanted = getattr(task, hook)(view), getattr(task, hook)(double)
             pairs = [(ours[name], wanted[name]) for name in wanted]

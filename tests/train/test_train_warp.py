@@ -10,6 +10,7 @@ pytest.importorskip("yaml", reason='needs PyYAML: pip install -e ".[train]"')
 import torch
 from typer.testing import CliRunner
 
+from helpers.devices import DEVICE
 from mjgym.cli.app import app
 from mjgym_train import config
 from mjgym_train.learn import algorithms
@@ -34,7 +35,7 @@ OF_ALGORITHM = {
     "td3": ("batch_size=16", "learning_starts=40", "updates_per_step=0.1"),
     "ppo": ("rollout_steps=10",),
 }
-WARP = ("env.backend=warp", "env.device=cpu", "env.nconmax=16", "env.njmax=32")
+WARP = ("env.backend=warp", f"env.device={DEVICE}", "env.nconmax=16", "env.njmax=32")
 
 
 def settings(*more):
@@ -44,16 +45,16 @@ def settings(*more):
 
 def test_transitions_are_those_of_the_processor():
     ours, theirs = Collector(settings(*WARP)), Collector(settings("threads=1"))
-    assert ours.begin().allclose(theirs.begin(), atol=1e-5)
+    assert ours.begin().cpu().allclose(theirs.begin(), atol=1e-5)
     ended = 0
     for _ in range(2 * LIMIT):
         action = torch.rand(N, 1) * 2 - 1
-        one, other = ours.step(action), theirs.step(action)
+        one, other = ours.step(action.to(ours.device)), theirs.step(action)
         for name, value in vars(other).items():
-            found = getattr(one, name)
+            found = getattr(one, name).cpu()
             assert found.dtype == value.dtype, name
             assert torch.allclose(found.double(), value.double(), atol=1e-4), name
-        assert ours.stack.allclose(theirs.stack, atol=1e-4)
+        assert ours.stack.cpu().allclose(theirs.stack, atol=1e-4)
         assert ours.returns == pytest.approx(theirs.returns, abs=1e-3)
         ended += int(one.ended.sum())
     assert ended == 2 * N  # at different steps
@@ -74,7 +75,7 @@ def test_observations_are_not_copied():
         return result
 
     collector.envs.step = noting
-    transition = collector.step(torch.zeros(N, 1))
+    transition = collector.step(torch.zeros(N, 1, device=collector.device))
     observation, reward, terminated, *_ = given[0]
     assert transition.following.data_ptr() == observation.data_ptr()
     assert transition.reward.data_ptr() == reward.data_ptr()

@@ -18,7 +18,7 @@ from mjgym.envs.vector import VectorEnv
 from mjgym.loop.bound_task import BoundTask
 from mjgym.observables import Image
 from mjgym.sim import Single
-from mjgym.sim.warp import Buffers, Device, Pictures, Starts, Worlds, measured
+from mjgym.sim.warp import Buffers, Device, GraphedHooks, Pictures, Starts, Worlds, measured
 from mjgym.task import Task
 from mjgym.task.models import substeps
 from mjgym.util import generators
@@ -63,6 +63,9 @@ class TensorVectorEnv(VectorEnv):
         self._overflow_told = False
         with self.enter():
             super().__init__(task, num_envs, **arguments)
+        if self._device.is_cuda:
+            hooks: Any = GraphedHooks(task, self._simulations.view, self._device)
+            self._episodes.task = hooks
         self._numpy = self._own_options.output == "numpy"
         self.device = self._device.name
         self.buffers = self._simulations.buffers

@@ -77,7 +77,8 @@ class _Field(Quantity):
         value = getattr(v, self.name)
         if not v.stays(self.name):
             raise AttributeError(f"field {self.name!r} has no fixed size, which observations need")
-        return np.asarray(value)  # the time of one simulation is a float
+        # The time of one simulation is a float.
+        return np.asarray(value) if isinstance(value, float) else value
 
     def __repr__(self) -> str:
         return f"field({self.name!r})"

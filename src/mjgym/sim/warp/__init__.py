@@ -5,9 +5,19 @@ Needs the extra `gpu`; nothing else in the package imports this.
 
 from mjgym.sim.warp.buffers import Buffers, measured
 from mjgym.sim.warp.device import Device
+from mjgym.sim.warp.graphs import GraphedHooks
 from mjgym.sim.warp.starts import Starts
 from mjgym.sim.warp.world_model import EngineWarning
 from mjgym.sim.warp.world_pictures import Pictures
 from mjgym.sim.warp.worlds import Worlds
 
-__all__ = ["Buffers", "Device", "EngineWarning", "Pictures", "Starts", "Worlds", "measured"]
+__all__ = [
+    "Buffers",
+    "Device",
+    "EngineWarning",
+    "GraphedHooks",
+    "Pictures",
+    "Starts",
+    "Worlds",
+    "measured",
+]

@@ -1,10 +1,14 @@
 """The device that Warp and torch share."""
 
+import gc
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
+import numpy as np
 import torch
 import warp
+from torch.overrides import TorchFunctionMode
 
 warp.config.log_level = warp.LOG_ERROR  # else each loaded kernel prints a line
 
@@ -39,6 +43,12 @@ class Device:
         self.loops = not self.is_cuda or bool(warp.is_conditional_graph_supported())
         # CUDA cannot capture graphs on the default stream.
         self._stream = torch.cuda.Stream(self.torch) if self.is_cuda else None
+        self._mode = Nonblocking(self.torch)
+
+    @property
+    def calls(self) -> int:
+        """Calls of torch so far, on a GPU."""
+        return self._mode.calls
 
     @contextmanager
     def use(self) -> Iterator[None]:
@@ -53,10 +63,86 @@ class Device:
         outside = torch.cuda.current_stream(self.torch)
         self._stream.wait_stream(outside)
         with (
-            torch.device(self.torch),
+            self._mode,
             torch.cuda.stream(self._stream),
             warp.ScopedStream(warp.stream_from_torch(self._stream)),
             torch.no_grad(),
         ):
             yield
         outside.wait_stream(self._stream)
+
+    @staticmethod
+    @contextmanager
+    def recording() -> Iterator[None]:
+        """A context to capture a graph in: freeing another one meanwhile would spoil it."""
+        collects = gc.isenabled()
+        gc.disable()
+        try:
+            yield
+        finally:
+            if collects:
+                gc.enable()
+
+
+CREATORS = frozenset(
+    getattr(torch, name)
+    for name in (
+        *("arange", "asarray", "as_tensor", "empty", "eye", "full", "linspace", "ones"),
+        *("rand", "randint", "randn", "randperm", "tensor", "zeros"),
+    )
+)
+CONVERTERS = frozenset((torch.asarray, torch.as_tensor, torch.tensor))
+UNCHECKED = {
+    torch.linalg.cholesky: torch.linalg.cholesky_ex,
+    torch.linalg.inv: torch.linalg.inv_ex,
+    torch.linalg.solve: torch.linalg.solve_ex,
+}
+"""Functions that wait for the device to check a matrix, and the same without the check."""
+LARGEST = 4096  # bytes of a kept constant
+MOST = 512  # constants
+
+
+class Nonblocking(TorchFunctionMode):
+    """A context that creates tensors on a device, and does not wait for it without need.
+
+    A copy from the CPU waits for all that the device has to do: numbers, lists and small arrays are
+    kept there by their values, and copied from there. Nor does linear algebra tell of a singular
+    matrix: its results are not finite.
+
+    Attributes:
+        calls: calls of torch in this context so far.
+    """
+
+    def __init__(self, device: torch.device) -> None:
+        super().__init__()
+        self._device = device
+        self._kept: dict[Any, torch.Tensor] = {}
+        self.calls = 0
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        self.calls += 1
+        if func not in CREATORS:
+            if func in UNCHECKED:
+                return UNCHECKED[func](*args, **(kwargs or {}))[0]
+            return func(*args, **(kwargs or {}))
+        kwargs = {**(kwargs or {})}
+        if kwargs.get("device") is None:
+            kwargs["device"] = self._device
+        if func in CONVERTERS and len(args) == 1 and not isinstance(args[0], torch.Tensor):
+            return self._constant(func, args[0], kwargs)
+        return func(*args, **kwargs)
+
+    def _constant(self, func: Any, value: Any, kwargs: dict[str, Any]) -> torch.Tensor:
+        try:
+            numbers = np.asarray(value)
+        except (TypeError, RuntimeError):  # a list of tensors
+            return func(value, **kwargs)
+        if numbers.dtype.kind not in "biuf" or numbers.nbytes > LARGEST:
+            return func(value, **kwargs)
+        own = isinstance(value, np.ndarray | np.generic)  # else torch chooses the type
+        key = (own, numbers.dtype, numbers.shape, numbers.tobytes(), *kwargs.values())
+        if (kept := self._kept.get(key)) is None:
+            if len(self._kept) >= MOST:
+                self._kept.clear()
+            kept = self._kept[key] = func(value, **kwargs)
+        return kept.clone()

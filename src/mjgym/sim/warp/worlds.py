@@ -19,6 +19,7 @@ from mjgym.sim.simulation import Start
 from mjgym.sim.single import Single, SingleView, episode_fields
 from mjgym.sim.warp.buffers import Buffers
 from mjgym.sim.warp.device import Device
+from mjgym.sim.warp.graphs import Graphed
 from mjgym.sim.warp.starts import Starts
 from mjgym.sim.warp.world_model import WorldModel
 from mjgym.sim.warp.world_pictures import Pictures
@@ -118,6 +119,9 @@ class Worlds:
         self._behind = True  # the states have changed since positions and velocities were computed
         self._bad = torch.zeros(n, dtype=torch.bool, device=device.torch)
         self._graphs: dict[tuple[Any, ...], Any] = {}
+        self._restart: Callable[[torch.Tensor | None], None] = self._restart_diverged
+        if device.is_cuda:
+            self._restart = Graphed(self._restart_diverged, device)
 
     @staticmethod
     def scratch(
@@ -158,7 +162,7 @@ class Worlds:
         key = (name, *arguments)
         if key not in self._graphs:
             act(*arguments)  # compiles kernels, which a capture cannot
-            with warp.ScopedCapture(self.device.warp) as capture:
+            with self.device.recording(), warp.ScopedCapture(self.device.warp) as capture:
                 act(*arguments)
             self._graphs[key] = capture.graph
             return  # capturing computes nothing, the call before it did
@@ -223,7 +227,7 @@ class Worlds:
             if "ctrl" in self._state:
                 self._state["ctrl"].copy_(control)
             self._run("_advance", n, self._splits and not self._behind)
-            self._restart_diverged(where)
+            self._restart(where)
         late = self._forces["sensordata"].clone() if self._late_sensors.numel() else None
         self._run("_follow_states")
         if late is not None:  # force sensors keep the readings of the last physics step
@@ -340,7 +344,16 @@ class Worlds:
         """Release the worlds, which cannot be used afterwards."""
         self.starts.close()
         self.view.release()
-        for name in ("_worlds", "_engine", "_fields", "_state", "_forces", "_graphs", "_bad"):
+        for name in (
+            "_worlds",
+            "_engine",
+            "_fields",
+            "_state",
+            "_forces",
+            "_graphs",
+            "_bad",
+            "_restart",
+        ):
             self.__dict__.pop(name, None)
 
     # Transfers between CPU and device.
