@@ -282,6 +282,7 @@ def bare(id: str, n: int, device: str) -> benchmark.Subject:
     where = Device(device)
     with where.use():
         engine = mujoco_warp.put_model(model)
+        engine.opt.warn_overflow = 0  # else it prints in each step
         data = mujoco_warp.make_data(model, nworld=n, nconmax=buffers.nconmax, njmax=buffers.njmax)
         for name in ("qpos", "qvel"):
             held = warp.to_torch(getattr(data, name))
@@ -447,7 +448,10 @@ def table(file: Path) -> str:
     rows = [json.loads(line) for line in file.read_text().splitlines()]
     first = rows[0]
     versions = ", ".join(f"{name} {version}" for name, version in first["versions"].items())
-    shown = [f"{first['device']}, commit {str(first['commit'])[:10]}, {versions}.", ""]
+    shown = [
+        f"{first['device']}, commit {str(first['commit'])[:10]}{'+' * first['changed_since_commit']}, {versions}.",
+        "",
+    ]
     header = (
         "id",
         "worlds",
@@ -463,6 +467,8 @@ def table(file: Path) -> str:
     for id, n in dict.fromkeys((r["id"], r["worlds"]) for r in rows if r["measurement"] == "speed"):
         own = [r for r in rows if r.get("id") == id and r.get("worlds") == n]
         rates = {r["subject"]: r.get("steps_per_second") for r in own if "subject" in r}
+        if not any(rates.values()):  # no time
+            continue
         seconds = next(
             (r["seconds"] for r in own if r["measurement"] == "parts" and "seconds" in r), {}
         )
