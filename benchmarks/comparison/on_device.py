@@ -448,10 +448,8 @@ def table(file: Path) -> str:
     rows = [json.loads(line) for line in file.read_text().splitlines()]
     first = rows[0]
     versions = ", ".join(f"{name} {version}" for name, version in first["versions"].items())
-    shown = [
-        f"{first['device']}, commit {str(first['commit'])[:10]}{'+' * first['changed_since_commit']}, {versions}.",
-        "",
-    ]
+    commit = str(first["commit"])[:10] + "+" * first["changed_since_commit"]
+    shown = [f"{first['device']}, commit {commit}, {versions}.", ""]
     header = (
         "id",
         "worlds",

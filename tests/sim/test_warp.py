@@ -760,6 +760,13 @@ def test_functions_that_graphs_do_not_repeat_are_called(monkeypatch):
     found = [float(function(torch.zeros(1))) for _ in range(5)]
     assert found == [1, 2, 4, 5, 6]  # the third call was a graph's, which was discarded
     assert list(function._graphs.values()) == [None]
+    listed = graphs.Graphed(lambda x: [x], device)
+    numpy = graphs.Graphed(lambda x: x, device)
+    for _ in range(3):
+        assert listed(torch.zeros(1)) == [torch.zeros(1)]
+        assert numpy(np.zeros(2)).shape == (2,)
+    assert list(listed._graphs.values()) == [None]
+    assert not numpy._graphs
 
 
 def test_constants_are_copied_to_a_device_once():

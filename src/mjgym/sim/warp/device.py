@@ -103,11 +103,11 @@ MOST = 512  # constants
 
 
 class Nonblocking(TorchFunctionMode):
-    """A context that creates tensors on a device, and does not wait for it without need.
+    """A context that creates tensors on a device without waiting for it.
 
-    A copy from the CPU waits for all that the device has to do: numbers, lists and small arrays are
-    kept there by their values, and copied from there. Nor does linear algebra tell of a singular
-    matrix: its results are not finite.
+    A copy from the CPU would wait for all queued work, so numbers, lists and small arrays are kept
+    on the device by their values, and copied there. Linear algebra does not report singular
+    matrices; its results are then not finite.
 
     Attributes:
         calls: calls of torch in this context so far.

@@ -10,7 +10,6 @@ import torch
 
 from mjgym.sim.warp.device import Device
 from mjgym.sim.warp.world_view import WorldView
-from mjgym.task import Task
 
 HOOKS = (
     *("before_step", "control", "substep", "terms", "terminated", "truncated", "success"),
@@ -39,7 +38,10 @@ class Graphed:
     def __call__(self, *arguments: Any) -> Any:
         """The function's result, in tensors of its own."""
         tensors: list[torch.Tensor] = []
-        form = _form(arguments, tensors)
+        try:
+            form = _form(arguments, tensors)
+        except TypeError:
+            return self._function(*arguments)
         if form in self._graphs:
             graph = self._graphs[form]
             return self._function(*arguments) if graph is None else graph(tensors)
@@ -61,11 +63,10 @@ class Graphed:
         try:
             with self._device.recording():
                 graph = _Graph(self._function, arguments, tensors)
-            found = graph(tensors)
-        except RuntimeError:
-            return result
-        if _close(found, result):
-            self._graphs[form] = graph
+            if _close(graph(tensors), result):
+                self._graphs[form] = graph
+        except (RuntimeError, TypeError):  # it cannot be recorded, or gives something else
+            pass
         return result
 
 
@@ -109,7 +110,7 @@ class GraphedHooks:
     Hooks are functions of the view, of which memory alone changes its place.
     """
 
-    def __init__(self, task: Task, view: WorldView, device: Device) -> None:
+    def __init__(self, task: Any, view: WorldView, device: Device) -> None:
         self._task = task
         for name in HOOKS:
             setattr(self, name, _hook(getattr(task, name), view, device))
@@ -137,7 +138,11 @@ def _hook(hook: Callable[..., Any], view: WorldView, device: Device) -> Callable
 
 
 def _form(value: Any, tensors: list[torch.Tensor]) -> Any:
-    """Structure, shapes and types of a value, hashable; appends its tensors to a list."""
+    """Structure, shapes and types of a value, hashable; appends its tensors to a list.
+
+    Raises:
+        TypeError: the value is or holds something else than tensors and numbers.
+    """
     if isinstance(value, torch.Tensor):
         tensors.append(value)
         return value.shape, value.dtype
@@ -145,7 +150,9 @@ def _form(value: Any, tensors: list[torch.Tensor]) -> Any:
         return tuple((name, _form(part, tensors)) for name, part in value.items())
     if isinstance(value, tuple):
         return tuple(_form(part, tensors) for part in value)
-    return value
+    if value is None or isinstance(value, bool | int | float):
+        return value
+    raise TypeError(f"no tensor or number: {value!r}")
 
 
 def _mapped(value: Any, change: Callable[[torch.Tensor], Any]) -> Any:
