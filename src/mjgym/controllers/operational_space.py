@@ -107,7 +107,7 @@ class OperationalSpacePose(ImpedanceController):
         return changed
 
     def start_from_goal(self, state: State, memory: Arrays, where: Array) -> None:
-        """Take the last goal for the tool's pose where a condition (...) holds."""
+        """Set the tool's pose to the last goal where a mask (...) is True."""
         position, rotation = self._wanted(state, memory)
         state.position = state.xp.where(where[..., None], position, state.position)
         state.rotation = state.xp.where(where[..., None], rotation, state.rotation)

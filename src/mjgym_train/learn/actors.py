@@ -230,7 +230,7 @@ class Shards:
 
 
 class RemoteCollector(Collector):
-    """Steps that samplers took elsewhere, one after the other.
+    """Collector that takes its steps from the samplers of other processes, in the order of arrival.
 
     Attributes:
         sampler: index of the sampler that took the last step.

@@ -255,7 +255,7 @@ _KEPT = ("stack", "_sums", "_age", "_whole")
 
 
 def _continued(whole: tuple[Tensor, ...], step: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
-    """Accumulated control steps plus one more, where the episode has not ended."""
+    """Add a control step to the accumulated ones, where the episode has not ended."""
     now, following, rewards, terminated, diverged, ended = whole
     over = ended.view(-1, *(1,) * (now.ndim - 1))
     return (

@@ -195,7 +195,7 @@ def most_walls(height: int, width: int) -> int:
     """Upper bound of the number of wall rectangles of a random maze.
 
     It is the number of cells with an even row and an even column, about twice the usual number.
-    `random_maze` returns no maze above it.
+    `random_maze` stays within it.
 
     Args:
         height: number of rows, odd.

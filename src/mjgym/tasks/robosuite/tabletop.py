@@ -374,7 +374,7 @@ class Tabletop(Task):
         return raw if self.reward_scale is None else raw * (self.reward_scale / self.most)
 
     def stages(self, terms: Arrays) -> Array:
-        """The raw reward of the terms."""
+        """The reward before scaling, from the terms."""
         raise NotImplementedError(f"{type(self).__name__} must define stages()")
 
 

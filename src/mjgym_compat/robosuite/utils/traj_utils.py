@@ -52,7 +52,7 @@ class LinearInterpolator(Interpolator):
         self.set_states()
 
     def set_states(self, dim: int | None = None, ori: str | None = None) -> None:
-        """Begin at the origin, or the identity, possibly with other goals."""
+        """Reset start and goal to zeros or the identity, optionally of another kind."""
         self.dim = self.dim if dim is None else dim
         self.ori_interpolate = self.ori_interpolate if ori is None else ori
         kinds = {None: np.zeros(self.dim), "euler": np.zeros(3)}

@@ -23,7 +23,7 @@ PLATFORM_LENGTH, GAP_LENGTH = Uniform(0.3, 2.5), Uniform(0.5, 1.25)  # m, likewi
 
 
 def _drawn(value: Value, rng: Any) -> float:
-    """Number for one wall, platform or gap."""
+    """Size of one wall, platform or gap: drawn, or the value itself."""
     if isinstance(value, Uniform) and type(value.low) is type(value.high) is float:
         return float(rng.uniform(value.low, value.high))  # the same draw in a tenth of the time
     return float(value(rng)) if isinstance(value, Distribution) else value
