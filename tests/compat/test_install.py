@@ -153,3 +153,15 @@ def test_their_first_programs_run_unmodified(package, number):
         f"import mjgym_compat; mjgym_compat.install({package!r})\n{LOOPS[package][number]}"
     )
     assert re.fullmatch(SAID[package][number], said.strip()), said
+
+
+def test_torchrl_uses_it_for_dm_control():
+    pytest.importorskip("torchrl", reason='needs pip install -e ".[torchrl]"')
+    said = run_small(
+        "import mjgym_compat; mjgym_compat.install('dm_control')\n"
+        "from torchrl.envs.libs.dm_control import DMControlEnv\n"
+        "env = DMControlEnv('cartpole', 'balance')\n"
+        "found = env.rollout(5)\n"
+        "print(*found['position'].shape, bool((found['next', 'reward'] > 0).all()))"
+    )
+    assert said.split()[-3:] == ["5", "3", "True"]
