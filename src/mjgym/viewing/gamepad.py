@@ -23,7 +23,7 @@ class Gamepad(PolledDevice):
         DeviceError: there is none, or PySDL2 is missing.
     """
 
-    controls: Mapping[str, str] = {  # noqa: RUF012  (a constant)
+    controls: Mapping[str, str] = {
         "x": "left stick up, down",
         "y": "left stick left, right",
         "z": "right stick up, down",

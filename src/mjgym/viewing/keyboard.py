@@ -39,7 +39,7 @@ _PRESSES = {GRIP: devices.GRIP, OTHER: devices.OTHER}
 class Keyboard:
     """Keys as an input device; see `Device`."""
 
-    controls: Mapping[str, str] = {  # noqa: RUF012  (a constant)
+    controls: Mapping[str, str] = {
         **{axis: ", ".join(key for key in MOVES if MOVES[key][0] == axis) for axis in AXES},
         devices.GRIP: GRIP,
         devices.OTHER: OTHER.upper(),

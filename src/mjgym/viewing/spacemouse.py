@@ -17,7 +17,6 @@ from typing import Any, Protocol
 import numpy as np
 
 from mjgym.util.packaged import install
-from mjgym.viewing import devices
 from mjgym.viewing.devices import GRIP, OTHER, DeviceError, PolledDevice, outside
 
 INSTALL = install("teleop")
@@ -43,7 +42,7 @@ class Stream(Protocol):
 class SpaceMouse(PolledDevice):
     """A SpaceMouse; see `Device`."""
 
-    controls: Mapping[str, str] = {  # noqa: RUF012  (a constant)
+    controls: Mapping[str, str] = {
         "x": "push ahead",
         "y": "push to the left",
         "z": "lift",

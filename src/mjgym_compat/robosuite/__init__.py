@@ -20,12 +20,12 @@ from mjgym_compat.robosuite.environments.base import make
 from mjgym_compat.robosuite.environments.manipulation import tasks
 from mjgym_compat.robosuite.models.grippers import ALL_GRIPPERS
 from mjgym_compat.robosuite.robots import ALL_ROBOTS, Robot
+from mjgym_compat.robosuite.utils.log_utils import ROBOSUITE_DEFAULT_LOGGER
 from mjgym_compat.robosuite.utils.placement_samplers import (
     ObjectPositionSampler,
     SequentialCompositeSampler,
     UniformRandomSampler,
 )
-from mjgym_compat.robosuite.utils.log_utils import ROBOSUITE_DEFAULT_LOGGER
 
 __version__ = "1.5.2"  # whose interface this is; programs write it into demonstrations
 
