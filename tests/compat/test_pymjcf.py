@@ -404,3 +404,16 @@ def test_parts_of_attached_models_are_only_removed_on_request():
     assert (frame.is_removed, frame.pos) == (True, None)
     assert len(part.find_all("body")) == 2  # it keeps its own
     assert world.worldbody.attach(part).full_identifier == "part/"
+
+
+def test_elements_of_a_list_are_deleted_from_the_model():
+    model = mjcf.RootElement()
+    for i in range(4):
+        model.worldbody.add("geom", name=f"g{i}", size=[0.1])
+    geoms = model.worldbody.geom
+    del geoms["g1"], geoms[0]
+    assert [geom.name for geom in model.find_all("geom")] == ["g2", "g3"]
+    with pytest.raises(KeyError, match="no <geom> 'g9'"):
+        del geoms["g9"]
+    geoms.clear()
+    assert model.find_all("geom") == []

@@ -72,6 +72,9 @@ def test_modules_are_attributes_after_one_import():
 def test_environments_are_classes_of_the_package():
     env = suite.Lift(robots="Panda", use_camera_obs=False, has_offscreen_renderer=False)
     assert type(env) is suite.environments.REGISTERED_ENVS["Lift"]
+    table = env.model.mujoco_arena  # numbers of robosuite 1.5.2
+    np.testing.assert_allclose(table.table_offset, [0, 0, 0.8])
+    np.testing.assert_allclose(table.table_full_size, [0.8, 0.8, 0.05])
     with pytest.raises(AttributeError, match="did you mean Lift"):
         _ = suite.Lft
 

@@ -327,6 +327,8 @@ def test_segmentation_depth_and_points(monkeypatch):
     assert instances[tuple(pixel)] == cube
     metres = camera_utils.get_real_depth_map(env.sim, seen["agentview_depth"])
     back = camera_utils.transform_from_pixels_to_world(pixel, metres, np.linalg.inv(matrix))
+    stacked = camera_utils.transform_from_pixels_to_world(pixel, metres, np.linalg.inv([matrix]))
+    np.testing.assert_array_equal(back, stacked)
     assert np.linalg.norm(back - seen["cube_pos"]) < 0.05
 
 

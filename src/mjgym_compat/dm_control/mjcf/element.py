@@ -760,6 +760,15 @@ class ElementList(list[Element]):
                 return element
         raise KeyError(f"no <{self._spec.name}> {key!r} in <{self._parent.tag}>")
 
+    def __delitem__(self, key: Any) -> None:
+        for element in [self[key]] if isinstance(key, str | int) else self[key]:
+            element.remove()
+            self.remove(element)
+
+    def clear(self) -> None:
+        """Remove all from the model."""
+        del self[:]
+
     def __contains__(self, key: object) -> bool:
         if isinstance(key, str):
             scope = self._parent.namescope
