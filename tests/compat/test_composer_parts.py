@@ -7,11 +7,13 @@ pytest.importorskip("dm_env")
 
 from mjgym_compat.dm_control import composer, mjcf
 from mjgym_compat.dm_control.composer import initializers
+from mjgym_compat.dm_control.composer.observation import observable
 from mjgym_compat.dm_control.composer.observation.obs_buffer import Buffer
 from mjgym_compat.dm_control.composer.variation import (
     colors,
     distributions,
     math,
+    noises,
     rotations,
 )
 from mjgym_compat.dm_control.entities import props
@@ -135,6 +137,44 @@ def test_a_detector_notices_what_is_inside(balls):
     assert not inside.activated
     with pytest.raises(ValueError, match="same length"):
         inside.resize([0, 0], [1, 1, 1])
+
+
+def test_draws_of_observables_are_those_of_dm_control():
+    """Recorded with dm_control 1.0.50: intervals, delays and noise of seed 7, in physics steps."""
+    whole, normal = distributions.UniformInteger, distributions.Normal
+    multiplied = noises.Multiplicative(normal(1, 0.1))
+    options = {
+        "late": {"delay": whole(0, 7), "update_interval": whole(1, 4), "buffer_size": 3},
+        "slow": {"delay": 2, "update_interval": 3, "corruptor": noises.Additive(normal(scale=0.1))},
+        "many": {"delay": whole(0, 3), "buffer_size": 9},
+        "mean": {"buffer_size": 4, "aggregator": "mean", "corruptor": multiplied},
+        "called": {"delay": lambda: 4, "buffer_size": 2},
+    }
+    entries = {
+        name: observable.Generic(lambda physics: physics.time() / 0.002, **given)
+        for name, given in options.items()
+    }
+
+    class Watched(composer.NullTask):
+        task_observables = entries
+
+    for entry in entries.values():
+        entry.enabled = True
+    task = Watched(composer.Arena())
+    task.set_timesteps(0.01, 0.002)
+    env = composer.Environment(task, random_state=7)
+    env.reset()
+    for _ in range(7):
+        seen = env.step(np.zeros(0)).observation
+    recorded = {
+        "late": [30, 27, 32],
+        "slow": [33.005527],
+        "many": [25, 26, 27, 28, 30, 29, 31, 32, 33],
+        "mean": 33.336786,
+        "called": [30, 31],
+    }
+    for name, values in recorded.items():
+        np.testing.assert_allclose(seen[name], values, atol=1e-6)
 
 
 def test_values_arrive_by_their_delay():

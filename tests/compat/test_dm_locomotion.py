@@ -447,3 +447,18 @@ def test_manipulation_tasks_are_loaded_by_name():
         np.testing.assert_array_equal(value, first[name])
     with pytest.raises(ValueError, match="reach_site_features"):
         manipulation.load("reach_sites_features")
+
+
+def test_a_floor_of_ones_own_extends_the_published_one():
+    class Steps(arenas.Floor):
+        def _build(self, **options):
+            super()._build(**options)
+            self.step = self._mjcf_root.worldbody.add("geom", type="box", size=[0.3, 2, 0.05])
+
+        @property
+        def ground_geoms(self):
+            return (self._ground_geom, self.step)  # names of dm_control 1.0.50
+
+    arena = Steps(size=(2, 3))
+    assert [geom.type for geom in arena.ground_geoms] == ["plane", "box"]
+    np.testing.assert_allclose(arena.ground_geoms[0].size[:2], (2, 3))

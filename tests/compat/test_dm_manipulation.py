@@ -7,15 +7,18 @@ import pytest
 pytest.importorskip("dm_env")
 
 from helpers.lanes import mostly_slow
-from mjgym_compat.dm_control import composer
+from mjgym_compat.dm_control import composer, manipulation
 from mjgym_compat.dm_control.entities import props
+from mjgym_compat.dm_control.entities.manipulators import kinova
 from mjgym_compat.dm_control.manipulation import bricks, lift, place, reach
 from mjgym_compat.dm_control.manipulation.shared import (
     arenas,
     cameras,
     constants,
     observations,
+    registry,
     robots,
+    tags,
     workspaces,
 )
 
@@ -157,3 +160,32 @@ def test_what_is_observed_follows_the_settings():
 def test_impossible_stacks_are_refused(arguments, message):
     with pytest.raises(ValueError, match=message):
         _stack(**arguments)
+
+
+def test_tasks_of_ones_own_are_loaded_by_name(monkeypatch):
+    for kept in ("_functions", "_tags"):  # for this test alone
+        monkeypatch.setattr(registry._CONSTRUCTORS, kept, {})
+
+    @registry.add(tags.FEATURES, tags.EASY)
+    def drop_ball():
+        arena = composer.Arena()
+        arena.add_free_entity(props.Primitive("sphere", [0.1]))
+        return composer.NullTask(arena)
+
+    assert "drop_ball" in manipulation.get_environments_by_tag("easy")
+    assert "drop_ball" not in manipulation.get_environments_by_tag("vision")
+    env = manipulation.load("drop_ball", seed=1)
+    env.reset()
+    steps = 1
+    while not env.step(np.zeros(0)).last():
+        steps += 1
+    assert steps * env.control_timestep() == pytest.approx(10)  # s, as for the published tasks
+    assert registry.get_constructor("drop_ball") is drop_ball
+
+
+def test_geoms_of_the_hand():
+    """As dm_control 1.0.50 lists them."""
+    hand = kinova.JacoHand()
+    assert [geom.name for geom in hand.hand_geom] == ["link_6_main", "link_6_insert"]
+    wanted = [f"finger_{part}_{i}" for i in (1, 2, 3) for part in ("knuckle", "tip")]
+    assert [geom.name for geom in hand.finger_geoms] == wanted

@@ -344,7 +344,7 @@ class TestBinding:
 
     def test_bodies_of_attached_models_and_frames(self, arm):
         model, physics = arm
-        frames = model.find_all("attachment_frame")
+        frames = [x for x in model.find_all("body") if x.full_identifier.endswith("/")]
         assert physics.bind(frames).xpos.shape == (3, 3)
         assert physics.bind(frames[0]).element_id == 1
         assert physics.bind(model.worldbody).element_id == 0
@@ -361,3 +361,59 @@ class TestBinding:
             physics.bind(model.default)
         assert physics.bind([]).xpos.shape == (0,)
         assert physics.bind(None) is None
+
+
+def attached():
+    world, part, tool = (mjcf.RootElement(model=name) for name in ("world", "part", "tool"))
+    body = part.worldbody.add("body", name="b")
+    body.add("geom", name="g", type="sphere", size=[0.1])
+    tool.worldbody.add("geom", name="g", type="sphere", size=[0.1])
+    frame = world.worldbody.add("site", name="s").attach(part)
+    body.add("site", name="tip").attach(tool)
+    return world, part, frame
+
+
+def test_frames_of_attached_models_are_bodies():
+    """As dm_control 1.0.50 lists them."""
+    world, part, frame = attached()
+
+    def names(root, **options):
+        return [each.full_identifier for each in root.find_all("body", **options)]
+
+    assert names(world) == ["part/", "part/b", "part/tool/"]
+    assert names(part) == names(frame) == ["part/b", "part/tool/"]
+    assert names(world, exclude_attachments=True) == ["part/"]
+    assert names(part, exclude_attachments=True) == ["part/b", "part/tool/"]
+    assert world.find_all("attachment_frame") == []
+    assert world.find("attachment_frame", "part") is frame
+
+
+def test_parts_of_attached_models_are_only_removed_on_request():
+    for holder in ("frame", "world"):
+        world, part, frame = attached()
+        element = frame if holder == "frame" else world.worldbody
+        with pytest.raises(ValueError, match=r"attached models.*affect_attachments=True"):
+            element.remove()
+        assert len(world.find_all("body")) == 3
+        assert part.parent_model is world
+        element.remove(affect_attachments=True)
+        assert world.find_all("body") == part.find_all("body") == []
+    world, part, frame = attached()
+    frame.pos = [1, 2, 3]
+    part.detach()
+    assert (frame.is_removed, frame.pos) == (True, None)
+    assert len(part.find_all("body")) == 2  # it keeps its own
+    assert world.worldbody.attach(part).full_identifier == "part/"
+
+
+def test_elements_of_a_list_are_deleted_from_the_model():
+    model = mjcf.RootElement()
+    for i in range(4):
+        model.worldbody.add("geom", name=f"g{i}", size=[0.1])
+    geoms = model.worldbody.geom
+    del geoms["g1"], geoms[0]
+    assert [geom.name for geom in model.find_all("geom")] == ["g2", "g3"]
+    with pytest.raises(KeyError, match="no <geom> 'g9'"):
+        del geoms["g9"]
+    geoms.clear()
+    assert model.find_all("geom") == []

@@ -209,6 +209,80 @@ def test_controllers_of_an_environment_follow_its_actions():
     env.close()
 
 
+STILL = {"use_camera_obs": False, "initialization_noise": None, "hard_reset": False}
+
+
+def test_grippers_are_parts_of_a_robot():
+    """Numbers of robosuite 1.5.2."""
+    env = suite.make("Lift", robots="Panda", **STILL)
+    robot = env.robots[0]
+    hand = robot.part_controllers["right_gripper"]
+    assert [*robot.composite_controller.part_controllers] == ["right", "right_gripper"]
+    assert isinstance(hand, parts.GripperController)
+    assert (hand.name, hand.part_name, hand.naming_prefix) == (
+        *("JOINT_VELOCITY", "right_gripper", "robot0_"),
+    )
+    assert (hand.control_dim, hand.joint_dim, hand.use_action_scaling) == (2, 2, True)
+    np.testing.assert_array_equal(hand.control_limits, [[-1, -1], [1, 1]])
+    np.testing.assert_array_equal([hand.input_min, hand.input_max], [[-1, -1], [1, 1]])
+    np.testing.assert_allclose(hand.actuator_limits, [[0, -0.04], [0.04, 0]])
+    assert [*hand.qpos_index, *hand.qvel_index] == [7, 8, 7, 8]
+    np.testing.assert_array_equal(hand.joint_pos, env.sim.data.qpos[7:9])
+    assert hand.run_controller() == pytest.approx([0.02, -0.02])
+    for _ in range(5):
+        env.step(np.linspace(-0.5, 0.5, 7))
+    np.testing.assert_allclose(hand.goal_qvel, [-1, 1])
+    np.testing.assert_allclose(hand.run_controller(), [0, 0], atol=1e-12)
+    hand.set_goal([1, -1])  # by hand, for the environment too
+    env.step(np.zeros(7))
+    np.testing.assert_allclose(env.sim.data.ctrl[7:9], [0.04, -0.04])
+    with pytest.raises(ValueError, match="expected 2 numbers"):
+        hand.set_goal([1])
+
+
+@pytest.mark.parametrize(
+    ("robot", "speed"),
+    [
+        ("Panda", [-0.0939, -0.0880, -0.0416, 0.0260, 0.3706, 0.6724]),
+        ("UR5e", [-0.0570, -0.0430, -0.0514, -0.0467, 0.4579, 0.8495]),
+    ],
+)
+def test_speed_of_hands(robot, speed):
+    """Numbers of robosuite 1.5.2."""
+    env = suite.make("Lift", robots=robot, **STILL)
+    for _ in range(5):
+        env.step(np.linspace(-0.5, 0.5, 7))
+    own = env.robots[0]
+    np.testing.assert_allclose(own._hand_total_velocity["right"], speed, atol=2e-3)
+    parts_of_it = [*own._hand_vel["right"], *own._hand_ang_vel["right"]]
+    np.testing.assert_array_equal(parts_of_it, own._hand_total_velocity["right"])
+
+
+@pytest.mark.parametrize(
+    ("kind", "changed", "high"),
+    [
+        ("OSC_POSE", {"input_ref_frame": "world"}, [1] * 7),
+        ("OSC_POSE", {"input_max": 2, "input_min": -2}, [2] * 6 + [1]),
+        ("OSC_POSITION", {}, [1] * 4),
+        ("JOINT_POSITION", {}, [1] * 8),
+        ("OSC_POSE", {"impedance_mode": "variable_kp"}, [300] * 6 + [1] * 7),
+    ],
+)
+def test_bounds_of_absolute_actions(kind, changed, high):
+    """Those of displacements, as in robosuite 1.5.2, though no action is clipped to them."""
+    config = suite.load_part_controller_config(default_controller=kind)
+    config |= {"input_type": "absolute", **changed}
+    env = suite.make("Lift", robots="Panda", controller_configs=config, **STILL)
+    low = [0 if bound == 300 else -bound for bound in high]
+    np.testing.assert_array_equal(env.action_spec, [low, high])
+    np.testing.assert_array_equal(
+        env.robots[0].part_controllers["right"].control_limits, [low[:-1], high[:-1]]
+    )
+    if "input_ref_frame" in changed:
+        env.step([0.5, 0, 1.4, np.pi, 0, 0, 0])  # m and rad
+        np.testing.assert_allclose(env.robots[0].part_controllers["right"].goal_pos, [0.5, 0, 1.4])
+
+
 class Shift(composite.WholeBody):
     """Both arms' joints shifted by one number."""
 

@@ -505,6 +505,18 @@ def test_robots_with_torsos_heads_and_legs(name, kind, dimensions, parts):
         np.testing.assert_allclose(ours[entry], theirs[entry], atol=bound)
 
 
+def test_configurations_without_a_robot_hold_the_parts_of_any():
+    """Of 1.5.2: gains 1000 and 200 of a torso, where the robot's own is 2000."""
+    for kind, count in (("BASIC", 11), ("HYBRID_MOBILE_BASE", 12)):
+        config = suite.load_composite_controller_config(controller=kind)
+        assert config["type"] == kind
+        assert [*config["body_parts"]] == ["right", "left", "torso", "head", "base", "legs"]
+        env = suite.make("Lift", "PandaOmron", controller_configs=config, use_camera_obs=False)
+        assert env.action_dim == count
+        torso = env.robots[0].part_controllers["torso"]
+        np.testing.assert_array_equal([torso.kp, torso.kd], [[1000], [200]])
+
+
 @pytest.mark.slow
 def test_parts_of_humanoids_take_the_laws_of_a_configuration():
     config = suite.load_composite_controller_config(controller="BASIC", robot="GR1FloatingBody")

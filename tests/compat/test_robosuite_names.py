@@ -3,6 +3,7 @@
 import importlib
 import json
 import logging
+import subprocess
 import sys
 from pathlib import Path
 from types import SimpleNamespace
@@ -51,6 +52,31 @@ PENDULUM = (
     '<geom size=".1" pos="1 0 0" group="1"/><geom size=".1"/></body></body>'
     '<body name="other"><geom size=".1" group="1"/></body></worldbody></mujoco>'
 )
+
+
+def test_modules_are_attributes_after_one_import():
+    paths = (
+        *("Lift", "TwoArmTransport", "ROBOSUITE_DEFAULT_LOGGER", "models.objects.BoxObject"),
+        *("environments.manipulation.lift.Lift", "environments.robot_env.RobotEnv"),
+        *("environments.manipulation.manipulation_env.ManipulationEnv", "renderers.base"),
+        *("models.robots.manipulators.panda_robot.Panda", "models.arenas.table_arena.TableArena"),
+        *("models.tasks.manipulation_task.ManipulationTask", "models.bases.rethink_mount"),
+        *("controllers.parts.arm.osc.OperationalSpaceController", "robots.robot.Robot"),
+        *("controllers.composite.composite_controller.CompositeController", "utils.robot_utils"),
+        *("models.grippers.panda_gripper.PandaGripper", "utils.control_utils.orientation_error"),
+    )
+    code = ["import mjgym_compat.robosuite as suite", *(f"suite.{path}" for path in paths)]
+    subprocess.run([sys.executable, "-c", "\n".join(code)], check=True)
+
+
+def test_environments_are_classes_of_the_package():
+    env = suite.Lift(robots="Panda", use_camera_obs=False, has_offscreen_renderer=False)
+    assert type(env) is suite.environments.REGISTERED_ENVS["Lift"]
+    table = env.model.mujoco_arena  # numbers of robosuite 1.5.2
+    np.testing.assert_allclose(table.table_offset, [0, 0, 0.8])
+    np.testing.assert_allclose(table.table_full_size, [0.8, 0.8, 0.05])
+    with pytest.raises(AttributeError, match="did you mean Lift"):
+        _ = suite.Lft
 
 
 def test_every_public_name_is_here_or_known_to_be_missing():

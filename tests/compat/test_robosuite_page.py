@@ -42,7 +42,7 @@ BLIND = {"use_camera_obs": False, "has_offscreen_renderer": False}
 # What robosuite accepts and this package refuses, with a part of the reason.
 REFUSED = {
     "Lift controller_configs=load_composite_controller_config(controller='HYBRID_MOBILE_BASE')": (
-        "base drives"
+        "base that drives"
     ),
     "Lift render_collision_mesh=True": "collision shapes",
     "TwoArmTransport tables_boundary=(0.8, 1.0, 0.05)": "the bins stand",
@@ -327,6 +327,8 @@ def test_segmentation_depth_and_points(monkeypatch):
     assert instances[tuple(pixel)] == cube
     metres = camera_utils.get_real_depth_map(env.sim, seen["agentview_depth"])
     back = camera_utils.transform_from_pixels_to_world(pixel, metres, np.linalg.inv(matrix))
+    stacked = camera_utils.transform_from_pixels_to_world(pixel, metres, np.linalg.inv([matrix]))
+    np.testing.assert_array_equal(back, stacked)
     assert np.linalg.norm(back - seen["cube_pos"]) < 0.05
 
 
@@ -553,7 +555,7 @@ def test_gymnasium_wrapper():
     check_env(env, skip_render_check=True)
     env.reset()
     ends = [env.step(np.zeros(7, np.float32))[2:4] for _ in range(5)]
-    assert ends == [(False, False)] * 4 + [(False, True)]
+    assert ends == [(False, False)] * 4 + [(True, False)]  # as robosuite 1.5.2 says it
     whole = GymWrapper(make(), keys=["robot0_eef_pos"], flatten_obs=False)
     assert whole.observation_space["robot0_eef_pos"].shape == (3,)
     with pytest.raises(ValueError, match="robot1"):
@@ -780,7 +782,7 @@ def test_ik_pose_takes_the_input_type_that_works():
     with pytest.raises(ValueError, match="runs away"):
         make(controller_configs={"type": "IK_POSE", "input_type": "delta"})
     with pytest.raises(ValueError, match="base drives"):
-        load_composite_controller_config(controller="HYBRID_MOBILE_BASE")
+        load_composite_controller_config(controller="HYBRID_MOBILE_BASE", robot="Panda")
 
 
 @pytest.mark.parametrize(

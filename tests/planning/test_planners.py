@@ -9,7 +9,7 @@ from helpers import toys
 from helpers.lanes import mostly_slow
 from helpers.linear_quadratic import IDS, cost_matrices, dynamics, made, riccati
 from helpers.rollouts import equal
-from mjgym import planning
+from mjgym import parallel_env, planning
 from mjgym.planning import splines
 from mjgym.planning.bounded import bounded_minimum
 from mjgym.planning.learned import learned
@@ -306,6 +306,14 @@ def test_wrong_arguments_are_refused():
             planning.Planner(env, **arguments)
     with pytest.raises(TypeError, match=r"PendulumEnv.* has no rollouts; planning needs"):
         planning.Planner(gymnasium.make("Pendulum-v1"))
+    id = "soccer/boxhead-1v1-v0"
+    for match in (gymnasium.make_vec(id, num_envs=2), parallel_env(id)):
+        with pytest.raises(TypeError, match=r"one agent.* gymnasium.make\(id\) plays it against"):
+            planning.Planner(match)
+    alone = gymnasium.make(id)
+    alone.reset(seed=0)
+    action = planning.Planner(alone, horizon=0.1, rollouts=4)(None)
+    assert action.shape == alone.action_space.shape
     few = {"horizon": 0.1, "rollouts": 4}
     with pytest.raises(ValueError, match=r"tail: expected shape \(4,\), got \(4, 1\)"):
         planning.Planner(env, tail=lambda x: np.zeros((len(x), 1)), **few)(np.zeros(2))

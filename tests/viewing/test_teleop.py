@@ -211,8 +211,23 @@ def test_keys_move_the_tool_and_are_forgotten_with_the_episode():
 
 
 def test_help_names_all_keys():
-    named = " ".join(keys.lower() for keys, _ in keyboard.HELP)
+    named = " ".join(keyboard.Keyboard.controls.values()).lower()
     assert all(key in named for key in KEYS)
+
+
+def test_help_lists_the_controls_that_the_task_has():
+    arm = dict(drive()[1].help)
+    assert arm["up, down"] == "along x, which points ahead of the robot"
+    assert {"home, end", "."} <= arm.keys()
+    assert "F9" not in arm  # one arm
+    assert "F9" in dict(drive("robosuite/TwoArmLift-v0", robot="Baxter")[1].help)
+    assert "6, 7" not in dict(drive(controller="OSC_POSITION")[1].help)
+    legged = gymnasium.make(LEGGED[0])
+    assert dict(Commander(legged, stand).help) == {
+        "up, down": "walk ahead or back",
+        "left, right": "walk to the left or right",
+        "6, 7": "turn",
+    }
 
 
 # Recording and replay.

@@ -19,9 +19,15 @@ def unwrapped(env: Any) -> Any:
     """The environment within its wrappers.
 
     Raises:
-        TypeError: it has no rollouts, as those of other packages.
+        TypeError: it has no rollouts, as those of other packages and matches of several players.
     """
     bare = env.unwrapped
+    if hasattr(bare, "possible_agents") or hasattr(bare, "num_players"):
+        raise TypeError(
+            "env: planning is for one agent, not for the players of a match; gymnasium.make(id)"
+            " plays it against an opponent that stands still, opponent=... against another, and"
+            " make_vec(id, **mjgym.registry.one_agent(id)) does so in a batch"
+        )
     if not hasattr(bare, "rollout"):
         raise TypeError(f"env: {bare!r} has no rollouts; planning needs an environment of mjgym")
     return bare

@@ -1,6 +1,7 @@
 """Input devices that drive a robot's tool: one protocol for all of them."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -12,7 +13,15 @@ AXES = ("x", "y", "z", "rx", "ry", "rz")
 GRIP = "grip"  # closes or opens the fingers
 OTHER = "other"  # goes on to the next arm
 
-Help = tuple[tuple[str, str], ...]
+MEANINGS = {
+    "x": "along x, which points ahead of the robot",
+    "y": "along y, to its left",
+    "z": "along z",
+    **{f"r{axis}": f"turn about {axis}" for axis in "zyx"},
+    GRIP: "close or open the fingers",
+    OTHER: "the next arm",
+}
+"""How an arm's tool moves along axes and at presses."""
 
 
 class DeviceError(RuntimeError):
@@ -31,8 +40,8 @@ class Device(Protocol):
     """An input device with six axes and two buttons."""
 
     @property
-    def help(self) -> Help:
-        """Its controls, and their meanings."""
+    def controls(self) -> Mapping[str, str]:
+        """Names of its controls, by axis and press."""
         ...
 
     def begin(self) -> None:

@@ -1,7 +1,7 @@
 """An arm's tool driven by hand: what devices report becomes the action of a control step."""
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,6 +13,7 @@ from mjgym.viewing.keyboard import Keyboard
 
 PLACE, TURN = 0.5, 0.2  # shares of the greatest action at a device's full deflection
 _GRIPPER = "gripper"
+COMMAND = {"x": "walk ahead or back", "y": "walk to the left or right", "rz": "turn"}
 
 
 class DrivingError(ValueError):
@@ -27,8 +28,10 @@ class Hands:
         device: beside the keyboard; None for none.
 
     Attributes:
-        help: the controls, and their meanings.
+        help: the controls of the last device and their meanings, of what moves.
     """
+
+    help: tuple[tuple[str, str], ...]
 
     def __init__(
         self, clock: Callable[[], float] = time.monotonic, device: Device | None = None
@@ -37,7 +40,10 @@ class Hands:
         self._devices: list[Device] = [self._keyboard]
         if device is not None:
             self._devices.append(device)
-        self.help = self._devices[-1].help
+
+    def _explain(self, meanings: Mapping[str, str]) -> None:
+        controls = self._devices[-1].controls
+        self.help = tuple((controls[name], meaning) for name, meaning in meanings.items())
 
     def begin(self) -> None:
         """Forget all keys and buttons, at the start of an episode."""
@@ -106,6 +112,10 @@ class Driver(Hands):
         if not self._moved:
             raise DrivingError("devices move the tools of robots, and the task has none")
         self.arms = tuple(self._moved)
+        used = {axis for axes in self._moved.values() for axis in axes}
+        used |= {devices.GRIP} if self._fingers else set()
+        used |= {devices.OTHER} if len(self.arms) > 1 else set()
+        self._explain({n: meaning for n, meaning in devices.MEANINGS.items() if n in used})
         self.begin()
 
     def begin(self) -> None:
@@ -155,11 +165,13 @@ class Commander(Hands):
         super().__init__(clock, device)
         self._env, self._policy = env.unwrapped, policy
         self._low, self._high = np.array(self._env.task.command_ranges).T
+        ranges = zip(COMMAND, self._low, self._high, strict=True)
+        self._explain({axis: COMMAND[axis] for axis, low, high in ranges if low < high})
 
     def act(self, observation: object = None) -> np.ndarray:
         """The policy's action, once it has been told the command."""
         axes, _ = self.read()
-        ways = axes[[AXES.index(axis) for axis in ("x", "y", "rz")]]
+        ways = axes[[AXES.index(axis) for axis in COMMAND]]
         command = np.where(ways < 0, -ways * self._low, ways * self._high)
         held = self._env.task.commanded(command)
         told = self._env.set_state({f"memory.{name}": value for name, value in held.items()})

@@ -1,13 +1,13 @@
 """A gamepad as an input device, by SDL, which knows the layouts of most and needs no window."""
 
 import warnings
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from mjgym.util.packaged import install
-from mjgym.viewing import devices
-from mjgym.viewing.devices import DeviceError, PolledDevice, outside
+from mjgym.viewing.devices import GRIP, OTHER, DeviceError, PolledDevice, outside
 
 INSTALL = install("teleop")
 DEAD = 0.15  # of a stick's deflection
@@ -23,13 +23,16 @@ class Gamepad(PolledDevice):
         DeviceError: there is none, or PySDL2 is missing.
     """
 
-    help = (
-        ("left stick", "along x, ahead of the robot, and y, to its left"),
-        ("right stick", "along z, and turn about z"),
-        ("directional pad", "turn about y and x"),
-        ("A", "close or open the fingers"),
-        ("Y", "the next arm"),
-    )
+    controls: Mapping[str, str] = {
+        "x": "left stick up, down",
+        "y": "left stick left, right",
+        "z": "right stick up, down",
+        "rz": "right stick left, right",
+        "ry": "directional pad up, down",
+        "rx": "directional pad left, right",
+        GRIP: "A",
+        OTHER: "Y",
+    }
 
     def __init__(self) -> None:
         super().__init__()
@@ -67,8 +70,8 @@ class Gamepad(PolledDevice):
     def _buttons(self) -> dict[int, str]:
         sdl = self._sdl
         return {
-            sdl.SDL_CONTROLLER_BUTTON_A: devices.GRIP,
-            sdl.SDL_CONTROLLER_BUTTON_Y: devices.OTHER,
+            sdl.SDL_CONTROLLER_BUTTON_A: GRIP,
+            sdl.SDL_CONTROLLER_BUTTON_Y: OTHER,
         }
 
     def _axes(self) -> np.ndarray:

@@ -5,7 +5,7 @@ use for.
 """
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 import numpy as np
 
@@ -30,15 +30,6 @@ MOVES = {
 GRIP = "."
 OTHER = "f9"
 KEYS = (*MOVES, GRIP, OTHER)
-HELP = (
-    ("up, down", "along x, which points ahead of the robot"),
-    ("left, right", "along y, to its left"),
-    ("page up, page down", "along z"),
-    ("6, 7 / 8, 9 / home, end", "turn about z / y / x"),
-    (GRIP, "close or open the fingers"),
-    (OTHER.upper(), "the next arm"),
-)
-
 HELD = 0.15  # s that a key counts as held after it has last been heard of
 LATE = 1.0  # s that a stroke counts until the next action, for slower frames
 APART = 0.6  # s of silence between two strokes of a key, over the delay of a keyboard's repetition
@@ -48,7 +39,11 @@ _PRESSES = {GRIP: devices.GRIP, OTHER: devices.OTHER}
 class Keyboard:
     """Keys as an input device; see `Device`."""
 
-    help = HELP
+    controls: Mapping[str, str] = {
+        **{axis: ", ".join(key for key in MOVES if MOVES[key][0] == axis) for axis in AXES},
+        devices.GRIP: GRIP,
+        devices.OTHER: OTHER.upper(),
+    }
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock

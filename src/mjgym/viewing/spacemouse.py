@@ -11,14 +11,13 @@ The layouts are those of pyspacemouse's table of devices.
 """
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
 import numpy as np
 
 from mjgym.util.packaged import install
-from mjgym.viewing import devices
-from mjgym.viewing.devices import DeviceError, PolledDevice, outside
+from mjgym.viewing.devices import GRIP, OTHER, DeviceError, PolledDevice, outside
 
 INSTALL = install("teleop")
 DEAD = 0.05  # of the greatest deflection
@@ -27,7 +26,7 @@ MAKERS = (0x256F, 0x046D)  # 3Dconnexion, and Logitech, which owned it
 USAGE = (0x01, 0x08)  # HID's page "generic desktop", "multi-axis controller"
 LONGEST = 64  # bytes of a report
 _TRANSLATION, _ROTATION, _BUTTONS = 1, 2, 3
-_PRESSES = (devices.GRIP, devices.OTHER)  # of the first button, and of the second
+_PRESSES = (GRIP, OTHER)  # of the first button, and of the second
 
 
 class Stream(Protocol):
@@ -43,12 +42,16 @@ class Stream(Protocol):
 class SpaceMouse(PolledDevice):
     """A SpaceMouse; see `Device`."""
 
-    help = (
-        ("push ahead, to the left, lift", "along x, y and z"),
-        ("tilt, twist", "turn about x, y and z"),
-        ("left button", "close or open the fingers"),
-        ("right button", "the next arm"),
-    )
+    controls: Mapping[str, str] = {
+        "x": "push ahead",
+        "y": "push to the left",
+        "z": "lift",
+        "rz": "twist",
+        "ry": "tilt ahead",
+        "rx": "tilt to the side",
+        GRIP: "left button",
+        OTHER: "right button",
+    }
 
     def __init__(self, stream: Stream, name: str = "SpaceMouse") -> None:
         super().__init__()

@@ -28,6 +28,7 @@ MODULES = {
     "manipulation.shared.constants": "manipulation.shared",
     "manipulation.shared.observations": "manipulation.shared",
     "manipulation.shared.robots": "manipulation.shared",
+    "manipulation.shared.registry": "manipulation.registry",
     "manipulation.shared.tags": "manipulation",
     "manipulation.shared.workspaces": "manipulation.shared",
     "suite.base": "tasks",

@@ -5,6 +5,8 @@ written for robosuite 1.5 runs unchanged. As there, observations include images 
 `use_camera_obs=False`, upside down unless `macros.IMAGE_CONVENTION` is "opencv".
 """
 
+import importlib
+
 from mjgym_compat.importing import answer_under_own_name
 from mjgym_compat.robosuite.controllers import (
     ALL_COMPOSITE_CONTROLLERS,
@@ -15,8 +17,10 @@ from mjgym_compat.robosuite.controllers import (
 )
 from mjgym_compat.robosuite.environments import ALL_ENVIRONMENTS, RobosuiteEnv
 from mjgym_compat.robosuite.environments.base import make
+from mjgym_compat.robosuite.environments.manipulation import tasks
 from mjgym_compat.robosuite.models.grippers import ALL_GRIPPERS
 from mjgym_compat.robosuite.robots import ALL_ROBOTS, Robot
+from mjgym_compat.robosuite.utils.log_utils import ROBOSUITE_DEFAULT_LOGGER
 from mjgym_compat.robosuite.utils.placement_samplers import (
     ObjectPositionSampler,
     SequentialCompositeSampler,
@@ -101,12 +105,24 @@ MODULES = {
 
 answer_under_own_name("robosuite")
 
+# Modules that `import robosuite` loads there, so that they are attributes.
+_LOADED = (
+    *("environments.manipulation.manipulation_env", "environments.manipulation.two_arm_env"),
+    *("environments.robot_env", "models.objects", "models.tasks", "utils.control_utils"),
+    *(name for name in MODULES if not name.startswith(("devices", "examples"))),
+)
+for _name in _LOADED:
+    importlib.import_module(f"{__name__}.{_name}")
+
+__getattr__ = tasks.__getattr__  # `Lift` and so on
+
 __all__ = [
     "ALL_COMPOSITE_CONTROLLERS",
     "ALL_ENVIRONMENTS",
     "ALL_GRIPPERS",
     "ALL_PART_CONTROLLERS",
     "ALL_ROBOTS",
+    "ROBOSUITE_DEFAULT_LOGGER",
     "ObjectPositionSampler",
     "RobosuiteEnv",
     "Robot",

@@ -73,7 +73,6 @@ class Environment(dm_env.Environment):  # type: ignore[misc]
         self._compiled = False  # since the first reset
         self._reset_next_step = True
         self._compile()
-        self._updater.reset(self.physics, self.random_state)
         self._initial = self.random_state.get_state() if fixed_initial_state else None
 
     def control_timestep(self) -> float:
@@ -114,6 +113,7 @@ class Environment(dm_env.Environment):  # type: ignore[misc]
             for name in HOOK_NAMES
         }
         self._call("after_compile", self.physics)
+        self._updater.reset(self.physics, self.random_state)
 
     def reset(self) -> dm_env.TimeStep:
         """Begin an episode."""
@@ -149,6 +149,8 @@ class Environment(dm_env.Environment):  # type: ignore[misc]
         if self._reset_next_step:
             return self.reset()
         failed = False
+        self._call("before_step", self.physics, action=action)
+        self._updater.prepare_for_next_control_step()
         try:
             self._substeps(action)
         except PhysicsError as error:
@@ -156,20 +158,19 @@ class Environment(dm_env.Environment):  # type: ignore[misc]
                 raise
             logging.getLogger(__name__).warning("%s", error)
             failed = True
+        self._call("after_step", self.physics)
+        self._updater.update()
         task, physics = self.task, self.physics
-        reward, discount = (0.0, 0.0) if failed else (task.get_reward(physics), None)
+        reward = 0.0 if failed else task.get_reward(physics)
+        discount = 0.0 if failed else task.get_discount(physics)
         ends = failed or task.should_terminate_episode(physics)
         ends = ends or physics.time() >= self._time_limit
-        if discount is None:
-            discount = task.get_discount(physics)
         self._reset_next_step = bool(ends)
         kind = dm_env.StepType.LAST if ends else dm_env.StepType.MID
         return dm_env.TimeStep(kind, reward, discount, self._updater.get_observation())
 
     def _substeps(self, action: Any) -> None:
         physics = self.physics
-        self._call("before_step", physics, action=action)
-        self._updater.prepare_for_next_control_step()
         steps = self.task.physics_steps_per_control_step
         for k in range(steps):
             self._call("before_substep", physics, action=action)
@@ -177,8 +178,6 @@ class Environment(dm_env.Environment):  # type: ignore[misc]
             self._call("after_substep", physics)
             if k < steps - 1:
                 self._updater.update()
-        self._call("after_step", physics)
-        self._updater.update()
 
     def action_spec(self) -> Any:
         return self.task.action_spec(self.physics)

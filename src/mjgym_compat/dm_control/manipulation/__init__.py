@@ -5,11 +5,16 @@ from mjgym_compat.dm_control import manipulation
 env = manipulation.load("stack_2_bricks_features", seed=42)
 """
 
+from typing import Any
+
 from mjgym.util.suggestions import or_else
 from mjgym_compat import dm_env
+from mjgym_compat.dm_control import composer
+from mjgym_compat.dm_control.manipulation import registry
 from mjgym_compat.dm_env import MANIPULATION as ALL
 from mjgym_compat.importing import submodules
 
+TIME_LIMIT = 10.0  # s, of tasks of one's own
 TAGS = FEATURES, VISION, EASY = ("features", "vision", "easy")
 
 
@@ -17,13 +22,16 @@ def get_environments_by_tag(tag: str) -> tuple[str, ...]:
     """Names of the tasks with a tag."""
     if tag not in TAGS:
         raise ValueError(f"no tag {tag!r}{or_else(tag, TAGS)}")
-    if tag == "easy":
-        return tuple(name for name in ALL if name.startswith("reach_"))
-    return dm_env.get_environments_by_tag(tag)
+    easy = tuple(name for name in ALL if name.startswith("reach_"))
+    names = easy if tag == EASY else dm_env.get_environments_by_tag(tag)
+    return (*names, *registry.get_names_by_tag(tag))
 
 
-def load(environment_name: str, seed: dm_env.Seed = None) -> dm_env.DmEnv:
-    """A task as a `dm_env.Environment`."""
+def load(environment_name: str, seed: dm_env.Seed = None) -> Any:
+    """A task as a `dm_env.Environment`: a published one, or one of `registry.add`."""
+    if environment_name in registry.get_all_names():
+        task = registry.get_constructor(environment_name)()
+        return composer.Environment(task, time_limit=TIME_LIMIT, random_state=seed)
     return dm_env.load_manipulation(environment_name, seed)
 
 

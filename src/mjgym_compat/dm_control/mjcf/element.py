@@ -290,15 +290,23 @@ class Element:
         return child
 
     def remove(self, affect_attachments: bool = False) -> None:
-        """Remove this element, or clear it if its parent always has it."""
+        """Remove this element, or clear it if its parent always has it.
+
+        Raises:
+            ValueError: it has parts of attached models, and is not to clear them, too.
+        """
         others = self._merged()
-        if others and not affect_attachments:
+        if not affect_attachments and (others or self._holds_attachments()):
             raise ValueError(
-                f"<{self.tag}> is merged with that of attached models;"
-                " to clear them all, use remove(affect_attachments=True)"
+                f"<{self.tag}> has parts of attached models; to clear them all, use"
+                " remove(affect_attachments=True), or detach() the models before"
             )
         for element in (self, *others):
             element._remove()
+
+    def _holds_attachments(self) -> bool:
+        frame = isinstance(self, AttachmentFrame)
+        return frame or any(child._holds_attachments() for child in self._children)
 
     def _remove(self) -> None:
         for child in [*self._children, *self._single.values()]:
@@ -358,13 +366,14 @@ class Element:
         immediate_children_only: bool = False,
         exclude_attachments: bool = False,
     ) -> "list[Element]":
-        """All elements of a kind in this subtree."""
+        """All elements of a kind in this subtree; frames of attached models are bodies."""
         self._require_namespace(namespace)
         elements: list[Element] = []
         for child in self._existing():
             if exclude_attachments and child.root is not self.root:
                 continue
-            if child.spec.namespace == namespace and child.tag != "worldbody":
+            kind = "body" if isinstance(child, AttachmentFrame) else child.spec.namespace
+            if kind == namespace and child.tag != "worldbody":
                 elements.append(child)
             if not immediate_children_only:
                 elements += child.find_all(namespace, False, exclude_attachments)
@@ -567,6 +576,7 @@ class AttachmentFrame(Element):
         return self.all_children()
 
     def _remove(self) -> None:
+        self._attachment.worldbody._remove()
         self._attachment.detach()
 
 
@@ -683,10 +693,9 @@ class RootElement(Element):
         frame, outer = self.parent_frame, self.parent_model
         if frame is None or outer is None or frame.parent is None:
             raise RuntimeError("this model is not attached to another")
-        frame.parent._children[:] = [c for c in frame.parent._children if c is not frame]
+        Element._remove(frame)
         outer.attached_models.remove(self)
         outer.namescope.detach(self.namescope)
-        frame._removed = True
         self._frame = None
 
     def include_copy(self, other: "RootElement", override_attributes: bool = False) -> None:
@@ -750,6 +759,15 @@ class ElementList(list[Element]):
             if element.prefixed_identifier(self._parent.namescope) == key:
                 return element
         raise KeyError(f"no <{self._spec.name}> {key!r} in <{self._parent.tag}>")
+
+    def __delitem__(self, key: Any) -> None:
+        for element in [self[key]] if isinstance(key, str | int) else self[key]:
+            element.remove()
+            self.remove(element)
+
+    def clear(self) -> None:
+        """Remove all from the model."""
+        del self[:]
 
     def __contains__(self, key: object) -> bool:
         if isinstance(key, str):

@@ -175,7 +175,11 @@ class CompositeController:
         for name, controller in self.part_controllers.items():
             start, end = self._action_split_indexes[name]
             gripper, action = self.grippers.get(name), vector[start:end]
-            controller.set_goal(action if gripper is None else gripper.format_action(action))
+            if gripper is not None and controller._env is not None:
+                action = controller.law.next(controller.goal_qvel, action)
+            elif gripper is not None:
+                action = gripper.format_action(action)
+            controller.set_goal(action)
 
     def reset(self) -> None:
         """Let all parts hold still."""

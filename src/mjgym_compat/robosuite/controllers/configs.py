@@ -112,7 +112,7 @@ def load_composite_controller_config(
     Args:
         controller: "BASIC", "WHOLE_BODY_IK", "WHOLE_BODY_MINK_IK", "HYBRID_MOBILE_BASE" for a base
             that drives, or the path of a JSON file; None: the robot's default.
-        robot: a name, which determines the arms; None for both arms.
+        robot: a name, which determines the parts; None for those of any robot.
 
     Raises:
         ValueError: neither is given, or there is no such controller or robot; the message names
@@ -136,10 +136,12 @@ def load_composite_controller_config(
         return _whole_body_by_mink(sides, robot, humanoid)
     arm = load_part_controller_config(default_controller=USUAL)
     base = None if robot is None else bases.find(arms.find(robot).base)
-    if controller == HYBRID and (base is None or not base.drives):
-        raise ValueError(f"controller: {HYBRID} is of robots whose base drives, not of {robot!r}")
     if robot is None or base is None:
-        return refactor_composite_controller_config(arm, robot, sides)
+        parts = refactor_composite_controller_config(arm, robot, sides)["body_parts"]
+        parts |= {name: dict(_DRIVE) if name == "base" else _joints(HOLD) for name in _STAND}
+        return {"type": controller, "body_parts": parts}
+    if controller == HYBRID and not base.drives:
+        raise ValueError(f"controller: {HYBRID} is of robots whose base drives, not of {robot!r}")
     own = controller is None
     gripper = UNSCALED if own and robot.startswith(_UNSCALED_HANDS) else _GRIPPER
     limbs = {side: {**arm, "gripper": dict(gripper)} for side in sides}
@@ -236,16 +238,18 @@ def _groups(robot: str, base: Base) -> tuple[Group, ...]:
 
 
 def _group_parts(groups: Sequence[Group], own: bool) -> Config:
+    return {
+        group.name: _joints(group.controller if own else HOLD)
+        if isinstance(group.controller, JointPosition)
+        else dict(_DRIVE)
+        for group in groups
+    }
+
+
+def _joints(law: Controller) -> Config:
     usual = _parameters(JointPosition())
-    parts: Config = {}
-    for group in groups:
-        law = group.controller if own else HOLD
-        if isinstance(group.controller, JointPosition):
-            changed = {k: v for k, v in _parameters(law).items() if v != usual[k]}
-            parts[group.name] = {"type": "JOINT_POSITION", "interpolation": None, **changed}
-        else:
-            parts[group.name] = dict(_DRIVE)
-    return parts
+    changed = {k: v for k, v in _parameters(law).items() if v != usual[k]}
+    return {"type": "JOINT_POSITION", "interpolation": None, **changed}
 
 
 def _other_laws(parts: Mapping[str, Any], robot: str, base: Base) -> Config:

@@ -149,7 +149,7 @@ class Controller:
     def _kind(self, parameters: Mapping[str, Any]) -> str:
         return next(name for name in controllers.names() if TYPES[type_of(name)] is type(self))
 
-    def _set_law(self, law: Law) -> None:
+    def _set_law(self, law: Law | GripperLaw) -> None:
         self.__dict__["law"] = law
 
     def _place(
@@ -340,8 +340,14 @@ class Controller:
 
     @property
     def control_limits(self) -> tuple[np.ndarray, np.ndarray]:
-        """Lower and upper bounds of an action."""
-        return bounds(self.law.actions(tuple(self.joint_names)))
+        """Lower and upper bounds of an action; of an absolute one as of displacements."""
+        low, high = bounds(self.law.actions(tuple(self.joint_names)))
+        if getattr(self.law, "input_type", "delta") == "absolute":
+            low[-len(self.input_min) :], high[-len(self.input_max) :] = (
+                self.input_min,
+                self.input_max,
+            )
+        return low, high
 
     @property
     def actuator_limits(self) -> tuple[np.ndarray, np.ndarray]:
@@ -409,6 +415,9 @@ class JointTorqueController(Controller):
 class InverseKinematicsController(Controller):
     """The tool's displacement and rotation, tracked by positions of joints."""
 
+    input_max = property(lambda self: np.ones(self.joint_dim))
+    input_min = property(lambda self: -np.ones(self.joint_dim))
+
 
 class MobileBaseJointVelocityController(Controller):
     """The drive of a base: forward, sideways, turn, as parts of its top speeds."""
@@ -419,18 +428,24 @@ class MobileBaseJointVelocityController(Controller):
         return MobileBase()
 
 
-class SimpleGripController:
+class SimpleGripController(Controller):
     """Targets of a gripper's fingers, from commands of its actuators within -1 and 1.
 
     Args:
         sim: the simulation.
-        joint_indexes: "actuators": one per command.
+        joint_indexes: "actuators": one per command; "joints" are those of its readings.
         actuator_range: lower and upper ends of their control ranges.
         use_action_scaling: whether commands span these ranges, or are targets.
+        part_name: e.g. "right_gripper".
+        naming_prefix: of its robot.
         **unused: other arguments of robosuite.
+
+    Attributes:
+        goal_qvel: the commands.
     """
 
     name = "JOINT_VELOCITY"
+    control_dim = 0
 
     def __init__(
         self,
@@ -438,19 +453,57 @@ class SimpleGripController:
         joint_indexes: Mapping[str, Any],
         actuator_range: Any,
         use_action_scaling: bool = True,
+        part_name: str | None = None,
+        naming_prefix: str | None = None,
         **unused: Any,
     ) -> None:
-        self.sim, self.control_dim = sim, len(joint_indexes["actuators"])
-        numbers = tuple(range(self.control_dim))
-        self.law = GripperLaw(
-            (1.0,) * self.control_dim, numbers, incremental=False, scaled=use_action_scaling
+        count = len(joint_indexes["actuators"])
+        self._set_law(
+            GripperLaw(
+                (1.0,) * count, (*range(count),), incremental=False, scaled=use_action_scaling
+            )
         )
-        self.actuator_min, self.actuator_max = (np.array(end, float) for end in actuator_range)
-        self.goal_qvel = np.zeros(self.control_dim)
+        self.control_dim, self._motors = count, list(joint_indexes["actuators"])
+        self._place(sim, list(joint_indexes.get("joints", ())), actuator_range, None, None)
+        self.part_name, self.naming_prefix = part_name, naming_prefix
+        self.use_action_scaling = use_action_scaling
+        self.input_max = self.output_max = np.ones(count)
+        self.input_min = self.output_min = -np.ones(count)
+        self._torques = np.zeros(count)
+        self.reset_goal()
+
+    @staticmethod
+    def of_hand(manipulator: Any, sim: Any, env: Any) -> "SimpleGripController":
+        """The controller of an arm's gripper of an environment."""
+        model, law = env.model, manipulator.hand.law
+        joints = [model.joint(name).id for name in manipulator.finger_joints]
+        motors = [model.actuator(name).id for name in manipulator.finger_actuators]
+        made = SimpleGripController(
+            sim,
+            {"joints": joints, "actuators": motors},
+            model.actuator_ctrlrange[motors].T,
+            law.incremental or law.scaled,
+            f"{manipulator.side}_gripper",
+            f"robot{manipulator.robot}_",
+        )
+        made._set_law(law)
+        made._entry, made._env = f"{manipulator.name} gripper", env
+        return made
+
+    @property
+    def goal_qvel(self) -> np.ndarray:
+        return np.array(self._memory if self._env is None else self._env.view.memory[self._entry])
+
+    def _command(self, command: Any) -> None:
+        if self._env is None:
+            self._memory = command
+        else:
+            view = self._env.view
+            view.memory = {**view.memory, **view.owned({self._entry: command})}
 
     @property
     def control_limits(self) -> tuple[np.ndarray, np.ndarray]:
-        return -np.ones(self.control_dim), np.ones(self.control_dim)
+        return self.input_min, self.input_max
 
     def set_goal(self, action: Any) -> None:
         """Set the commands.
@@ -459,16 +512,19 @@ class SimpleGripController:
             ValueError: they are fewer or more than actuators.
         """
         action = np.asarray(action, float)
-        self.goal_qvel = self.law.next(self.goal_qvel, action) if self.law.scaled else action
+        if action.shape != (self.control_dim,):
+            raise ValueError(f"action: expected {self.control_dim} numbers, got {action.shape}")
+        self._command(np.clip(action, -1, 1) if self.use_action_scaling else action)
 
     def run_controller(self) -> np.ndarray:
         """Targets of the actuators, in their units."""
         centre = (self.actuator_min + self.actuator_max) / 2
         reach = (self.actuator_max - self.actuator_min) / 2
-        return np.asarray(self.law.control(self.goal_qvel, centre, reach))
+        self._torques = np.asarray(self.law.control(self.goal_qvel, centre, reach))
+        return self._torques
 
     def reset_goal(self) -> None:
-        self.goal_qvel = np.zeros(self.control_dim)
+        self._command(np.zeros(self.control_dim))
 
 
 GripperController, MobileBaseController = SimpleGripController, MobileBaseJointVelocityController

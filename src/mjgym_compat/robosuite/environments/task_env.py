@@ -5,6 +5,7 @@ import warnings
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from functools import partial
+from types import SimpleNamespace
 from typing import Any
 
 import gymnasium
@@ -99,10 +100,13 @@ class RobosuiteEnv(MujocoEnv):
         self.initialize_time(asked.get("control_freq", task.control_frequency))
         self.model_timestep = SIMULATION_TIMESTEP
         self.model = Scene(env)
+        fields = published(task)
+        tables = {name: value for name, value in fields.items() if name.startswith("table_")}
+        self.model.mujoco_arena = SimpleNamespace(**tables)
         objects = {each.name: each for each in self.model.mujoco_objects}
         bodies = {n: self.sim.model.body_name2id(each.root_body) for n, each in objects.items()}
         self._known: dict[str, Any] = {
-            **published(task),
+            **fields,
             **{"objects": [*objects.values()], "lite_physics": True, "viewer_get_obs": False},
             **{
                 "obj_body_id": bodies,

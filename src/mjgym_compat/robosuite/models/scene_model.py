@@ -139,7 +139,13 @@ class Instances:
 
 
 class Scene(Instances):
-    """Objects and robots of an environment's model, with their geoms and sites."""
+    """Objects and robots of an environment's model, with their geoms and sites.
+
+    Attributes:
+        mujoco_arena: sizes (m), place and friction of the task's table.
+    """
+
+    mujoco_arena: Any
 
     def __init__(self, env: Env) -> None:
         self._env = env

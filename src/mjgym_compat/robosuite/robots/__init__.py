@@ -19,8 +19,9 @@ from mjgym_compat.robosuite.controllers.configs import (
     REGISTERED,
     SPECIFIC,
     WHOLE_BODY,
+    load_composite_controller_config,
 )
-from mjgym_compat.robosuite.controllers.parts import Controller
+from mjgym_compat.robosuite.controllers.parts import Controller, SimpleGripController
 from mjgym_compat.robosuite.models.bases import robot_base_factory
 from mjgym_compat.robosuite.models.grippers import gripper_factory
 from mjgym_compat.robosuite.models.robots import REGISTERED_ROBOTS as REGISTERED_ROBOTS
@@ -50,7 +51,8 @@ class Robot:
         robot_joints: its joints without those of its base and its fingers.
         dof: the number of `robot_joints`.
         init_qpos: their published initial positions, rad or m.
-        part_controllers: controllers of its arms, torso, head, legs and base, see `Controller`.
+        part_controllers: controllers of its arms, torso, head, legs, base and grippers, see
+            `Controller`.
         composite_controller: see `CompositeController`.
         eef_site_id: the site between the fingers of each arm.
         action_dim: numbers of an action for this robot.
@@ -74,9 +76,11 @@ class Robot:
         composite_controller_config: Any = None,
     ) -> None:
         self.name, self.idn, self.control_freq = robot_type, idn, control_freq
-        whole = isinstance(composite_controller_config, Mapping)
+        config = composite_controller_config
+        if config is None and robot_type in arms.names():
+            config = load_composite_controller_config(robot=robot_type)
         self.composite_controller_config: Mapping[str, Any] = (
-            composite_controller_config if whole else {}
+            config if isinstance(config, Mapping) else {}
         )
         self.prefix = f"robot{idn}_"
         self.base_type, self.gripper_type = base_type, gripper_type
@@ -122,7 +126,7 @@ class Robot:
         indices = sorted(i for numbers in self._parts.values() for i in numbers)
         first = indices[0]
         self.action_dim = len(indices)
-        self.action_limits = tuple(bound[indices] for bound in bounds(actions))
+        limits: Any = tuple(bound[indices] for bound in bounds(actions))
         self.action_split_indexes = {
             n: (min(ids) - first, max(ids) + 1 - first) for n, ids in self._parts.items()
         }
@@ -130,14 +134,23 @@ class Robot:
             each.name.removeprefix(self.prefix): Controller.of(each, sim, env)
             for each in self.part.parts
         }
+        self.part_controllers |= {
+            f"{side}_gripper": SimpleGripController.of_hand(each, sim, env)
+            for side, each in self._sides.items()
+            if f"{side}_gripper" in self._parts
+        }
         couples = any(each.controller.couples for each in self.part.manipulators)
+        splits = self.action_split_indexes
+        for each in () if couples else self.part.parts:
+            name = each.name.removeprefix(self.prefix)
+            for bound, own in zip(limits, self.part_controllers[name].control_limits, strict=True):
+                bound[slice(*splits[name])] = own
         kind = HYBRID if self.part.hybrid else WHOLE_BODY if couples else BASIC
         config = self.composite_controller_config
         if config.get("type") in REGISTERED.keys() - ALL_COMPOSITE_CONTROLLERS:
             kind = config["type"]
         grippers = {f"{side}_gripper": each for side, each in self.gripper.items()}
         whole = composite_controller_factory(kind, sim, self.robot_model, grippers)
-        splits, limits = self.action_split_indexes, self.action_limits
         whole.drives(self.arms, self.part_controllers, splits, limits, config.get(SPECIFIC, {}))
         self.composite_controller, self.action_limits = whole, whole.action_limits
         self.action_dim = len(whole.action_limits[0])
@@ -355,12 +368,23 @@ class Robot:
         return {side: transform_utils.mat2quat(axes) for side, axes in self._hand_orn.items()}
 
     @property
+    def _hand_total_velocity(self) -> dict[str, np.ndarray]:
+        """Velocity and angular velocity by the arm's joints, (6,), m/s and rad/s."""
+        model, data, velocities = self._env.model, self._env.data, {}
+        for side, arm in self._sides.items():
+            rows = np.zeros((6, model.nv))
+            mujoco.mj_jacBody(model, data, rows[:3], rows[3:], model.body(arm.link).id)
+            own = model.jnt_dofadr[[model.joint(name).id for name in arm.joints]]
+            velocities[side] = rows[:, own] @ data.qvel[own]
+        return velocities
+
+    @property
     def _hand_vel(self) -> dict[str, np.ndarray]:
-        return {n: self.sim.data.get_body_xvelp(arm.link) for n, arm in self._sides.items()}
+        return {side: speed[:3] for side, speed in self._hand_total_velocity.items()}
 
     @property
     def _hand_ang_vel(self) -> dict[str, np.ndarray]:
-        return {n: self.sim.data.get_body_xvelr(arm.link) for n, arm in self._sides.items()}
+        return {side: speed[3:] for side, speed in self._hand_total_velocity.items()}
 
     # Sensors.
 

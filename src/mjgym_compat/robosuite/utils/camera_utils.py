@@ -110,7 +110,8 @@ def transform_from_pixels_to_world(
     depth = depth.reshape(lead)
     row, column = pixels[..., 0], pixels[..., 1]
     scaled = np.stack([column * depth, row * depth, depth, np.ones_like(depth)], axis=-1)
-    return np.asarray(scaled @ np.asarray(camera_to_world_transform).T)[..., :3]
+    to_world = np.reshape(camera_to_world_transform, (4, 4))
+    return np.asarray(scaled @ to_world.T)[..., :3]
 
 
 def bilinear_interpolate(im: np.ndarray, x: Any, y: Any) -> np.ndarray:

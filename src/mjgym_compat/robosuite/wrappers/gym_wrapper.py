@@ -10,7 +10,7 @@ from mjgym_compat.robosuite.wrappers.wrapper import Wrapper
 
 
 class GymWrapper(Wrapper, gymnasium.Env[Any, np.ndarray]):
-    """A `gymnasium.Env`: the horizon truncates, `reset(seed=)` seeds the episode.
+    """A `gymnasium.Env`; `reset(seed=)` seeds the episode. As in robosuite, the horizon terminates.
 
     Args:
         keys: entries of the observation; None for "object-state", images and the robots'
@@ -74,8 +74,7 @@ class GymWrapper(Wrapper, gymnasium.Env[Any, np.ndarray]):
     def step(self, action: np.ndarray) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         """Advance by one control step; see `gymnasium.Env.step`."""
         observation, reward, done, info = self.env.step(action)
-        ended = bool(self._plain.terminated)
-        return self._chosen(observation), reward, ended, bool(done and not ended), info
+        return self._chosen(observation), reward, bool(done), False, info
 
     def compute_reward(self, achieved_goal: Any, desired_goal: Any, info: Any) -> float:
         """The reward of the current state, whatever the goals."""

@@ -9,6 +9,7 @@ from dm_env import specs
 
 from mjgym_compat.dm_control.composer.observation.obs_buffer import Buffer
 from mjgym_compat.dm_control.composer.observation.observable.base import AGGREGATORS, Observable
+from mjgym_compat.dm_control.composer.variation.base import Variation
 
 DEFAULT_UPDATE_INTERVAL = 1  # physics steps
 DEFAULT_BUFFER_SIZE = 1
@@ -35,37 +36,40 @@ class _Readings:
     ) -> None:
         self._observable, self._random_state = observable, random_state
         self._value = observable.observation_callable(physics, random_state)
-        value = np.array(self._value())
+        shown = observable.array_spec
+        value = np.array(self._value()) if shown is None else np.zeros(shown.shape, shown.dtype)
         size = observable.buffer_size or DEFAULT_BUFFER_SIZE
         self._size, self._aggregator = size, observable.aggregator
-        interval = observable.update_interval or DEFAULT_UPDATE_INTERVAL
-        self._every_step = not observable.delay and interval == DEFAULT_UPDATE_INTERVAL
+        self._delay = observable.delay or DEFAULT_DELAY
+        self._interval = observable.update_interval or DEFAULT_UPDATE_INTERVAL
+        self._every_step = self._delay == 0 and self._interval == 1
         self._buffer = Buffer(size, value.shape, value.dtype, first, strip)
         self.spec = self._make_spec(name, value, size, strip and size == 1)
         self._schedule: list[tuple[int, int]] = []  # times and delays
-        self._due = 0
-        self._plan_one()
-        self._buffer.insert(*self._schedule.pop(), value)
 
-    def _draw(self, number: Any, default: int) -> int:
-        if callable(number):
+    def _draw(self, number: Any) -> int:
+        if isinstance(number, Variation):
             number = number(random_state=self._random_state)
-        return default if number is None else int(number)
+        return int(number() if callable(number) else number)
 
-    def _plan_one(self) -> None:
-        delay = self._draw(self._observable.delay, DEFAULT_DELAY)
-        self._schedule.append((self._due, delay))
-        interval = self._draw(self._observable.update_interval, DEFAULT_UPDATE_INTERVAL)
-        self._due += max(1, interval)
+    def begin(self) -> None:
+        """Take the first reading, after those that told shapes."""
+        self._buffer.insert(0, self._draw(self._delay), self._value())
 
-    def plan(self, end: int, steps: int) -> Iterable[int]:
-        """Times of the readings in a control step, without those never observed."""
+    def plan(self, time: int, steps: int) -> Iterable[int]:
+        """Times of the readings in a control step, without those never observed.
+
+        Intervals and delays are drawn for two control steps, in dm_control's order.
+        """
+        end = time + steps
         if self._every_step:
             return range(end + 1 - min(self._size, steps), end + 1)
-        while self._due <= end:
-            self._plan_one()
+        last = self._schedule[-1][0] if self._schedule else time
+        while last < end + steps:
+            last += max(1, self._draw(self._interval))
+            self._schedule.append((last, self._draw(self._delay)))
         self._buffer.drop_unobserved_upcoming_items(self._schedule, steps)
-        return [time for time, _ in self._schedule]
+        return [due for due, _ in self._schedule if due <= end]
 
     def read(self, time: int) -> None:
         """Take the reading scheduled for the current time."""
@@ -122,12 +126,15 @@ class Updater:
             }
             for part in self._parts
         ]
+        for part in self._readings:
+            for readings in part.values():
+                readings.begin()
 
     def prepare_for_next_control_step(self) -> None:
         self._due = collections.defaultdict(list)
         for part in self._readings:
             for readings in part.values():
-                for time in readings.plan(self._time + self._steps, self._steps):
+                for time in readings.plan(self._time, self._steps):
                     self._due[time].append(readings)
 
     def update(self) -> None:

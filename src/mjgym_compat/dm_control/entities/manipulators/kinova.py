@@ -78,6 +78,10 @@ class JacoHand(base.RobotHand):
         find = self._mjcf_root.find
         self.joints = [find("joint", joint) for joint in facts.joints]
         self._actuators = [find("actuator", actuator) for actuator in facts.actuators]
+        hand: Any = find("body", "hand")
+        self.hand_geom = hand.find_all("geom", immediate_children_only=True)
+        geoms = self._mjcf_root.find_all("geom")
+        self.finger_geoms = [geom for geom in geoms if geom.name.startswith("finger")]
         self.grip_site = find("site", "gripsite")
         self.pinch_site = find("site", "pinchsite")
         self._tool = self.pinch_site if use_pinch_site_as_tcp else self.grip_site

@@ -45,7 +45,7 @@ class EmptyCorridor(Corridor):
         self._mjcf_root = read("arenas/corridor.xml", name)
         self._given = {"width": corridor_width, "length": corridor_length}
         self._width, self._length = 0.0, 0.0
-        self._ground = self._mjcf_root.find("geom", "ground")
+        self._ground_plane = self._mjcf_root.find("geom", "ground")
         self._planes = {
             n: self._mjcf_root.find("geom", n) for n in ("left", "right", "near", "far")
         }
@@ -57,7 +57,9 @@ class EmptyCorridor(Corridor):
         self._width, self._length = float(drawn["width"]), float(drawn["length"])
         middle, high = self._length / 2, HEIGHT / 2
         along, across = middle + _CORRIDOR_X_PADDING, self._width / 2
-        self._ground.set_attributes(size=(along, across, 1), pos=(middle, 0, self._ground_height))
+        self._ground_plane.set_attributes(
+            size=(along, across, 1), pos=(middle, 0, self._ground_height)
+        )
         places = {
             "left": (along, middle, across),
             "right": (along, middle, -across),
@@ -79,7 +81,7 @@ class EmptyCorridor(Corridor):
 
     @property
     def ground_geoms(self) -> tuple[mjcf.Element, ...]:
-        return (self._ground,)
+        return (self._ground_plane,)
 
 
 class GapsCorridor(EmptyCorridor):
@@ -104,7 +106,7 @@ class GapsCorridor(EmptyCorridor):
         material = looks.ground(self._mjcf_root, aesthetic)
         if material is not None:
             self._look = {"material": material}
-        self._ground.set_attributes(material=None, rgba=(0, 0, 0, 0))
+        self._ground_plane.set_attributes(material=None, rgba=(0, 0, 0, 0))
         self._body = self._mjcf_root.worldbody.add("body", name="ground")
 
     def regenerate(self, random_state: Any) -> None:
@@ -130,7 +132,7 @@ class GapsCorridor(EmptyCorridor):
 
     @property
     def ground_geoms(self) -> tuple[mjcf.Element, ...]:
-        return (self._ground, *self._body.geom)
+        return (self._ground_plane, *self._body.geom)
 
 
 class WallsCorridor(EmptyCorridor):

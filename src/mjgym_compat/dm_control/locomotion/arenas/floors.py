@@ -26,10 +26,12 @@ class Floor(looks.Place):
         self._mjcf_root = read("arenas/floor.xml", name)
         self.size = size
         self._top_camera_y_padding_factor = top_camera_y_padding_factor
-        self._ground = self._mjcf_root.find("geom", "ground")
-        self._ground.size = (*size, 0.25)
+        self._ground_geom = self._mjcf_root.find("geom", "ground")
+        self._ground_geom.size = (*size, 0.25)
         self._mjcf_root.find("material", "chequers").reflectance = reflectance
-        self._ground.material = looks.ground(self._mjcf_root, aesthetic) or self._ground.material
+        self._ground_geom.material = (
+            looks.ground(self._mjcf_root, aesthetic) or self._ground_geom.material
+        )
         self._top_camera = self._mjcf_root.find("camera", "top_camera")
         self._top_camera.pos = (0, 0, top_camera_distance)
         seen = math.atan2(top_camera_y_padding_factor * size[1], top_camera_distance)
@@ -39,4 +41,4 @@ class Floor(looks.Place):
 
     @property
     def ground_geoms(self) -> tuple[mjcf.Element, ...]:
-        return (self._ground,)
+        return (self._ground_geom,)
