@@ -230,13 +230,14 @@ class TestBadFiles:
         assert "has been cut off" in said
         assert datasets.load("rescued.hdf5").count == counts[-1]
 
-    @pytest.mark.parametrize("size", [0, 10, 300, 2000])
+    @pytest.mark.parametrize("size", [0, 10, 300, 2000, 20_000])
     def test_a_file_of_which_nothing_is_left(self, size):
         random_demos("whole.hdf5", episodes=1)
         Path("cut.hdf5").write_bytes(Path("whole.hdf5").read_bytes()[:size])
         code, said = run("replay", "cut.hdf5", "--check")
         assert code in (1, 2)
         assert "cut.hdf5" in said
+        assert "to -1" not in said
 
     def test_an_episode_that_was_being_written_is_left_out(self):
         import h5py
