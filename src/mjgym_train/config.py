@@ -444,6 +444,9 @@ def _shown(value: Any) -> str:
     return str(list(value) if isinstance(value, tuple) else value) or "empty"
 
 
+OF_TASK = " (an argument of the task is env.NAME, or --set NAME=VALUE)"
+
+
 def read(
     cls: type[C],
     files: Iterable[str | Path] = (),
@@ -467,12 +470,13 @@ def read(
     places: dict[str, str] = {}  # where each was set last
     for file in files:
         for name, value, where in entries(Path(file)):
-            places[_set(cls, values, name, value, where)] = where
+            places[_set(cls, values, name, value, where, OF_TASK)] = where
     for text in settings:
         name, equals, value = text.partition("=")
         if not equals:
             raise ConfigError(f"{text!r} is not of the form name=value")
-        places[_set(cls, values, name.strip(), value_of(value), repr(text))] = repr(text)
+        place, value = repr(text), value_of(value)
+        places[_set(cls, values, name.strip(), value, place, OF_TASK)] = place
     for name, value in given.items():
         places[_set(cls, values, name, value, name)] = name
     try:
@@ -498,12 +502,14 @@ def value_of(text: str) -> Any:
     return text
 
 
-def _set(cls: type[Config], values: dict[str, Any], name: str, value: Any, where: str) -> str:
+def _set(
+    cls: type[Config], values: dict[str, Any], name: str, value: Any, where: str, hint: str = ""
+) -> str:
     hints = typing.get_type_hints(cls)
     name, _, entry = name.partition(".")
     name = name if name in hints else ALIASES.get(name, name)
     if name not in hints:
-        raise ConfigError(f"{where}: there is no setting {name!r}{or_else(name, hints)}")
+        raise ConfigError(f"{where}: there is no setting {name!r}{or_else(name, hints)}{hint}")
     if entry:
         if hints[name] != dict[str, Any]:
             raise ConfigError(f"{where}: {name} has no entries")
@@ -515,6 +521,7 @@ def _set(cls: type[Config], values: dict[str, Any], name: str, value: Any, where
             raise ValueError(value)
     except ValueError:
         wanted = str(getattr(hints[name], "__name__", hints[name])).replace("typing.", "")
+        wanted = {"tuple": "a list", "dict": "a mapping"}.get(wanted, wanted)
         if typing.get_origin(hints[name]) is Literal:
             known = [str(word) for word in typing.get_args(hints[name])]
             wanted = f"one of {', '.join(known)}"

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from mjgym.policies.network import Saved
 from mjgym.policies.run_errors import RunError
 from mjgym.policies.run_folder import RunFolder
 from mjgym.util import atomic, code_references
@@ -114,6 +115,13 @@ class Run(RunFolder):
             atomic.write_text(self.config_file, to_yaml(config))
         except OSError as error:
             raise RunError(f"{self.path} cannot be made: {error.strerror}") from error
+
+    def keep_policy(self, policy: Saved) -> None:
+        """Write the policy, and remove the score of the one before, which it is not."""
+        before = self.policy_file.read_bytes() if self.policy_file.exists() else b""
+        policy.save(self.policy_file)
+        if self.policy_file.read_bytes() != before:
+            self.evaluation_file.unlink(missing_ok=True)
 
     def metrics(self) -> list[metrics.Metric]:
         """All metrics so far.

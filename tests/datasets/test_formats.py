@@ -1,5 +1,6 @@
 """The formats of datasets: what is written comes back, and goes from one to another; bad files."""
 
+import dataclasses
 import json
 import shutil
 from importlib.util import find_spec
@@ -14,6 +15,7 @@ from helpers.demonstrations import ID, PICTURES, random_demos, same
 from mjgym import datasets
 from mjgym.cli.app import app
 from mjgym.datasets import DemonstrationError, Episode, Recording
+from mjgym.variation import Uniform
 
 ONE_MORE = '<worldbody><body><joint name="x"/><geom size="1" mass="1"/></body>'
 RECORDED = Path(__file__).parents[1] / "data" / "robosuite" / "demonstration.hdf5"
@@ -200,6 +202,27 @@ def test_a_dataset_goes_round_all_formats(name):
     assert "there is a file 'end.hdf5'" in said
 
 
+@needs_h5py
+def test_an_episode_that_does_not_fit_itself_is_not_written(name):
+    env = gymnasium.make(ID)
+    random_demos("good.hdf5", episodes=1)
+    episode, writer = datasets.load("good.hdf5").episode(0), datasets.create(name, env)
+    writer.add(episode)
+    for bad in ({"actions": episode.actions[:-1]}, {"rewards": episode.rewards * np.nan}):
+        with pytest.raises(DemonstrationError, match=r"rewards|actions"):
+            writer.add(dataclasses.replace(episode, **bad))
+    writer.close()
+    assert datasets.load(name).count == 1
+
+
+@needs_h5py
+def test_an_argument_that_no_file_holds_is_refused_when_recording_begins():
+    env = gymnasium.make(ID, vary={"body_mass": Uniform(1, 2)})
+    with pytest.raises(DemonstrationError, match=r"arguments of .* cannot be written: .*Uniform"):
+        datasets.record(env, "varied.hdf5")
+    assert not Path("varied.hdf5").exists()
+
+
 # Files that are not whole, or not ours.
 
 
@@ -230,13 +253,14 @@ class TestBadFiles:
         assert "has been cut off" in said
         assert datasets.load("rescued.hdf5").count == counts[-1]
 
-    @pytest.mark.parametrize("size", [0, 10, 300, 2000])
+    @pytest.mark.parametrize("size", [0, 10, 300, 2000, 20_000])
     def test_a_file_of_which_nothing_is_left(self, size):
         random_demos("whole.hdf5", episodes=1)
         Path("cut.hdf5").write_bytes(Path("whole.hdf5").read_bytes()[:size])
         code, said = run("replay", "cut.hdf5", "--check")
         assert code in (1, 2)
         assert "cut.hdf5" in said
+        assert "to -1" not in said
 
     def test_an_episode_that_was_being_written_is_left_out(self):
         import h5py

@@ -343,3 +343,14 @@ def test_masses_that_the_engine_can_hardly_take_give_no_nan():
     for _ in range(12):
         assert np.isfinite(observations).all()
         observations, *_ = envs.step(np.zeros(envs.action_space.shape))
+
+
+@pytest.mark.parametrize("value", [None, "<mujoco/>"])
+def test_a_model_that_is_no_spec_is_named(value):
+    @dataclass(frozen=True)
+    class Forgetful(Cart):
+        def model(self):
+            return value
+
+    with pytest.raises(TypeError, match=r"Forgetful.model\(\): expected a mujoco.MjSpec, got"):
+        mjgym.Env(Forgetful())

@@ -513,6 +513,11 @@ def test_a_number_that_cannot_be_is_refused(make, arguments, words):
         make("dmc/walker-walk-v0", **arguments)
 
 
+def test_a_physics_timestep_is_positive():
+    with pytest.raises(ValueError, match="Velocity: physics_timestep must be positive, got 0 s"):
+        gymnasium.make("legged/go1-velocity-v0", physics_timestep=0)
+
+
 @pytest.mark.parametrize("steps", [NAN, 2.5, 0, -5])
 def test_a_limit_is_a_whole_number_of_steps(steps):
     id = "dmc/walker-walk-v0"
@@ -557,6 +562,8 @@ def test_no_field_of_a_task_may_be_nan(value):
             {"init_pose": "fast"},
             "init_pose must be a sequence, each a number",
         ),
+        ("dmc/walker-walk-v0", {"time_limit": {}}, "time_limit must be a number"),
+        ("robosuite/Lift-v0", {"table_size": {}}, "must be a sequence of 3, each a number"),
         ("l2m/walk_planar-v0", {"velocity_weight": "a"}, "must be a number or None"),
         ("robosuite/Lift-v0", {"table_size": [1, 2]}, "must be a sequence of 3, each a number"),
         (

@@ -75,6 +75,16 @@ def test_two_that_resume(tmp_path):
     assert Run(tmp_path / "run").metrics_file.read_bytes() == before
 
 
+def test_a_score_is_of_the_policy_beside_it(tmp_path):
+    run = Run(tmp_path / "run")
+    trainer(run.path, *SMALL_REPLAY, algorithm="td3", steps=80).train()
+    run.write_json(run.evaluation_file, {"mean": 1.0})
+    trainer(run.path, *SMALL_REPLAY, algorithm="td3", steps=80, resume=True).train()
+    assert run.evaluation_file.exists()  # the same policy
+    trainer(run.path, *SMALL_REPLAY, algorithm="td3", steps=160, resume=True).train()
+    assert not run.evaluation_file.exists()
+
+
 @pytest.mark.slow
 def test_a_killed_process_holds_nobody_up(tmp_path, holder):
     holder.send_signal(signal.SIGKILL)

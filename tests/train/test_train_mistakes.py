@@ -131,6 +131,10 @@ class TestResume:
     def test_another_algorithm_or_id(self, run, words):
         assert "is a run of" in refused(run, "train", *words, "--out", run, "--resume")
 
+    def test_a_folder_behind_the_flag(self, run):
+        said = refused(run, "train", "td3", ID, "--resume", run)
+        assert "is not of the form name=value; --out names the run to resume" in said
+
     def test_what_is_free_is_taken(self, run):
         words = ["learning_rate=0.002", "batch_size=8", "--steps", 120]
         mjgym_("train", "td3", ID, "--out", run, "--resume", *words)

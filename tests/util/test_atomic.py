@@ -63,6 +63,14 @@ class TestReplacing:
         with pytest.raises(FileNotFoundError):
             atomic.write_text(tmp_path / "none" / "x", "")
 
+    def test_a_missing_folder_is_named_not_the_temporary_file(self, tmp_path):
+        with (
+            pytest.raises(FileNotFoundError, match="no such folder") as caught,
+            atomic.replacing(tmp_path / "none" / "file.txt"),
+        ):
+            pass
+        assert caught.value.filename == str(tmp_path / "none")
+
 
 class TestFilling:
     def test_entries_appear_at_the_end(self, tmp_path):

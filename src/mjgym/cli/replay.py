@@ -34,10 +34,12 @@ def replay(
         import_named(module)
     with viewers.shown():
         recorded = datasets.load(name)
-        if episode >= recorded.count:
-            raise typer.BadParameter(f"{name} has the episodes 0 to {recorded.count - 1}.")
         if recorded.note:
             say(recorded.note, stderr=True)
+        if not recorded.count:
+            raise typer.BadParameter(f"{name} has no whole episode.")
+        if episode >= recorded.count:
+            raise typer.BadParameter(f"{name} has the episodes 0 to {recorded.count - 1}.")
         with contextlib.closing(recorded.environment()) as env:
             if check:
                 _check(recorded, env, episode)

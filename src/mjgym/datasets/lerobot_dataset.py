@@ -225,6 +225,7 @@ class LeRobotWriter(Writer):
         Raises:
             DemonstrationError: it cannot be written.
         """
+        episode = episode.validated()
         if self._saving:  # LeRobot's frames and list of episodes may disagree
             raise DemonstrationError(f"{self.name!r}: nothing follows an episode that was cut off")
         try:

@@ -87,6 +87,7 @@ class MinariWriter(Writer):
 
     def add(self, episode: Episode) -> None:
         """Write an episode; once this returns, not even a kill of the process loses it."""
+        episode = episode.validated()
         try:
             if self.kept:
                 with journaled.changing(self._folder / DATA) as file:

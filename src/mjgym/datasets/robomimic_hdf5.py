@@ -85,17 +85,18 @@ class RobomimicWriter(Writer):
         self.kept = 0
         self._task: Any = getattr(env.unwrapped, "task", None)
         written = facts_to_write(env, name, facts)
-        self._attributes = {
-            "env_args": json.dumps(
-                {
-                    "env_name": facts.id,
-                    "type": GYM,
-                    "env_version": facts.version,
-                    "env_kwargs": dict(facts.kwargs),
-                }
-            ),
-            OWN: json.dumps(written),
+        arguments = {
+            "env_name": facts.id,
+            "type": GYM,
+            "env_version": facts.version,
+            "env_kwargs": dict(facts.kwargs),
         }
+        try:
+            self._attributes = {"env_args": json.dumps(arguments), OWN: json.dumps(written)}
+        except TypeError as error:
+            raise DemonstrationError(
+                f"{name!r}: the arguments of {facts.id} cannot be written: {error}"
+            ) from None
         self._steps = 0
 
     def _check_free(self) -> None:
@@ -104,6 +105,7 @@ class RobomimicWriter(Writer):
 
     def add(self, episode: Episode) -> None:
         """Write an episode; after an error the file is unchanged."""
+        episode = episode.validated()
         number, steps = self.kept, self._steps + len(episode)
         try:
             if number == 0:

@@ -32,7 +32,11 @@ def compile_model(task: Task) -> mujoco.MjModel:
 
 def compile_anew(task: Task) -> mujoco.MjModel:
     """As `compile_model`, without the cache."""
-    model = mjcf.without_textures(task.model()).compile()
+    spec = task.model()
+    if not isinstance(spec, mujoco.MjSpec):
+        name = type(task).__name__
+        raise TypeError(f"{name}.model(): expected a mujoco.MjSpec, got {spec!r:.100}")
+    model = mjcf.without_textures(spec).compile()
     free_frames(model, task.varies)
     return model
 

@@ -10,6 +10,7 @@ from typing import Any, Self
 
 import numpy as np
 
+TIMES = ("time_limit", "control_timestep", "physics_timestep")  # fields in s
 WHOLE = 1e-8  # tolerance of a ratio of two times to a whole number
 
 
@@ -35,7 +36,7 @@ def check_fields(cls: type[Any], values: Mapping[str, Any]) -> None:
             raise TypeError(f"{task}: {name} must be {_words(annotated[name])}, got {value!r}")
         if any(math.isnan(x) for x in _floats(value)):
             raise ValueError(f"{task}: {name} must be a number, got {value!r}")
-    for name in ("time_limit", "control_timestep"):
+    for name in TIMES:
         if name in values and not values[name] > 0:
             raise ValueError(f"{task}: {name} must be positive, got {values[name]} s")
 
@@ -55,7 +56,7 @@ _TAKEN: dict[Any, tuple[type[Any], ...]] = {
     str: (str,),
     type(None): (type(None),),
 }
-_PLAIN = (str, bool, int, float, np.generic, np.ndarray, list, tuple)
+_PLAIN = (str, bool, int, float, np.generic, np.ndarray, list, tuple, dict)
 _WORDS = {float: "a number", int: "a whole number", bool: "True or False", str: "text"}
 
 

@@ -4,6 +4,7 @@ A full disk, an error or Ctrl-C while writing leaves the old content.
 """
 
 import contextlib
+import errno
 import hashlib
 import os
 import shutil
@@ -31,6 +32,8 @@ def replacing(path: str | Path) -> Iterator[Path]:
     if target.exists() and not target.is_file():
         yield target
         return
+    if not target.parent.is_dir():  # else the message would name the temporary file
+        raise FileNotFoundError(errno.ENOENT, "there is no such folder", str(target.parent))
     handle, name = tempfile.mkstemp(target.suffix, f".{target.stem}-", target.parent)
     os.close(handle)
     part = Path(name)

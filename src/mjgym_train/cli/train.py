@@ -249,6 +249,11 @@ def _resumed(
     from mjgym_train.learn import algorithms
     from mjgym_train.run import Run
 
+    for text in settings:
+        if "=" not in text:
+            raise ConfigError(
+                f"{text!r} is not of the form name=value; --out names the run to resume"
+            )
     folder = out or default_folder(given["algorithm"], given["id"], given.get("seed", 0))
     run = Run(folder)
     kept = run.settings()

@@ -417,7 +417,7 @@ class Trainer:
                     f"{self.run_folder.checkpoint_file} cannot be written: {_first_lines(error)};"
                     " the one before is kept"
                 ) from error
-        self.agent.policy(self.low, self.high).save(self.run_folder.policy_file)
+        self.run_folder.keep_policy(self.agent.policy(self.low, self.high))
         with contextlib.suppress(ConfigError):  # custom critics stay in the checkpoint
             if (valuation := self.agent.valuation()) is not None:
                 valuation.save(self.run_folder.critics_file)

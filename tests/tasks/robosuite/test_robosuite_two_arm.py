@@ -372,3 +372,21 @@ def test_tilted_pot_pays_nothing_for_height():
         terms = env.task.terms(env.view)
         assert terms["lift"] == lift
         assert terms["raise"] == pytest.approx(rise)
+
+
+def test_grouped_entries_hold_an_object_entry_that_is_a_number():
+    single, grouped = (
+        Env(make_task("TwoArmPegInHole", grouped=g), observation="dict", dtype="float64")
+        for g in (False, True)
+    )
+    entries, groups = (env.reset(seed=3)[0] for env in (single, grouped))
+    rows = np.concatenate([np.ravel(x) for x in entries.values()])
+    np.testing.assert_array_equal(np.concatenate(list(groups.values())), rows)
+
+
+def test_noises_for_each_robot_may_be_a_list():
+    noises = {"start_noise": [0.0, 0.1], "start_noise_type": ["uniform", "gaussian"]}
+    env = Env(TwoArmLift(robot=("Panda", "Panda"), **noises), observation="dict")
+    first, second = (env.reset(seed=seed)[0] for seed in (0, 1))
+    assert (first["robot0_joint_pos"] == second["robot0_joint_pos"]).all()
+    assert (first["robot1_joint_pos"] != second["robot1_joint_pos"]).any()

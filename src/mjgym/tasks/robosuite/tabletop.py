@@ -155,6 +155,10 @@ class Tabletop(Task):
             value = getattr(self, name)
             if value not in known:
                 raise ValueError(f"{name}: no {value!r}{or_else(value, known)}")
+        if not self.control_frequency > 0:
+            raise ValueError(
+                f"control_frequency: expected more than 0, got {self.control_frequency}"
+            )
         object.__setattr__(self, "control_timestep", 1 / self.control_frequency)
         self._check_frequency()
         self._check_arms()
@@ -380,7 +384,8 @@ class Tabletop(Task):
 
 def _joined(v: View, entries: Arrays) -> Array:
     """Concatenate the numbers of entries, (..., n)."""
-    flat = [x[..., None] if x.ndim == len(v.lead) else x for x in entries.values()]
+    arrays = [v.xp.asarray(x) for x in entries.values()]  # a task may return numbers
+    flat = [x[..., None] if x.ndim == len(v.lead) else x for x in arrays]
     return v.xp.concat(flat, axis=-1)
 
 

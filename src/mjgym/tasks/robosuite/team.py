@@ -253,7 +253,7 @@ def find_robots(
         ValueError: there is no such robot, gripper, base or controller, a robot cannot carry a
             gripper, or a parameter does not fit the arm; the message names the nearest.
     """
-    names = (robot,) if isinstance(robot, str) else robot
+    names = (robot,) if robot is None or isinstance(robot, str) else robot
     count = len(names)
     robots = []
     for i, (name, held, stand, law) in enumerate(
@@ -318,11 +318,11 @@ def one_each(what: str, value: Any, count: int) -> tuple[Any, ...]:
     Raises:
         ValueError: the number of values is not that of robots.
     """
-    if not isinstance(value, tuple):
+    if not isinstance(value, list | tuple):  # a list in JSON
         return (value,) * count
     if len(value) != count:
         raise ValueError(f"{what}: {len(value)} of them for {count} robots: {value}")
-    return value
+    return tuple(value)
 
 
 def _find_arm(name: str) -> Arm:
