@@ -212,6 +212,9 @@ def test_an_episode_that_does_not_fit_itself_is_not_written(name):
         with pytest.raises(DemonstrationError, match=r"rewards|actions"):
             writer.add(dataclasses.replace(episode, **bad))
     writer.close()
+    if name.endswith("hdf5"):
+        with pytest.raises(DemonstrationError, match="is closed"):
+            writer.add(episode)
     assert datasets.load(name).count == 1
 
 

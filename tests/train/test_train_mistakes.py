@@ -90,7 +90,15 @@ class TestStart:
 
     def test_other_networks_are_refused(self, run, tmp_path):
         words = [*SMALL_REPLAY, f"start_from={run}", "hidden=[8]"]
-        with pytest.raises(RunError, match=r"checkpoint\.pt .* network: .* size mismatch"):
+        with pytest.raises(
+            RunError, match=r"checkpoint\.pt is of another network .* size mismatch"
+        ):
+            trainer(tmp_path / "again", *words, algorithm="td3", steps=40)
+
+    def test_code_in_a_checkpoint_does_not_run(self, run, tmp_path):
+        torch.save({"agent": os.system}, Run(run).checkpoint_file)
+        words = [*SMALL_REPLAY, f"start_from={run}"]
+        with pytest.raises(RunError, match=r"checkpoint\.pt is not read: .* code would run"):
             trainer(tmp_path / "again", *words, algorithm="td3", steps=40)
 
     def test_a_folder_without_a_run_is_refused(self, tmp_path):

@@ -97,7 +97,7 @@ class RobomimicWriter(Writer):
             raise DemonstrationError(
                 f"{name!r}: the arguments of {facts.id} cannot be written: {error}"
             ) from None
-        self._steps = 0
+        self._steps, self._closed = 0, False
 
     def _check_free(self) -> None:
         if self._path.exists():
@@ -105,6 +105,8 @@ class RobomimicWriter(Writer):
 
     def add(self, episode: Episode) -> None:
         """Write an episode; after an error the file is unchanged."""
+        if self._closed:
+            raise DemonstrationError(f"{self.name!r} is closed")
         episode = episode.validated()
         number, steps = self.kept, self._steps + len(episode)
         try:
@@ -168,6 +170,7 @@ class RobomimicWriter(Writer):
 
     def close(self) -> None:
         """Write the masks."""
+        self._closed = True
         if not self.kept:
             return
         mixed = np.random.default_rng(0).permutation(self.kept)

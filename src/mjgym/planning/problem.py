@@ -21,7 +21,7 @@ def unwrapped(env: Any) -> Any:
     Raises:
         TypeError: it has no rollouts, as those of other packages and matches of several players.
     """
-    bare = env.unwrapped
+    bare = getattr(env, "unwrapped", env)
     if hasattr(bare, "possible_agents") or hasattr(bare, "num_players"):
         raise TypeError(
             "env: planning is for one agent, not for the players of a match; gymnasium.make(id)"

@@ -2,6 +2,7 @@
 
 import contextlib
 import dataclasses
+import pickle
 import shlex
 import signal
 import sys
@@ -451,13 +452,20 @@ def _load(file: Path, use: Callable[[dict[str, Any]], None]) -> None:
         with zipfile.ZipFile(file) as archive:
             if damaged := archive.testzip():
                 raise RunError(f"{file} is damaged: the checksum of {damaged} is wrong")
-        use(torch.load(file, weights_only=True))
+        content = torch.load(file, weights_only=True)
+    except pickle.UnpicklingError:  # PyTorch's message tells how to run it
+        raise RunError(f"{file} is not read: it holds objects whose code would run") from None
     except RunError:
         raise
     except Exception as error:  # whatever a damaged file leads to
         kind = type(error).__name__
+        raise RunError(f"{file} is damaged: {kind}: {_first_lines(error)}") from error
+    try:
+        use(content)
+    except Exception as error:  # of state_dict and of what is missing in it
+        kind = type(error).__name__
         raise RunError(
-            f"{file} is damaged, or of another version or network: {kind}: {_first_lines(error)}"
+            f"{file} is of another network or version: {kind}: {_first_lines(error)}"
         ) from error
 
 
