@@ -45,7 +45,7 @@ SHOWN = 8  # generations of the search
 STARTS, START_SEED, SEEDS = 100, 2019, 64
 QUADRANT = 45.0  # degrees of bearing in a row
 # Of points: mean speed (m/s), time of a step, of the six that the reward asks for, and to stop (s).
-PACE, STEP, SIX_STEPS, STOP = 0.98, 0.52, 2.2, 0.5
+PACE, STEP, SIX_STEPS, STOP = 0.93, 0.52, 2.2, 0.5
 POINTS = {  # speed (m/s), turn towards the target (degrees/s), whether it stops
     "a point that walks straight on": (PACE, 0.0, False),
     "a point at 0.9 m/s": (0.9, 0.0, False),
