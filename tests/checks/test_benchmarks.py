@@ -383,7 +383,8 @@ class TestWatching:
 
 
 def test_the_table_of_a_device(tmp_path):
-    head = {"commit": "0123456789abcdef", "device": "a GPU", "versions": {"mujoco": "4.0.0"}}
+    head = {"commit": "0123456789abcdef", "changed_since_commit": True, "device": "a GPU",
+            "versions": {"mujoco": "4.0.0"}}  # fmt: skip
     of = {"id": "dmc/walker-walk-v0", "worlds": 4096}
     lines = [
         {"measurement": "correctness", "id": of["id"], "worlds": 64, "median": 1e-6,
@@ -391,9 +392,10 @@ def test_the_table_of_a_device(tmp_path):
         {"measurement": "speed", **of, "subject": "mjgym", "steps_per_second": 800_000.0},
         {"measurement": "speed", **of, "subject": "mujoco_warp", "steps_per_second": 1e6},
         {"measurement": "speed", **of, "subject": "playground jax", "left_out": "not installed"},
-        {"measurement": "loop", **of, "hooks": "eager", "steps_per_second": 9e5},
-        {"measurement": "loop", **of, "hooks": "compiled", "error": "RuntimeError: no compiler"},
-        {"measurement": "parts", **of, "seconds": {"step": 0.004, "physics": 0.003}},
+        {"measurement": "speed", **of, "subject": "CPU", "steps_per_second": 9e4},
+        {"measurement": "speed", **{**of, "worlds": 256}, "left_out": "no time"},
+        {"measurement": "parts", **of, "seconds": {"step": 0.004, "physics": 0.003, "hooks": 4e-4}},
+        {"measurement": "pictures", **of, "error": "RuntimeError: no rays"},
         {"measurement": "memory", **of, "bytes_per_world": 2e4},
         {"measurement": "learning", **of, "seconds": 120.0, "best_return": 960.0,
          "wanted": 950.0, "seconds_to_wanted": 90.0},
@@ -401,12 +403,13 @@ def test_the_table_of_a_device(tmp_path):
     file = tmp_path / "gpu.jsonl"
     file.write_text("".join(json.dumps({**line, **head}) + "\n" for line in lines))
     table = on_device.table(file)
-    assert "a GPU, commit 0123456789, mujoco 4.0.0." in table
-    row = "4,096 | 800,000 | 1,000,000 | 0.80 | 900,000 |  |  | 0.75 | 0.020 |"
+    assert "a GPU, commit 0123456789+, mujoco 4.0.0." in table
+    row = "4,096 | 800,000 | 1,000,000 | 0.80 | 0.75 | 0.10 | 0.020 | 90,000 |"
     assert f"| `dmc/walker-walk-v0` | {row}" in table
+    assert "| 256 |" not in table  # of which nothing was measured
     assert "| `dmc/walker-walk-v0` | 64 | 1.0e-06 | 2.0e-06 | 3.0e-06 | 4.0e-07 |" in table
     assert "best return 960; 950 after 90 s" in table
-    assert "Failed: loop dmc/walker-walk-v0: RuntimeError: no compiler" in table
+    assert "Failed: pictures dmc/walker-walk-v0: RuntimeError: no rays" in table
 
 
 def _breaks(settings: subjects.Settings) -> subjects.Subject:
