@@ -60,7 +60,6 @@ TIMED = (
 BUDGET = 480.0  # s, of everything
 LEARNED = 120.0  # s of it, for TD3
 SIZES = (1024, 4096, 16384)
-HOST_SIZE = 256  # worlds of the CPU batch; more are no faster
 IMPLEMENTATIONS = ("jax", "warp")  # of Playground
 
 
@@ -70,7 +69,7 @@ def subjects(id: str, num_envs: int, device: str) -> dict[str, Callable[[], Subj
         "mjgym warp": lambda: benchmark.batch(
             id, num_envs, on={"backend": "warp", "device": device}
         ),
-        "mjgym mujoco": lambda: benchmark.batch(id, min(num_envs, HOST_SIZE)),
+        "mjgym mujoco": lambda: benchmark.batch(id, min(num_envs, on_device.ON_CPU)),
     }
     name = IDS.get(id)
     if name is not None and importlib.util.find_spec("mujoco_playground") is not None:

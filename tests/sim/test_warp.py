@@ -704,13 +704,13 @@ class Repeated:
     def __init__(self, function, arguments, tensors):
         self.inputs = [tensor.clone() for tensor in tensors]
         taken = iter(self.inputs)
-        self.arguments = graphs._mapped(arguments, lambda _: next(taken))
+        self.arguments = graphs.mapped(arguments, lambda _: next(taken))
         self.function = function
 
     def __call__(self, tensors):
         for held, tensor in zip(self.inputs, tensors, strict=True):
             held.copy_(tensor)
-        return graphs._mapped(self.function(*self.arguments), torch.clone)
+        return graphs.mapped(self.function(*self.arguments), torch.clone)
 
 
 @pytest.mark.parametrize("mode", list(AutoresetMode))

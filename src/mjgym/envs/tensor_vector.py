@@ -18,7 +18,16 @@ from mjgym.envs.vector import VectorEnv
 from mjgym.loop.bound_task import BoundTask
 from mjgym.observables import Image
 from mjgym.sim import Single
-from mjgym.sim.warp import Buffers, Device, GraphedHooks, Pictures, Starts, Worlds, measured
+from mjgym.sim.warp import (
+    Buffers,
+    Device,
+    GraphedHooks,
+    Pictures,
+    Starts,
+    Worlds,
+    mapped,
+    measured,
+)
 from mjgym.task import Task
 from mjgym.task.models import substeps
 from mjgym.util import generators
@@ -261,8 +270,4 @@ class DeviceCameras(Cameras):
 
 
 def _arrays(values: Any) -> Any:
-    if isinstance(values, tuple):
-        return tuple(_arrays(value) for value in values)
-    if isinstance(values, dict):
-        return {name: _arrays(value) for name, value in values.items()}
-    return values.cpu().numpy() if isinstance(values, torch.Tensor) else values
+    return mapped(values, lambda tensor: tensor.cpu().numpy())

@@ -5,7 +5,7 @@ Needs the extra `gpu`; nothing else in the package imports this.
 
 from mjgym.sim.warp.buffers import Buffers, measured
 from mjgym.sim.warp.device import Device
-from mjgym.sim.warp.graphs import GraphedHooks
+from mjgym.sim.warp.graphs import GraphedHooks, mapped
 from mjgym.sim.warp.starts import Starts
 from mjgym.sim.warp.world_model import EngineWarning
 from mjgym.sim.warp.world_pictures import Pictures
@@ -19,5 +19,6 @@ __all__ = [
     "Pictures",
     "Starts",
     "Worlds",
+    "mapped",
     "measured",
 ]

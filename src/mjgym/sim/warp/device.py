@@ -121,13 +121,13 @@ class Nonblocking(TorchFunctionMode):
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         self.calls += 1
+        kwargs = kwargs or {}
+        if func in UNCHECKED:
+            return UNCHECKED[func](*args, **kwargs)[0]
         if func not in CREATORS:
-            if func in UNCHECKED:
-                return UNCHECKED[func](*args, **(kwargs or {}))[0]
-            return func(*args, **(kwargs or {}))
-        kwargs = {**(kwargs or {})}
+            return func(*args, **kwargs)
         if kwargs.get("device") is None:
-            kwargs["device"] = self._device
+            kwargs = {**kwargs, "device": self._device}
         if func in CONVERTERS and len(args) == 1 and not isinstance(args[0], torch.Tensor):
             return self._constant(func, args[0], kwargs)
         return func(*args, **kwargs)

@@ -78,7 +78,7 @@ class _Graph:
     ) -> None:
         self._inputs = [tensor.clone() for tensor in tensors]
         taken = iter(self._inputs)
-        inputs = _mapped(arguments, lambda _: next(taken))
+        inputs = mapped(arguments, lambda _: next(taken))
         self._graph: Any = torch.cuda.CUDAGraph()
         stream = torch.cuda.current_stream()
         with torch.cuda.graph(self._graph, stream=stream, capture_error_mode="thread_local"):
@@ -88,7 +88,7 @@ class _Graph:
         if tensors:
             torch._foreach_copy_(self._inputs, tensors)
         self._graph.replay()
-        return _mapped(self._result, torch.clone)
+        return mapped(self._result, torch.clone)
 
 
 @contextmanager
@@ -155,13 +155,13 @@ def _form(value: Any, tensors: list[torch.Tensor]) -> Any:
     raise TypeError(f"no tensor or number: {value!r}")
 
 
-def _mapped(value: Any, change: Callable[[torch.Tensor], Any]) -> Any:
-    """The value with every tensor changed."""
+def mapped(value: Any, change: Callable[[torch.Tensor], Any]) -> Any:
+    """The value with every tensor in it, and in its dicts and tuples, changed."""
     if isinstance(value, torch.Tensor):
         return change(value)
     if isinstance(value, dict):
-        return {name: _mapped(part, change) for name, part in value.items()}
-    return tuple(_mapped(part, change) for part in value) if isinstance(value, tuple) else value
+        return {name: mapped(part, change) for name, part in value.items()}
+    return tuple(mapped(part, change) for part in value) if isinstance(value, tuple) else value
 
 
 def _close(found: Any, wanted: Any) -> bool:
