@@ -41,8 +41,8 @@ class State:
     origin_moves: bool
     """Whether that frame can move; by default, whether `origin_velocity` is an array."""
     jacobian: Array
-    """Of the tool with respect to the arm's n joints, (..., 6, n): three rows of velocity, three
-    of angular velocity."""
+    """Jacobian of the tool with respect to the arm's n joints, (..., 6, n): three rows of velocity,
+    three of angular velocity."""
     inertia: Array
     """The arm's block of the joint-space inertia matrix, armature included, (..., n, n)."""
     bias: Array

@@ -80,7 +80,7 @@ class Expected:
             raise self._error(TypeError, hook, f" expected bool, got {kind}")
 
     def optional_flag(self, hook: str, value: Any) -> None:
-        """None, or a flag."""
+        """A flag, or None."""
         if value is not None:
             self.flag(hook, value)
 

@@ -43,7 +43,7 @@ CHANNELS: Mapping[str, tuple[str, ...]] = {
     "lfoot": ("rx", "rz"),
     "ltoes": ("rx",),
 }
-"""What a line of each bone holds, number by number."""
+"""Degrees of freedom in the line of each bone, in order."""
 
 # Unit of angles, and a promise that every bone is in every frame, which is checked anyway.
 _KEYWORDS = (":FULLY-SPECIFIED", ":DEGREES")

@@ -13,7 +13,7 @@ from mjgym.sim.views import View
 HOW_MANY = (1, 0, 1)  # contact sensor setting: one number, the count of contacts
 
 Target = str | Sequence[str]
-"""What is held: the name of a body, with all that hangs on it, or names of geoms."""
+"""The held object: the name of a body, with all that hangs on it, or names of geoms."""
 
 
 def watch_grasp(scene: Spec, hand: Hand, prefix: str, target: Target) -> None:

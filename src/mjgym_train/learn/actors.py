@@ -315,7 +315,7 @@ class Learner(_FromSamplers, OffPolicyTrainer):
         return Shards([self.replay(size) for _ in range(self._samplers)])
 
     def action(self) -> Tensor:
-        """None: samplers choose their actions."""
+        """An empty tensor, as samplers choose their actions."""
         return torch.empty(0)
 
     def interact(self, action: Tensor) -> Transition:

@@ -32,7 +32,7 @@ class BrickScene(Scene):
     varies = ("body_pos", "body_quat")
     areas: ClassVar[Areas] = {"tcp": TOOL_BOX, "prop": BRICK_BOX}
     close_weight: ClassVar[float] = 0.0
-    """Of two bricks that are close, where bricks that are snapped together weigh 1."""
+    """Weight of two bricks that are close; bricks that are snapped together weigh 1."""
 
     def __post_init__(self) -> None:
         assert self.pile  # raises for invalid numbers

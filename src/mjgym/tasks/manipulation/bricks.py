@@ -95,7 +95,7 @@ def hint() -> Spec:
 
 
 Numbers = Sequence[int] | np.ndarray
-"""Of bricks, in some order."""
+"""Numbers of bricks, in some order."""
 
 Base = Literal["first", "any", "free"]
 """Which brick is fixed: the first one by name, one redrawn in each episode, or none."""

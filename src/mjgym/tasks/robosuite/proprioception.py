@@ -61,7 +61,7 @@ BASE = {
     "eef_quat": "orientation of the link that carries the hand, from the base",
     "eef_quat_site": "orientation of the tool, from the base",
 }
-"""What a robot's entries are, by the end of their names."""
+"""Meanings of a robot's entries, by the end of their names."""
 
 
 def proprioception(v: View, robot: Robot) -> Arrays:

@@ -37,7 +37,7 @@ class Sorting(Tabletop):
     asked: ClassVar[str] = ""
     """The field that says which objects are at work: "all", "random" or a word of `kinds`."""
     drawn: ClassVar[str] = ""
-    """What the entries of an object that is drawn begin with."""
+    """Prefix of the entries of an object that is drawn."""
     lowest: ClassVar[Mapping[str, float]] = {}
     """Height of each object's frame when it stands, m."""
 

@@ -142,7 +142,7 @@ class Ensemble(nn.Module):
         return EnsemblePolicy(policies, [m.valuation() for m in self.members], temperature)
 
     def valuation(self) -> None:
-        """None: the policy contains the agents' critics."""
+        """Return None, as the policy contains the agents' critics."""
 
     def policies(self, low: np.ndarray, high: np.ndarray) -> dict[str, AnyPolicy]:
         """Policies to evaluate by name: the joint one (empty name) and each agent's."""

@@ -28,7 +28,7 @@ DEEPER = 0.01  # m, goal of a pressing hand, below the final position
 SNAPPED = 0.9 * CLICK  # m, `pair_distance` of bricks that have snapped together
 STUDS = np.array([[-0.008, -0.024, 0.0119], [0.008, 0.024, 0.0119]])
 HOLES = np.array([[-0.008, -0.024, -0.0073], [0.008, 0.024, -0.0073]])
-"""Of a brick at two opposite corners, from its middle, m."""
+"""Studs and holes at two opposite corners of a brick, from its middle, m."""
 TURNED = np.array([-1.0, -1.0, 1.0] * 3)  # times a rotation (9,): half a turn about its z first
 
 
