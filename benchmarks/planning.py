@@ -2,7 +2,7 @@
 
     python benchmarks/planning.py                               # all rows that are missing
     python benchmarks/planning.py dmc/walker-walk-v0 --budgets 0.1 --seeds 2
-    python benchmarks/planning.py --budgets 1 --seeds 1 --planner mppi+trained
+    python benchmarks/planning.py --budgets 1 --seeds 1 --planner mppi+trained  # or mppi+critics
     python benchmarks/planning.py --table                       # in Markdown, from the rows
 
 Protocol, fixed before the runs:
@@ -22,7 +22,9 @@ Protocol, fixed before the runs:
   0.399 at 0.97 CPU s; 0.407 at 1.25 with 32 candidates over 0.75 s and as many steps between
   improvements as that takes; 0.342 at 1.30 with that and a noise from a half to four half ranges.
 - **Prior**: `mppi+trained` has the actions of the bundled policy among its candidates, for ids of
-  the suite that have one.
+  the suite that have one. `mppi+critics` has those of a run's policy, and its critics' value at the
+  horizon's end, on ids where the return of a second misleads; the run, of `mjgym train td3` with
+  its defaults and seed 0 for 10 CPU minutes, is made first.
 - **Score**: the return of a whole episode, from the first seeds of `mjgym evaluate` (10000, ...);
   1000 control steps where a task has no limit.
 
@@ -49,10 +51,11 @@ import gymnasium
 import numpy as np
 from comparison import report
 from comparison.command import described
-from training import scores
+from training import plan, scores
 
 from mjgym import planning, registry
 from mjgym.describe.fingerprint import versions
+from mjgym.planning.learned import learned
 from mjgym.policies import trained
 from mjgym.util import atomic
 from mjgym.util.packaged import assets
@@ -74,6 +77,10 @@ HARD = tuple(
 )
 NEAR = 0.6  # of the best other score
 PRIOR = "+trained"  # ends the name of a planner whose prior is the bundled policy
+CRITICS = "+critics"  # and of one that has a run's policy, and its critics at the horizon's end
+CRITIC_IDS = ("dmc/cartpole-swingup-v0", "dmc/hopper-stand-v0", "dmc/swimmer-swimmer6-v0")
+CRITIC_CPU_MINUTES = 10.0  # of a run
+RUNS = Path(__file__).parent / "results" / "training"
 PATHS = "go_to_target|run_gaps|run_walls"  # in the names of locomotion's ids
 UNLIMITED = 1000  # control steps of an episode without limit
 TRIED = 16, 64  # candidates that are timed
@@ -127,9 +134,11 @@ def ids() -> list[str]:
 def jobs(options: argparse.Namespace) -> Iterator[Job]:
     """All episodes, the cheapest first."""
     seeds = range(FIRST_SEED, FIRST_SEED + options.seeds)
-    known = ids()
+    known: Sequence[str] = ids()
     if options.planner.endswith(PRIOR):
         known = sorted({*registry.ids(namespace="dmc")} & {*trained.ids()})
+    elif options.planner.endswith(CRITICS):
+        known = CRITIC_IDS
     for budget, seed, id in itertools.product(options.budgets, seeds, options.ids or known):
         yield Job(id, options.planner, budget, seed)
 
@@ -217,9 +226,21 @@ def measured(id: str, planner: str) -> tuple[Cost, float]:
 
 def planner_of(id: str, name: str, env: Any, **settings: Any) -> planning.Planner:
     """A planner by its name in the table."""
-    method = name.removesuffix(PRIOR)
-    prior = None if name == method else trained.bundled(id).policy
-    return planning.Planner(env, method, prior=prior, **settings)
+    method, plus, aid = name.partition("+")
+    aids: dict[str, Any] = {}
+    if plus + aid == PRIOR:
+        aids["prior"] = trained.bundled(id).policy
+    elif plus + aid == CRITICS:
+        aids |= learned(critic_run(id))
+    return planning.Planner(env, method, **aids, **settings)
+
+
+def critic_run(id: str) -> Path:
+    """Folder of a task's run with critics, which is trained if it is missing or unfinished."""
+    settings = ("threads=1", "tensorboard=false", "keep_buffer=false")
+    job = plan.Job("planning", "td3", id, 0, None, settings, cpu_minutes=CRITIC_CPU_MINUTES)
+    plan.run(job, RUNS)
+    return job.folder(RUNS)
 
 
 def environment(id: str) -> Any:
@@ -339,17 +360,18 @@ def summary(rows: Sequence[Row], known: Others, planner: str = "mppi") -> str:
 
 def with_prior(rows: Sequence[Row], known: Others, planner: str = "mppi") -> str:
     """Means of the ids that have rows with a prior, beside those without it."""
-    learned, _ = known
+    of_learning, _ = known
     sentences = []
-    for budget in sorted({row.budget for row in rows}):
-        aided = by_id(rows, planner + PRIOR, budget, learned)
+    priors = {PRIOR: "the trained policy as prior", CRITICS: "a run's policy and critics"}
+    for budget, name in itertools.product(sorted({row.budget for row in rows}), priors):
+        aided = by_id(rows, planner + name, budget, of_learning)
         alone = by_id(rows, planner, budget, aided)
         aided = {id: each for id, each in aided.items() if id in alone}
         if aided:
             sentences.append(
-                f"With the trained policy as prior the mean at {budget:g} s over {len(aided)} ids"
+                f"With {priors[name]} the mean at {budget:g} s over {len(aided)} ids"
                 f" is {mean_return(aided):.0f}; without it {mean_return(alone):.0f}, of learning"
-                f" {statistics.mean(learned[id] for id in aided):.0f}."
+                f" {statistics.mean(of_learning[id] for id in aided):.0f}."
             )
     return " ".join(sentences)
 
@@ -381,7 +403,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("ids", nargs="*", help="default: all of the table")
     parser.add_argument("--budgets", type=float, nargs="+", default=BUDGETS)
     names = sorted(planning.METHODS)
-    names += [name + PRIOR for name in names if planning.METHODS[name].spline]
+    names += [
+        name + aid for name in names if planning.METHODS[name].spline for aid in (PRIOR, CRITICS)
+    ]
     parser.add_argument("--planner", choices=names, default="mppi")
     parser.add_argument("--seeds", type=int, default=SEEDS, help="episodes of each")
     parser.add_argument("--table", action="store_true", help="print the table, and measure nothing")

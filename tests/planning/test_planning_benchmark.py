@@ -88,6 +88,23 @@ def test_a_name_with_a_prior_plans_with_the_bundled_policy(bench):
     assert (alone(observation) != aided(observation)).any()  # with the same random numbers
 
 
+@pytest.mark.slow
+def test_a_name_with_critics_plans_with_a_run(bench, monkeypatch, tmp_path):
+    """The run is trained once; its discount and its critics are the planner's."""
+    monkeypatch.setattr(bench, "RUNS", tmp_path)
+    monkeypatch.setattr(bench, "CRITIC_CPU_MINUTES", 0.02)
+    id = "dmc/cartpole-balance-v0"
+    env = bench.environment(id)
+    planner = bench.planner_of(id, f"mppi{bench.CRITICS}", env, rollouts=4)
+    assert planner.problem.discount == 0.99
+    assert planner.problem.tail is not None
+    observation, _ = env.reset(seed=0)
+    assert np.isfinite(planner(observation)).all()
+    weights = bench.critic_run(id) / "policy.npz"
+    before = weights.stat().st_mtime_ns
+    assert (bench.critic_run(id) / "policy.npz").stat().st_mtime_ns == before
+
+
 def test_means_with_a_prior_are_over_ids_with_both(bench):
     ids = ("dmc/reacher-easy-v0", "dmc/reacher-hard-v0", "dmc/walker-run-v0")
     rows = [row(bench, id=id, total=10.0) for id in ids]
