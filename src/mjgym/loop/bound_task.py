@@ -1,8 +1,10 @@
 """A task on a simulation: its hooks have run once, and their constant results are kept."""
 
+import copy
 import dataclasses
 
 from mjgym.loop.hooks import bind_and_validate, defined_hooks, probe
+from mjgym.loop.model_writes import undo_writes
 from mjgym.sim import Simulation
 from mjgym.sim.compiled import CompiledLaw
 from mjgym.task import Arrays, Task
@@ -31,6 +33,7 @@ class BoundTask:
         law: the compiled law of control, or the reason why control runs on arrays.
 
     Raises:
+        ValueError: a hook writes to the model.
         Exception: as `bind_and_validate` and `check_fields`, or raised by a hook.
     """
 
@@ -45,7 +48,13 @@ class BoundTask:
         contacts = int(sample.ncon) <= MAX_CONTACTS
         simulation.forward(contacts=contacts)
         actions = len(task.actions(simulation.model))
+        before = copy.copy(simulation.model)
         results = bind_and_validate(task, view, simulation.model.nu, actions)
+        if names := undo_writes(simulation.model, before):
+            raise ValueError(
+                f"{type(task).__name__}: a hook writes {', '.join(names)} of the model, which only"
+                " initialize may, and only if `varies` names it"
+            )
         if view.lead:
             probe(task)
         self.has_goal = results["success"] is not None

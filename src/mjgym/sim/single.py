@@ -1,8 +1,9 @@
 """One simulation on MjData."""
 
 import contextlib
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from types import EllipsisType
+from typing import Any
 
 import mujoco
 import mujoco.batch
@@ -24,6 +25,7 @@ from mjgym.sim.engine import (
     set_field,
     state_fields,
 )
+from mjgym.sim.fields import KINDS
 from mjgym.sim.views import Named, View
 from mjgym.util.suggestions import did_you_mean
 
@@ -33,37 +35,60 @@ ONLY = np.zeros(1, dtype=np.int64)  # rows of a single simulation
 class SingleView(View):
     """A view of one MjModel and MjData; writable, with `forward` and `step` for initialize.
 
+    Args:
+        writable: names of the model fields that can be written; None for all.
+
     Attributes:
+        writable: as the argument.
         longest: the most physics steps that a call of `step` has made.
         kept: what `Task.kept` names of the simulation's last episode, by name.
     """
 
+    writable: Collection[str] | None
     longest: int
     kept: dict[str, np.ndarray]
 
-    def __init__(self, model: mujoco.MjModel, data: mujoco.MjData) -> None:
+    def __init__(
+        self, model: mujoco.MjModel, data: mujoco.MjData, writable: Collection[str] | None = None
+    ) -> None:
         super().__init__(())
         self.__dict__.update(model=model, _data=data, _bounds={}, _filters={}, longest=0, kept={})
+        self.__dict__["writable"] = writable
 
     def _field(self, name: str) -> Array:
-        for source in (self._data, self.model):
-            if hasattr(source, name):
-                return getattr(source, name)
+        if hasattr(self._data, name):
+            return getattr(self._data, name)
+        if hasattr(self.model, name):
+            return self._of_model(getattr(self.model, name), name)
         hint = did_you_mean(name, [*dir(self._data), *dir(self.model)])
         raise AttributeError(f"neither MjData nor MjModel has a field {name!r}{hint}")
+
+    def _of_model(self, value: Any, *names: str) -> Array:
+        """A value of the model, by its possible names; arrays are read-only if not `writable`."""
+        refused = self.writable is not None and not any(name in self.writable for name in names)
+        if refused and isinstance(value, np.ndarray):
+            value = value.view()  # the engine returns the same array each time
+            value.flags.writeable = False
+        return value
 
     def stays(self, name: str) -> bool:
         """Whether an array keeps its place; those of constraints do not."""
         return name in mujoco.batch.DATA_FIELDS or hasattr(self.model, name)
 
     def _element(self, kind: str, name: str) -> Named:
-        views = [getattr(s, kind)(name) for s in (self._data, self.model) if hasattr(s, kind)]
+        of_data, of_model = (
+            getattr(source, kind)(name) if hasattr(source, kind) else None
+            for source in (self._data, self.model)
+        )
+        prefixes = KINDS[kind].prefixes
 
         def fetch(attribute: str) -> Array:
-            for view in views:
-                if hasattr(view, attribute):
-                    return getattr(view, attribute)
-            hint = did_you_mean(attribute, [a for view in views for a in dir(view)])
+            if hasattr(of_data, attribute):
+                return getattr(of_data, attribute)
+            if hasattr(of_model, attribute):
+                names = (attribute, *(prefix + attribute for prefix in prefixes))
+                return self._of_model(getattr(of_model, attribute), *names)
+            hint = did_you_mean(attribute, [a for x in (of_data, of_model) if x for a in dir(x)])
             raise AttributeError(f"{kind} {name!r} has no attribute {attribute!r}{hint}")
 
         return Named(fetch)
@@ -205,6 +230,9 @@ class Single:
         model: the compiled model; episodes write to its fields in `varies`.
         varies: names of the model fields that belong to the episode.
         varying: the user's variations of the model.
+
+    Attributes:
+        untried: whether no start has been written.
     """
 
     n = 1
@@ -227,8 +255,9 @@ class Single:
         self._warnings = self.data.warning.number
         self._no_warnings = self._warnings.tobytes()
         self._splits = _splits(model)
+        self.untried = True
         self._written = False  # since positions and velocities were computed
-        self.view = self.sample = SingleView(model, self.data)
+        self.view = self.sample = SingleView(model, self.data, (*self.varies, *derived))
         self._ctrl = self.view.ctrl
 
     def restore_defaults(self, vary: Callable[[mujoco.MjModel], None] | None = None) -> None:
