@@ -75,8 +75,8 @@ def check(id: str, **kwargs: Any) -> list[Finding]:
 _EVERYTHING = ("build", "varies", "hooks")
 _CHECKS: tuple[tuple[str, Callable[[Subject], Results], tuple[str, ...]], ...] = (
     ("build", tasks.check_build, ()),
-    ("frozen", tasks.check_frozen, ("build",)),
     ("varies", tasks.check_varies, ("build",)),
+    ("frozen", tasks.check_frozen, ("build", "varies")),
     ("hooks", tasks.check_hooks, ("varies",)),
     ("batch shapes", tasks.check_batch_shapes, _EVERYTHING),
     ("array libraries", tasks.check_array_libraries, (*_EVERYTHING, "batch shapes")),

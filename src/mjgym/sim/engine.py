@@ -91,16 +91,21 @@ def set_field(model: mujoco.MjModel, name: str, value: Any) -> None:
         setattr(get_field(model, head) if head else model, leaf, type(current)(value))
 
 
-def set_constants(model: mujoco.MjModel, scratch: mujoco.MjData) -> None:
+def set_constants(
+    model: mujoco.MjModel, scratch: mujoco.MjData, kept: tuple[str, ...] = ()
+) -> None:
     """Recompute a model's derived fields as the compiler does; overwrites its MjData `scratch`.
 
     The statistics (`stat`) are kept: a batch holds them once for all simulations.
+
+    Args:
+        kept: names of other fields to keep.
     """
     names = [f"stat.{name}" for name in dir(model.stat) if not name.startswith("_")]
-    statistics = {name: np.array(get_field(model, name)) for name in names}
+    before = {name: np.array(get_field(model, name)) for name in (*names, *kept)}
     with quiet():
         mujoco.mj_setConst(model, scratch)
-    for name, value in statistics.items():
+    for name, value in before.items():
         set_field(model, name, value)
 
 

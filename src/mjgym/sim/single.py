@@ -151,7 +151,7 @@ class SingleView(View):
         """
         if "_scratch" not in self.__dict__:
             self.__dict__["_scratch"] = mujoco.MjData(self.model)
-        set_constants(self.model, self._scratch)
+        set_constants(self.model, self._scratch, kept=_VIEWPOINTS)
 
     @contextlib.contextmanager
     def contacts_of(self, bodies: Iterable[int]) -> Iterator[None]:
@@ -183,6 +183,7 @@ class SingleView(View):
             _step(self.model, self._data, n, _splits(self.model), follow)
 
 
+_VIEWPOINTS = ("cam_poscom0", "light_poscom0")  # the same in every episode
 _VELOCITIES_DONE = int(mujoco.mjtStage.mjSTAGE_VEL)
 
 
@@ -218,9 +219,9 @@ def _left_out(where: Array | None) -> bool:
     return where is not None and not where
 
 
-def episode_fields(varies: tuple[str, ...], varying: Variation | None) -> tuple[str, ...]:
+def episode_fields(varies: tuple[str, ...] | None, varying: Variation | None) -> tuple[str, ...]:
     """Names of the model fields that episodes write to, without duplicates."""
-    return tuple(dict.fromkeys((*varies, *(() if varying is None else varying.fields))))
+    return tuple(dict.fromkeys((*(varies or ()), *(() if varying is None else varying.fields))))
 
 
 class Single:
@@ -228,7 +229,8 @@ class Single:
 
     Args:
         model: the compiled model; episodes write to its fields in `varies`.
-        varies: names of the model fields that belong to the episode.
+        varies: names of the model fields that belong to the episode, the only ones that can be
+            written through the view; None for no episodes, where all can be.
         varying: the user's variations of the model.
 
     Attributes:
@@ -240,7 +242,7 @@ class Single:
     def __init__(
         self,
         model: mujoco.MjModel,
-        varies: tuple[str, ...] = (),
+        varies: tuple[str, ...] | None = None,
         varying: Variation | None = None,
     ) -> None:
         self.model = model
@@ -257,7 +259,8 @@ class Single:
         self._splits = _splits(model)
         self.untried = True
         self._written = False  # since positions and velocities were computed
-        self.view = self.sample = SingleView(model, self.data, (*self.varies, *derived))
+        writable = None if varies is None else (*self.varies, *derived)
+        self.view = self.sample = SingleView(model, self.data, writable)
         self._ctrl = self.view.ctrl
 
     def restore_defaults(self, vary: Callable[[mujoco.MjModel], None] | None = None) -> None:
