@@ -16,7 +16,7 @@ from mjgym.envs.options import WarpOptions
 from mjgym.envs.spaces import check_action
 from mjgym.envs.vector import VectorEnv
 from mjgym.loop.bound_task import BoundTask
-from mjgym.loop.model_writes import initialize
+from mjgym.loop.initialize import initialize
 from mjgym.observables import Image
 from mjgym.sim import Single
 from mjgym.sim.warp import (

@@ -1,12 +1,11 @@
 """A task on a simulation: its hooks have run once, and their constant results are kept."""
 
-import copy
 import dataclasses
 
 from mjgym.loop.hooks import bind_and_validate, defined_hooks, probe
-from mjgym.loop.model_writes import undo_writes
 from mjgym.sim import Simulation
 from mjgym.sim.compiled import CompiledLaw
+from mjgym.sim.model_writes import fields, noted, undone
 from mjgym.task import Arrays, Task
 from mjgym.task.models import substeps
 from mjgym.task.task_fields import check_fields
@@ -48,9 +47,9 @@ class BoundTask:
         contacts = int(sample.ncon) <= MAX_CONTACTS
         simulation.forward(contacts=contacts)
         actions = len(task.actions(simulation.model))
-        before = copy.copy(simulation.model)
+        before = noted(simulation.model, fields())
         results = bind_and_validate(task, view, simulation.model.nu, actions)
-        if names := undo_writes(simulation.model, before):
+        if names := undone(simulation.model, before):
             raise ValueError(
                 f"{type(task).__name__}: a hook writes {', '.join(names)} of the model, which only"
                 " initialize may, and only if `varies` names it"

@@ -28,7 +28,7 @@ import numpy as np
 from mjgym.arrays import Array, all_finite, any_true, shape, where_rows, zero_unless
 from mjgym.loop.bound_task import BoundTask
 from mjgym.loop.goals import Goals
-from mjgym.loop.model_writes import initialize
+from mjgym.loop.initialize import initialize
 from mjgym.loop.states import MEMORY, READINGS, in_simulation
 from mjgym.observables import Image, Sensing
 from mjgym.sim import Part, Rows, Single, View

@@ -59,8 +59,8 @@ class Bound:
         whole = getattr(self._view, field)
         if not whole.flags.writeable:
             raise ValueError(
-                f"{name}: {field} cannot be written; the fields of a model that can be are those"
-                " that its task names in `varies`"
+                f"{name}: {field} cannot be written; in a batch, the fields of a model that can be"
+                " are those that its task names in `varies`"
             )
         shape = whole[index].shape
         try:
@@ -147,9 +147,10 @@ def _view(simulation: Any) -> View:
     pair = simulation
     if not isinstance(simulation, tuple | list):
         unwrapped = getattr(simulation, "unwrapped", simulation)
-        pair = (getattr(unwrapped, "model", None), getattr(unwrapped, "data", None))
-        if pair[1] is None and isinstance(view := getattr(unwrapped, "view", None), View):
+        view = getattr(unwrapped, "view", None)
+        if isinstance(view, View):
             return view
+        pair = (getattr(unwrapped, "model", None), getattr(unwrapped, "data", None))
     types = tuple(type(part) for part in pair)
     if types != (mujoco.MjModel, mujoco.MjData):
         raise TypeError(

@@ -1,9 +1,8 @@
 """One simulation on MjData."""
 
 import contextlib
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from types import EllipsisType
-from typing import Any
 
 import mujoco
 import mujoco.batch
@@ -35,60 +34,49 @@ ONLY = np.zeros(1, dtype=np.int64)  # rows of a single simulation
 class SingleView(View):
     """A view of one MjModel and MjData; writable, with `forward` and `step` for initialize.
 
-    Args:
-        writable: names of the model fields that can be written; None for all.
-
     Attributes:
-        writable: as the argument.
+        used: model fields that have been looked up, as they were then, by name.
         longest: the most physics steps that a call of `step` has made.
         kept: what `Task.kept` names of the simulation's last episode, by name.
     """
 
-    writable: Collection[str] | None
+    used: dict[str, np.ndarray]
     longest: int
     kept: dict[str, np.ndarray]
 
-    def __init__(
-        self, model: mujoco.MjModel, data: mujoco.MjData, writable: Collection[str] | None = None
-    ) -> None:
+    def __init__(self, model: mujoco.MjModel, data: mujoco.MjData) -> None:
         super().__init__(())
-        self.__dict__.update(model=model, _data=data, _bounds={}, _filters={}, longest=0, kept={})
-        self.__dict__["writable"] = writable
+        self.__dict__.update(model=model, _data=data, _bounds={}, _filters={})
+        self.__dict__.update(used={}, longest=0, kept={})
 
     def _field(self, name: str) -> Array:
         if hasattr(self._data, name):
             return getattr(self._data, name)
         if hasattr(self.model, name):
-            return self._of_model(getattr(self.model, name), name)
+            self._use(name)
+            return getattr(self.model, name)
         hint = did_you_mean(name, [*dir(self._data), *dir(self.model)])
         raise AttributeError(f"neither MjData nor MjModel has a field {name!r}{hint}")
 
-    def _of_model(self, value: Any, *names: str) -> Array:
-        """A value of the model, by its possible names; arrays are read-only if not `writable`."""
-        refused = self.writable is not None and not any(name in self.writable for name in names)
-        if refused and isinstance(value, np.ndarray):
-            value = value.view()  # the engine returns the same array each time
-            value.flags.writeable = False
-        return value
+    def _use(self, *names: str) -> None:
+        """Note the fields of the model among some names."""
+        for name in names:
+            if isinstance(value := getattr(self.model, name, None), np.ndarray):
+                self.used.setdefault(name, value.copy())
 
     def stays(self, name: str) -> bool:
         """Whether an array keeps its place; those of constraints do not."""
         return name in mujoco.batch.DATA_FIELDS or hasattr(self.model, name)
 
     def _element(self, kind: str, name: str) -> Named:
-        of_data, of_model = (
-            getattr(source, kind)(name) if hasattr(source, kind) else None
-            for source in (self._data, self.model)
-        )
-        prefixes = KINDS[kind].prefixes
+        views = [getattr(s, kind)(name) for s in (self._data, self.model) if hasattr(s, kind)]
 
         def fetch(attribute: str) -> Array:
-            if hasattr(of_data, attribute):
-                return getattr(of_data, attribute)
-            if hasattr(of_model, attribute):
-                names = (attribute, *(prefix + attribute for prefix in prefixes))
-                return self._of_model(getattr(of_model, attribute), *names)
-            hint = did_you_mean(attribute, [a for x in (of_data, of_model) if x for a in dir(x)])
+            for view in views:
+                if hasattr(view, attribute):
+                    self._use(attribute, *(prefix + attribute for prefix in KINDS[kind].prefixes))
+                    return getattr(view, attribute)
+            hint = did_you_mean(attribute, [a for view in views for a in dir(view)])
             raise AttributeError(f"{kind} {name!r} has no attribute {attribute!r}{hint}")
 
         return Named(fetch)
@@ -151,7 +139,7 @@ class SingleView(View):
         """
         if "_scratch" not in self.__dict__:
             self.__dict__["_scratch"] = mujoco.MjData(self.model)
-        set_constants(self.model, self._scratch, kept=_VIEWPOINTS)
+        set_constants(self.model, self._scratch, kept=_SHARED)
 
     @contextlib.contextmanager
     def contacts_of(self, bodies: Iterable[int]) -> Iterator[None]:
@@ -183,7 +171,8 @@ class SingleView(View):
             _step(self.model, self._data, n, _splits(self.model), follow)
 
 
-_VIEWPOINTS = ("cam_poscom0", "light_poscom0")  # the same in every episode
+# Viewpoints, and what the compiler knew of frames that episodes write (`free_frames`).
+_SHARED = ("cam_poscom0", "light_poscom0", "body_sameframe", "geom_sameframe", "site_sameframe")
 _VELOCITIES_DONE = int(mujoco.mjtStage.mjSTAGE_VEL)
 
 
@@ -219,9 +208,9 @@ def _left_out(where: Array | None) -> bool:
     return where is not None and not where
 
 
-def episode_fields(varies: tuple[str, ...] | None, varying: Variation | None) -> tuple[str, ...]:
+def episode_fields(varies: tuple[str, ...], varying: Variation | None) -> tuple[str, ...]:
     """Names of the model fields that episodes write to, without duplicates."""
-    return tuple(dict.fromkeys((*(varies or ()), *(() if varying is None else varying.fields))))
+    return tuple(dict.fromkeys((*varies, *(() if varying is None else varying.fields))))
 
 
 class Single:
@@ -229,8 +218,7 @@ class Single:
 
     Args:
         model: the compiled model; episodes write to its fields in `varies`.
-        varies: names of the model fields that belong to the episode, the only ones that can be
-            written through the view; None for no episodes, where all can be.
+        varies: names of the model fields that belong to the episode.
         varying: the user's variations of the model.
 
     Attributes:
@@ -242,7 +230,7 @@ class Single:
     def __init__(
         self,
         model: mujoco.MjModel,
-        varies: tuple[str, ...] | None = None,
+        varies: tuple[str, ...] = (),
         varying: Variation | None = None,
     ) -> None:
         self.model = model
@@ -259,8 +247,7 @@ class Single:
         self._splits = _splits(model)
         self.untried = True
         self._written = False  # since positions and velocities were computed
-        writable = None if varies is None else (*self.varies, *derived)
-        self.view = self.sample = SingleView(model, self.data, writable)
+        self.view = self.sample = SingleView(model, self.data)
         self._ctrl = self.view.ctrl
 
     def restore_defaults(self, vary: Callable[[mujoco.MjModel], None] | None = None) -> None:
