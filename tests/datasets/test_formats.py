@@ -218,6 +218,34 @@ def test_an_episode_that_does_not_fit_itself_is_not_written(name):
     assert datasets.load(name).count == 1
 
 
+OTHERS = {
+    "actions": ({"controller": "JOINT_POSITION"}, r"actions: expected .*\(7,\), got .*\(8,\)"),
+    "entries": ({"observation": "flat"}, r"observations: expected none, got the shape \(\d+,\)"),
+    "sizes": ({"robot": "UR5e"}, r"actions|robot0_joint_pos: expected .*\(7,\), got .*\(6,\)"),
+    "states": ({"vary": {"body_mass[cube_main]": 1.0}}, r"no entry 'rng\.variation'"),
+    "id": ({"id": "robosuite/Door-v0"}, r"not of robosuite/Lift-v0"),
+}
+
+
+@needs_h5py
+@pytest.mark.parametrize(("kwargs", "message"), OTHERS.values(), ids=OTHERS)
+def test_an_episode_of_another_environment_is_not_written(name, kwargs, message, tmp_path):
+    """Neither as the first one nor later, when a format would hold rows of two widths."""
+    random_demos("other.hdf5", episodes=1, **{"observation": "dict", **kwargs})
+    random_demos("good.hdf5", episodes=1, observation="dict")
+    other, good = (datasets.load(f"{n}.hdf5").episode(0) for n in ("other", "good"))
+    before = set(tmp_path.rglob("*"))
+    writer = datasets.create(name, gymnasium.make(ID, observation="dict"))
+    with pytest.raises(DemonstrationError, match=message):
+        writer.add(other)
+    assert set(tmp_path.rglob("*")) == before
+    writer.add(good)
+    with pytest.raises(DemonstrationError, match=message):
+        writer.add(other)
+    writer.close()
+    assert datasets.load(name).count == 1
+
+
 @needs_h5py
 def test_an_argument_that_no_file_holds_is_refused_when_recording_begins():
     env = gymnasium.make(ID, vary={"body_mass": Uniform(1, 2)})
