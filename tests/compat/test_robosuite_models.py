@@ -457,12 +457,6 @@ def test_a_robot_on_a_base_that_drives():
     plain = suite.make("Lift", "PandaOmron", controller_configs=basic, use_camera_obs=False)
     assert plain.action_dim == 11
     assert not plain.robots[0].has_part("base_mode")
-    with pytest.raises(ValueError, match="for a base that drives, not Panda's"):
-        suite.make(
-            "Lift",
-            controller_configs={**config, "type": "HYBRID_MOBILE_BASE"},
-            use_camera_obs=False,
-        )
 
 
 @pytest.mark.parametrize(
