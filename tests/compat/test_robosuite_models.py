@@ -459,6 +459,71 @@ def test_a_robot_on_a_base_that_drives():
     assert not plain.robots[0].has_part("base_mode")
 
 
+@pytest.mark.parametrize("hard_reset", [True, False])
+@pytest.mark.parametrize("make", [lambda *a, **k: suite.make("Lift", *a, **k), Push])
+def test_disabled_parts_keep_their_last_controls(make, hard_reset):
+    """Of 1.5.2: whatever the action, in the simulation too, until a reset enables all."""
+    env = make("PandaOmron", use_camera_obs=False, initialization_noise=None, hard_reset=hard_reset)
+    env.reset()
+    robot = env.robots[0]
+    assert all(map(robot.enabled, ("right", "left_gripper", "torso", "head", "base", "legs")))
+    action = robot.create_action_vector({"base": [1, 0, 0], "torso": [1], "right": np.ones(6)})
+    motors = {name: env.sim.model.actuator_name2id(name) for name in robot._motors_of["base"]}
+    base, arm = [*motors.values()], robot._ref_arm_joint_actuator_indexes
+    robot.enable_parts(base=False, right=False)
+    assert not robot.enabled("right_gripper")
+    assert robot.enabled("torso")
+    for _ in range(5):
+        env.step(action)
+        assert not env.sim.data.ctrl[[*base, *arm]].any()
+    assert abs(env.sim.data.get_joint_qpos("mobilebase0_joint_mobile_forward")) < 1e-3
+    env.reset()
+    robot = env.robots[0]
+    assert robot.enabled("base")
+    env.step(action)
+    held = env.sim.data.ctrl[base].copy()
+    assert held.any()
+    robot.enable_parts(base=False)
+    robot.enable_parts(base=False, torso=False)  # again: the controls stay, the ranges come back
+    for _ in range(5):
+        env.step(-action)
+        np.testing.assert_array_equal(env.sim.data.ctrl[base], held)
+        assert (env.sim.data.ctrl[arm] != 0).any()
+    assert env.sim.data.get_joint_qpos("mobilebase0_joint_mobile_forward") > 0.05
+    robot.enable_parts()
+    env.step(-action)
+    np.testing.assert_allclose(env.sim.data.ctrl[base], -held, atol=0.01)
+    np.testing.assert_array_equal(env.sim.model.actuator_ctrlrange[base[:2]], [[-1, 1]] * 2)
+    with pytest.raises(TypeError, match="base"):
+        make("Panda", use_camera_obs=False).robots[0].enable_parts(base=False)
+
+
+def test_the_mode_of_a_base_that_stands():
+    """Of 1.5.2, whose entries are a physics step older: above 0 the hand moves from its goal."""
+    config = suite.load_composite_controller_config("HYBRID_MOBILE_BASE", robot="Panda")
+    env = suite.make(
+        "Lift", controller_configs=config, use_camera_obs=False, initialization_noise=None
+    )
+    env.reset()
+    robot, rng = env.robots[0], np.random.default_rng(0)
+    assert env.action_dim == 8
+    assert robot.create_action_vector({"right": np.ones(6)})[-1] == -1
+    places = []
+    for step in range(12):
+        action = rng.uniform(-1, 1, 8)
+        action[-1] = -1 if step < 4 else 1
+        places.append(env.step(action)[0]["robot0_eef_pos"])
+    theirs = [
+        [-0.106592, -0.017765, 1.002159], [-0.109935, -0.058431, 0.995992],
+        [-0.101613, -0.079708, 1.000495], [-0.099889, -0.064612, 0.999331],
+        [-0.119066, -0.032635, 0.995523], [-0.133812, -0.018319, 1.001543],
+        [-0.158145, -0.014496, 1.006518], [-0.179366, -0.025304, 1.013423],
+        [-0.205994, -0.029317, 1.009766], [-0.230666, -0.020039, 1.003124],
+        [-0.243936, -0.003701, 0.999804], [-0.241674, 0.020429, 1.004995],
+    ]  # fmt: skip
+    np.testing.assert_allclose(places, theirs, rtol=0, atol=2e-3)
+
+
 @pytest.mark.parametrize(
     ("name", "kind", "dimensions", "parts"),
     mostly_slow(

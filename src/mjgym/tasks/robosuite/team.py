@@ -242,10 +242,10 @@ def find_robots(
             robot.
         base: a name in `mjgym.robots.bases`, "default", or one for each robot.
         controller: a name in `mjgym.controllers.controllers`, a dict of parameters with "type" as
-            normalised by `normal`, or one for each robot. `"hybrid"` in it says whether an
-            action ends with the mode of a base that drives; "parts" has controllers of a torso, a head or legs
-            by name; with `"scaled_hands": false`, hands whose actions are positions take them in
-            their own units.
+            normalised by `normal`, or one for each robot. "hybrid" in it says whether an action
+            ends with the mode of a base that drives; "parts" has controllers of a torso, a head or
+            legs by name; with `"scaled_hands": false`, hands whose actions are positions take them
+            in their own units.
         substeps: physics steps per control step.
 
     Raises:
