@@ -1,21 +1,32 @@
 """Environments of one's own, on robosuite's models, arenas and objects."""
 
 from collections import OrderedDict
+from pathlib import Path
 from types import SimpleNamespace
 
+import gymnasium
 import mujoco
 import numpy as np
 import pytest
 
 import mjgym_compat.robosuite as suite
 from helpers.lanes import mostly_slow
+from mjgym.robots import hands
+from mjgym.task import models
+from mjgym.tasks.robosuite.team import find_robots
 from mjgym.viewing.devices import DeviceError
 from mjgym_compat.robosuite.devices import Keyboard, SpaceMouse
 from mjgym_compat.robosuite.environments.base import REGISTERED_ENVS, MujocoEnv
 from mjgym_compat.robosuite.environments.manipulation.manipulation_env import ManipulationEnv
 from mjgym_compat.robosuite.models import MujocoWorldBase, arenas, bases, objects
 from mjgym_compat.robosuite.models.arenas import TableArena
-from mjgym_compat.robosuite.models.grippers import ALL_GRIPPERS, gripper_factory
+from mjgym_compat.robosuite.models.grippers import (
+    ALL_GRIPPERS,
+    GRIPPER_MAPPING,
+    GripperModel,
+    gripper_factory,
+    register_gripper,
+)
 from mjgym_compat.robosuite.models.objects import BallObject, BoxObject, MujocoXMLObject
 from mjgym_compat.robosuite.models.robots import REGISTERED_ROBOTS, Panda, create_robot
 from mjgym_compat.robosuite.models.tasks import ManipulationTask
@@ -33,6 +44,8 @@ from mjgym_compat.robosuite.utils.robot_composition_utils import (
     create_composite_robot,
 )
 from mjgym_compat.robosuite.wrappers import DemoSamplerWrapper
+
+FOLDER = Path(__file__).parents[1] / "data" / "robosuite"
 
 
 class Push(ManipulationEnv):
@@ -457,6 +470,145 @@ def test_a_robot_on_a_base_that_drives():
     plain = suite.make("Lift", "PandaOmron", controller_configs=basic, use_camera_obs=False)
     assert plain.action_dim == 11
     assert not plain.robots[0].has_part("base_mode")
+
+
+class Tongs(GripperModel):
+    """A gripper of one's own, in robosuite's form."""
+
+    colour = "grey"
+
+    def __init__(self, idn=0):
+        super().__init__(str(FOLDER / "tongs.xml"), idn=idn)
+
+    def format_action(self, action):
+        assert len(action) == self.dof
+        step = np.array([-1.0, 1.0]) * self.speed * np.sign(action)
+        self.current_action = np.clip(self.current_action + step, -1.0, 1.0)
+        return self.current_action
+
+    @property
+    def speed(self):
+        return 0.1
+
+    @property
+    def dof(self):
+        return 1
+
+    @property
+    def init_qpos(self):
+        return np.array([0.005, -0.005])
+
+    @property
+    def _important_geoms(self):
+        sides = ("left", "right")
+        return {f"{side}_{part}": [f"{side}_pad"] for side in sides for part in PARTS}
+
+
+PARTS = ("finger", "fingerpad")
+
+
+class Independent(Tongs):
+    """Its action is the commands."""
+
+    def format_action(self, action):
+        return np.clip(action, -1, 1)
+
+    @property
+    def dof(self):
+        return 2
+
+
+class Proportional(Tongs):
+    """The size of the action counts."""
+
+    def format_action(self, action):
+        step = np.array([-0.5, 1.0]) * self.speed * np.asarray(action)
+        self.current_action = np.clip(self.current_action + step, -1.0, 1.0)
+        return self.current_action
+
+
+class Squared(Tongs):
+    """No law of a gripper."""
+
+    def format_action(self, action):
+        return np.array([-1.0, 1.0]) * np.square(action)
+
+
+@pytest.fixture
+def registered():
+    """Grippers that are registered for a test."""
+    before = dict(GRIPPER_MAPPING.data), dict(hands._things)
+    yield
+    GRIPPER_MAPPING.data, hands._things = before
+    find_robots.cache_clear()
+    models.clear_cache()
+
+
+class TestGrippers:
+    @pytest.mark.parametrize("how", ["register", "mapping"])
+    def test_a_registered_one_is_taken_by_name(self, registered, how):
+        """Numbers of 1.5.2, with the same class and file."""
+        if how == "register":
+            register_gripper(Tongs)
+        else:
+            GRIPPER_MAPPING["Tongs"] = Tongs
+        options = {"use_camera_obs": False, "initialization_noise": None, "gripper_types": "Tongs"}
+        env = suite.make("Lift", "Panda", **options)
+        env.reset()
+        gripper = env.robots[0].gripper["right"]
+        assert (env.action_dim, gripper.dof, gripper.speed, gripper.colour) == (7, 1, 0.1, "grey")
+        assert gripper.important_geoms["left_fingerpad"] == ["gripper0_right_left_pad"]
+        seen = []
+        for step in range(10):
+            observed = env.step(np.r_[np.zeros(6), 1.0 if step < 6 else -0.3])[0]
+            seen.append([*observed["robot0_gripper_qpos"], env.sim.data.ctrl[-1]])
+        np.testing.assert_allclose(observed["robot0_eef_pos"], [-0.10239, 0, 1.00807], atol=2e-5)
+        rows = {0: (-0.00426, 0.00421, 0.01925), 5: (-0.02442, 0.02431, 0.028)}
+        rows |= {6: (-0.02518, 0.02506, 0.02625), 9: (-0.0229, 0.02277, 0.021)}
+        for step, row in rows.items():
+            np.testing.assert_allclose(seen[step], row, rtol=0, atol=2e-5)
+        custom = Push("Panda", **options)
+        custom.reset()
+        assert isinstance(custom.robots[0].gripper["right"], Tongs)
+        for _ in range(6):
+            custom.step(np.r_[np.zeros(6), 1.0])
+        np.testing.assert_allclose(custom.sim.data.ctrl[-2:], (-0.028, 0.028))
+
+    def test_tasks_take_it_alone_and_in_a_batch(self, registered):
+        register_gripper(Tongs)
+        env = gymnasium.make("robosuite/Lift-v0", gripper="Tongs")
+        envs = gymnasium.make_vec("robosuite/Lift-v0", num_envs=2, gripper="Tongs")
+        first, rows = env.reset(seed=3)[0], envs.reset(seed=3)[0]
+        for action in np.linspace(-1, 1, 5):
+            actions = np.full((2, 7), action, np.float32)
+            first, rows = env.step(actions[0])[0], envs.step(actions)[0]
+        np.testing.assert_array_equal(first, rows[0])
+
+    def test_laws_of_other_actions(self, registered):
+        for cls in (Independent, Proportional):
+            register_gripper(cls)
+        law = hands.find("Independent").law
+        assert (law.dimensions, law.incremental) == (2, False)
+        law = hands.find("Proportional").law
+        assert (law.proportional, law.speed, law.directions) == (True, 0.1, (-0.5, 1.0))
+
+    def test_registered_again_it_is_the_new_one(self, registered):
+        register_gripper(Tongs)
+        suite.make("Lift", "Panda", gripper_types="Tongs", use_camera_obs=False)
+        register_gripper(type("Tongs", (Tongs,), {"speed": 0.5}))
+        env = suite.make("Lift", "Panda", gripper_types="Tongs", use_camera_obs=False)
+        assert env.env.task.manipulators[0].hand.law.speed == 0.5
+
+    def test_mistakes(self, registered):
+        with pytest.raises(ValueError, match=r"Squared\.format_action: expected increments"):
+            register_gripper(Squared)
+        with pytest.raises(ValueError, match="there is a gripper 'PandaGripper' already"):
+            register_gripper(type("PandaGripper", (Tongs,), {}))
+        register_gripper(Tongs)
+        with pytest.raises(ValueError, match="did you mean Tongs"):
+            suite.make("Lift", "Panda", gripper_types="Tong", use_camera_obs=False)
+        with pytest.raises(ValueError, match="did you mean Tongs"):
+            gripper_factory("Tong")
 
 
 @pytest.mark.parametrize("hard_reset", [True, False])

@@ -14,7 +14,7 @@ from mjgym.placements import Extent
 from mjgym.robots import bases, hands
 from mjgym_compat.robosuite.models.base import Extended, MujocoModel
 from mjgym_compat.robosuite.models.bases import RobotBaseModel
-from mjgym_compat.robosuite.models.grippers import GripperModel
+from mjgym_compat.robosuite.models.grippers import GripperModel, RegisteredHand
 from mjgym_compat.robosuite.models.robots import create_robot
 
 # Published object classes, for "class" segmentation.
@@ -278,6 +278,9 @@ class Scene(Instances):
 
 
 def _hand(each: Any) -> GripperModel:
+    if isinstance(each.hand, RegisteredHand):
+        made: GripperModel = each.hand.gripper(idn=f"{each.robot}_{each.side}")
+        return made
     xml = io.StringIO(each.hand.model().to_xml())
     return GripperModel(xml, f"{each.robot}_{each.side}", each.hand)
 
