@@ -10,8 +10,6 @@ import numpy as np
 
 from mjgym.controllers.gripper import GripperLaw
 from mjgym.robots import Hand, hands
-from mjgym.task import models
-from mjgym.tasks.robosuite.team import find_robots
 from mjgym.util.suggestions import or_else
 from mjgym_compat.robosuite.models.base import MujocoXMLModel
 from mjgym_compat.robosuite.models.gripper_tester import GripperTester
@@ -140,10 +138,10 @@ NAMES = tuple(name for name in hands.names() if hands.find(name).law is not None
 class RegisteredHand(Hand):
     """A user-defined gripper as a hand of the tasks."""
 
-    gripper: Any = None  # its class
+    xml: str = ""
 
     def model(self) -> mujoco.MjSpec:
-        return mujoco.MjSpec.from_string(_unnamed(self.gripper).get_xml())
+        return mujoco.MjSpec.from_string(self.xml)
 
 
 def _unnamed(target_class: type[GripperModel]) -> GripperModel:
@@ -168,7 +166,7 @@ def hand_of(target_class: type[GripperModel]) -> Hand:
         fingers=tuple(tuple(pads.get(f"{side}_fingerpad", ())) for side in ("left", "right")),
         start=tuple(np.asarray(gripper.init_qpos, float).tolist()),
         law=law_of(gripper),
-        gripper=target_class,
+        xml=gripper.get_xml(),
     )
 
 
@@ -221,12 +219,10 @@ class _Grippers(UserDict[str | None, type[GripperModel]]):
     """Classes of grippers by name; new ones are hands of the tasks, too."""
 
     def __setitem__(self, name: str | None, target_class: type[GripperModel]) -> None:
-        if name is None or (name in hands.names() and name not in self) or name in NAMES:
-            raise ValueError(f"there is a gripper {name!r} already: take another name")
-        hands.add(name, hand_of(target_class))
-        if name in self:  # of another class, or of a changed one
-            find_robots.cache_clear()
-            models.clear_cache()
+        hand = hand_of(target_class)
+        if name is None or (name in hands.names() and hands.find(name) != hand):
+            raise ValueError(f"there is another gripper {name!r} already: take another name")
+        hands.add(name, hand)
         super().__setitem__(name, target_class)
 
 
