@@ -222,6 +222,17 @@ def test_an_episode_that_does_not_fit_itself_is_not_written(name):
     assert datasets.load(name).count == 1
 
 
+@needs_h5py
+def test_what_is_no_environment_to_record_is_refused(tmp_path):
+    batch = gymnasium.make_vec("dmc/reacher-easy-v0", num_envs=2)
+    for env, kind in ((batch, "batch"), (3, "int")):
+        with pytest.raises(TypeError, match=f"env: expected a single environment .*, not a {kind}"):
+            datasets.create("demos.hdf5", env)
+    with pytest.raises(TypeError, match="no environment of mjgym"):
+        datasets.record(gymnasium.make("CartPole-v1"), "demos.hdf5")
+    assert not files(tmp_path)
+
+
 OTHERS = {
     "actions": ({"controller": "JOINT_POSITION"}, r"actions: expected .*\(7,\), got .*\(8,\)"),
     "entries": ({"observation": "flat"}, r"observations: expected none, got the shape \(\d+,\)"),
