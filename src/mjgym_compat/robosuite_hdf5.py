@@ -120,6 +120,7 @@ class RobosuiteDemonstrations:
 
     def episode(self, number: int) -> Episode:
         """An episode, by its number from 0, replayed from its recorded states."""
+        self._require(number)
         if self._env is None:
             self._env = self.environment()
         with self._file.demo(number) as demo:

@@ -107,6 +107,15 @@ def test_nothing_is_overwritten(name):
     assert datasets.load(name).count == 1
 
 
+def test_an_episode_that_is_not_there_is_named(name):
+    random_demos(name, episodes=2)
+    found = datasets.load(name)
+    for number in (2, -1, "0"):
+        with pytest.raises(DemonstrationError, match=f"no episode {number!r}; there are 2, from 0"):
+            found.episode(number)
+    assert found.episode(1).seed == 1
+
+
 def test_nothing_is_there_before_the_first_episode(name, tmp_path):
     writer = datasets.create(name, gymnasium.make(ID))
     writer.close()

@@ -356,6 +356,7 @@ class LeRobotDemonstrations(Demonstrations):
 
     def episode(self, number: int) -> Episode:
         """An episode, by its number from 0."""
+        self._require(number)
         try:
             row = self._dataset.meta.episodes[number]
             first, end = int(row["dataset_from_index"]), int(row["dataset_to_index"])

@@ -268,6 +268,7 @@ class MinariDemonstrations(Demonstrations):
 
     def episode(self, number: int) -> Episode:
         """An episode, by its number from 0."""
+        self._require(number)
         try:
             return self._read(number).validated()
         except Exception as error:  # Minari checks nothing

@@ -222,6 +222,7 @@ class RobomimicDemonstrations(Demonstrations):
 
     def episode(self, number: int) -> Episode:
         """An episode, by its number from 0."""
+        self._require(number)
         with self._file.demo(number) as demo:
             whole = {
                 key: np.concatenate([demo[f"obs/{key}"][:1], demo[f"next_obs/{key}"][:]])
