@@ -580,6 +580,21 @@ class TestGrippers:
             first, rows = env.step(actions[0])[0], envs.step(actions)[0]
         np.testing.assert_array_equal(first, rows[0])
 
+    @pytest.mark.parametrize("name", GRIPPER_MAPPING)
+    def test_published_ones_compile_alone_and_are_base_classes(self, registered, name):
+        """Defaults of tendons and equalities are those of their elements, not of the sections."""
+        mujoco.MjModel.from_xml_string(gripper_factory(name).get_xml())
+        register_gripper(type("Own", (GRIPPER_MAPPING[name],), {}))
+        own, published = hands.find("Own"), hands.find(name or "none")
+        assert (own.joints, own.actuators) == (published.joints, published.actuators)
+        one, other = (hand.model().compile() for hand in (own, published))
+        for field in ("body_mass", "eq_data", "eq_solref", "tendon_stiffness", "actuator_gainprm"):
+            np.testing.assert_allclose(getattr(one, field), getattr(other, field), atol=1e-6)
+        assert own.law.dimensions == published.law.dimensions
+        assert own.law.incremental == published.law.incremental
+        if own.law.incremental and published.actuators:
+            assert own.law.speed == pytest.approx(published.law.speed)
+
     def test_laws_of_other_actions(self, registered):
         for cls in (Independent, Proportional):
             register_gripper(cls)

@@ -201,18 +201,16 @@ def law_of(gripper: GripperModel) -> GripperLaw:
         incremental=not np.allclose(steps, again),
     )
     rng = np.random.default_rng(0)
-    for _ in range(TRIES if law.dimensions == dof else 0):
-        command, action = rng.uniform(-1, 1, count), rng.uniform(-1, 1, dof)
-        if not np.allclose(after(command, action), law.next(command, action)):
-            break
-    else:
-        if law.dimensions == dof:
-            return law
-    raise ValueError(
-        f"{type(gripper).__name__}.format_action: expected increments of its actuators' commands,"
-        " by the signs of an action or in proportion to it, or the action itself, as of the"
-        " grippers here"
-    )
+    tried = [(rng.uniform(-1, 1, count), rng.uniform(-1, 1, dof)) for _ in range(TRIES)]
+    if law.dimensions != dof or any(
+        not np.allclose(after(command, action), law.next(command, action))
+        for command, action in tried
+    ):
+        raise ValueError(
+            f"{type(gripper).__name__}.format_action: expected increments of its actuators'"
+            " commands, by the signs of an action or in proportion to it, or the action itself"
+        )
+    return law
 
 
 class _Grippers(UserDict[str | None, type[GripperModel]]):
