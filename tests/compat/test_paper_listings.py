@@ -344,7 +344,7 @@ class TestSection7Locomotion:
 
 class TestSection8Manipulation:
     def test_tasks_are_loaded_by_name_and_by_tag(self):
-        assert len(manipulation.ALL) == 26
+        assert len(manipulation.ALL) == 25
         assert "stack_2_of_3_bricks_random_order_vision" in (
             manipulation.get_environments_by_tag("vision")
         )
