@@ -303,6 +303,8 @@ def _timing(id: str, fields: dict[str, Any], options: dict[str, Any]) -> dict[st
     elif "control_timestep" in options:
         timing["control_timestep"] = options.pop("control_timestep")
     limit = fields.pop("time_limit", options.pop("time_limit", None))
+    if limit is not None and not limit > 0:
+        raise ValueError(f"time_limit: must be positive, got {limit} s")
     if limit is not None or timing:
         control_timestep = timing.get("control_timestep", task.control_timestep)
         steps = steps_in(task.time_limit if limit is None else limit, control_timestep)

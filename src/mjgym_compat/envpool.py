@@ -9,6 +9,7 @@ import numpy as np
 from mjgym import registry
 from mjgym.envs.overlapped import ENV_ID
 from mjgym.util.suggestions import or_else
+from mjgym.util.values import whole_number
 
 
 def task_ids() -> dict[str, str]:
@@ -39,14 +40,17 @@ def make_gymnasium(
         max_episode_steps: control steps of an episode; None for the published limit.
 
     Raises:
-        ValueError: there is no such task, or `batch_size` does not divide `num_envs`.
+        ValueError: there is no such task, a number is not a whole one from 1 on, or `batch_size`
+            does not divide `num_envs`.
     """
     known = task_ids()
     id = known.get(task_id, task_id)
     if id not in registry.ids():
         raise ValueError(f"task_id: there is no {task_id!r}{or_else(task_id, sorted(known))}")
+    whole_number("num_envs", num_envs)
     size = num_envs if batch_size is None else batch_size
-    if size < 1 or num_envs % size:
+    whole_number("batch_size", size)
+    if num_envs % size:
         raise ValueError(f"batch_size: {size} does not divide num_envs, {num_envs}")
     envs: Any = gymnasium.make_vec(
         id,
@@ -101,17 +105,28 @@ class Pool:
         Args:
             action: (len(env_id), number of actions).
             env_id: `info["env_id"]` of the last results; None for all environments.
+
+        Raises:
+            ValueError: `env_id` is not that of a batch, or actions have a wrong shape.
         """
         if len(self._groups) > 1:
             self._envs.send(action, env_id)
-        else:
-            *result, info = self._envs.step(action)
-            self._ready.append((*result, {**info, ENV_ID: np.arange(self.num_envs)}))
+            return
+        if env_id is not None and not np.array_equal(env_id, self._groups[0]):
+            raise ValueError(f"env_id: expected 0 to {self.num_envs - 1} in order, got {env_id!r}")
+        *result, info = self._envs.step(action)
+        self._ready.append((*result, {**info, ENV_ID: np.arange(self.num_envs)}))
 
     def recv(self) -> tuple[Any, ...]:
-        """Wait for a batch of observations, rewards, terminations, truncations and infos."""
+        """Wait for a batch of observations, rewards, terminations, truncations and infos.
+
+        Raises:
+            RuntimeError: nothing has been sent.
+        """
         if self._ready:
             return self._ready.pop(0)
+        if len(self._groups) == 1:
+            raise RuntimeError("recv: no actions have been sent; send() some first")
         result: tuple[Any, ...] = self._envs.recv()
         return result
 

@@ -17,7 +17,7 @@ import mujoco
 import numpy as np
 from lxml import etree
 
-from mjgym.datasets.formats import About, remake, require_plain
+from mjgym.datasets.formats import About, Demonstrations, require_plain
 from mjgym.datasets.hdf5_files import File
 from mjgym.datasets.recording import DAMAGE, DemonstrationError, Episode, Recording, State, place
 from mjgym.mjcf.size_limits import require_bounded_text
@@ -89,7 +89,7 @@ def _changed(id: str, fields: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in changed.items() if value != defaults.get(name)}
 
 
-class RobosuiteDemonstrations:
+class RobosuiteDemonstrations(Demonstrations):
     """Demonstrations of robosuite or robomimic, replayed in this package's environment.
 
     Attributes:
@@ -114,12 +114,9 @@ class RobosuiteDemonstrations:
         self.about = About(id, kwargs, description=description)
         self._env: gymnasium.Env[Any, Any] | None = None
 
-    def environment(self, **kwargs: Any) -> gymnasium.Env[Any, Any]:
-        """The environment of this package that matches the dataset's."""
-        return remake(self.about, kwargs)
-
     def episode(self, number: int) -> Episode:
         """An episode, by its number from 0, replayed from its recorded states."""
+        self._require(number)
         if self._env is None:
             self._env = self.environment()
         with self._file.demo(number) as demo:

@@ -113,6 +113,12 @@ def test_one_number_goes_to_all_actuators():
     assert (env.env.unwrapped.data.ctrl == 0.25).all()
 
 
+@pytest.mark.parametrize("limit", [0, -3, float("nan")])
+def test_a_time_limit_is_positive(limit):
+    with pytest.raises(ValueError, match="time_limit: must be positive"):
+        adapter.load("cartpole", "balance", {"time_limit": limit})
+
+
 def test_infinite_time_limit():
     env = adapter.load("cartpole", "balance", {"random": 3, "time_limit": float("inf")})
     env.reset()

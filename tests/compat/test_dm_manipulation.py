@@ -21,6 +21,7 @@ from mjgym_compat.dm_control.manipulation.shared import (
     tags,
     workspaces,
 )
+from mjgym_compat.dm_env import MANIPULATION
 
 GROUND = workspaces.BoundingBox((-0.1, -0.1, 1e-6), (0.1, 0.1, 1e-6))
 SPACE = workspaces.Workspace(
@@ -160,6 +161,21 @@ def test_what_is_observed_follows_the_settings():
 def test_impossible_stacks_are_refused(arguments, message):
     with pytest.raises(ValueError, match=message):
         _stack(**arguments)
+
+
+def test_names_and_tags_are_dm_controls_in_its_order():
+    """Of dm_control 1.0, which has no pictures of three bricks in random order."""
+    assert set(MANIPULATION) - set(manipulation.ALL) == {"stack_3_bricks_random_order_vision"}
+    assert set(manipulation.ALL) < set(MANIPULATION)
+    assert len(manipulation.ALL) == 25
+    assert manipulation.ALL[:2] == ("stack_2_bricks_features", "stack_2_bricks_vision")
+    assert manipulation.ALL[6:8] == (
+        "stack_3_bricks_random_order_features",
+        "stack_2_of_3_bricks_random_order_features",
+    )
+    assert manipulation.ALL[-1] == "reach_site_vision"
+    counts = {tag: len(manipulation.get_environments_by_tag(tag)) for tag in manipulation.TAGS}
+    assert counts == {"features": 13, "vision": 12, "easy": 4}
 
 
 def test_tasks_of_ones_own_are_loaded_by_name(monkeypatch):

@@ -18,6 +18,34 @@ def test_names():
         envpool.make_gymnasium("WalkerWalk-v1", num_envs=6, batch_size=4)
 
 
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"num_envs": 0}, "num_envs: must be at least 1"),
+        ({"num_envs": 2.5}, "num_envs: must be a whole number"),
+        ({"num_envs": "8"}, "num_envs: must be a whole number"),
+        ({"num_envs": 4, "batch_size": 0}, "batch_size: must be at least 1"),
+    ],
+)
+def test_numbers_that_are_none(options, message):
+    with pytest.raises(ValueError, match=message):
+        envpool.make_gymnasium("WalkerWalk-v1", **options)
+
+
+def test_actions_of_other_environments_are_refused():
+    """They would go to the wrong ones without a word."""
+    pool = envpool.make_gymnasium("ReacherEasy-v1", num_envs=3)
+    pool.reset()
+    actions = np.zeros((3, 2))
+    for ids in ([2, 1, 0], [0, 1], [0, 1, 3]):
+        with pytest.raises(ValueError, match="env_id: expected 0 to 2 in order"):
+            pool.send(actions, np.array(ids))
+    with pytest.raises(RuntimeError, match="send"):
+        pool.recv()
+    assert pool.step(actions, np.arange(3))[0].shape[0] == 3
+    pool.close()
+
+
 def test_the_synchronous_loop():
     pool = envpool.make_gymnasium("ReacherEasy-v1", num_envs=3, seed=5)
     batch = gymnasium.make_vec("dmc/reacher-easy-v0", num_envs=3)

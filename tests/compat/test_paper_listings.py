@@ -95,6 +95,14 @@ class TestSection2Physics:
         option.flags[enums.mjtVisFlag.mjVIS_JOINT] = True
         assert (physics.render(**size, scene_option=option) != picture).any()
 
+    def test_the_viewer_refuses_what_it_cannot_show(self, launched):
+        for thing in (3, lambda: None, "walker-walk"):
+            with pytest.raises(TypeError, match="environment_loader: expected an environment"):
+                viewer.launch(thing)
+        with pytest.raises(TypeError, match="policy: expected a function"):
+            viewer.launch(suite.load("cartpole", "swingup"), policy=3)
+        assert not launched
+
     def test_the_viewer_takes_a_policy(self, launched):
         env = suite.load("humanoid", "stand", task_kwargs={"random": 1})
         spec = env.action_spec()
@@ -336,7 +344,7 @@ class TestSection7Locomotion:
 
 class TestSection8Manipulation:
     def test_tasks_are_loaded_by_name_and_by_tag(self):
-        assert len(manipulation.ALL) == 26
+        assert len(manipulation.ALL) == 25
         assert "stack_2_of_3_bricks_random_order_vision" in (
             manipulation.get_environments_by_tag("vision")
         )

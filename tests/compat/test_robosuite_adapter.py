@@ -284,9 +284,9 @@ def test_published_defaults_are_the_tasks_own(name):
         ),
         (
             "Lift",
-            {"controller_configs": {"type": "HYBRID_MOBILE_BASE", "body_parts": {}}},
+            {"controller_configs": {"type": "HYBRID_MOBIL_BASE", "body_parts": {}}},
             ValueError,
-            "BASIC",
+            "HYBRID_MOBILE_BASE",
         ),
         ("Lift", {"controller_configs": {"body_parts": {"rigth": {}}}}, ValueError, "right"),
         ("Lift", {"controller_configs": {"body_parts": {}}}, ValueError, "nothing for right"),

@@ -1,21 +1,30 @@
 """Environments of one's own, on robosuite's models, arenas and objects."""
 
 from collections import OrderedDict
+from pathlib import Path
 from types import SimpleNamespace
 
+import gymnasium
 import mujoco
 import numpy as np
 import pytest
 
 import mjgym_compat.robosuite as suite
 from helpers.lanes import mostly_slow
+from mjgym.robots import hands
 from mjgym.viewing.devices import DeviceError
 from mjgym_compat.robosuite.devices import Keyboard, SpaceMouse
 from mjgym_compat.robosuite.environments.base import REGISTERED_ENVS, MujocoEnv
 from mjgym_compat.robosuite.environments.manipulation.manipulation_env import ManipulationEnv
 from mjgym_compat.robosuite.models import MujocoWorldBase, arenas, bases, objects
 from mjgym_compat.robosuite.models.arenas import TableArena
-from mjgym_compat.robosuite.models.grippers import ALL_GRIPPERS, gripper_factory
+from mjgym_compat.robosuite.models.grippers import (
+    ALL_GRIPPERS,
+    GRIPPER_MAPPING,
+    GripperModel,
+    gripper_factory,
+    register_gripper,
+)
 from mjgym_compat.robosuite.models.objects import BallObject, BoxObject, MujocoXMLObject
 from mjgym_compat.robosuite.models.robots import REGISTERED_ROBOTS, Panda, create_robot
 from mjgym_compat.robosuite.models.tasks import ManipulationTask
@@ -33,6 +42,8 @@ from mjgym_compat.robosuite.utils.robot_composition_utils import (
     create_composite_robot,
 )
 from mjgym_compat.robosuite.wrappers import DemoSamplerWrapper
+
+FOLDER = Path(__file__).parents[1] / "data" / "robosuite"
 
 
 class Push(ManipulationEnv):
@@ -457,12 +468,225 @@ def test_a_robot_on_a_base_that_drives():
     plain = suite.make("Lift", "PandaOmron", controller_configs=basic, use_camera_obs=False)
     assert plain.action_dim == 11
     assert not plain.robots[0].has_part("base_mode")
-    with pytest.raises(ValueError, match="for a base that drives, not Panda's"):
-        suite.make(
-            "Lift",
-            controller_configs={**config, "type": "HYBRID_MOBILE_BASE"},
-            use_camera_obs=False,
-        )
+
+
+class Tongs(GripperModel):
+    """A gripper of one's own, in robosuite's form."""
+
+    colour = "grey"
+
+    def __init__(self, idn=0):
+        super().__init__(str(FOLDER / "tongs.xml"), idn=idn)
+
+    def format_action(self, action):
+        assert len(action) == self.dof
+        step = np.array([-1.0, 1.0]) * self.speed * np.sign(action)
+        self.current_action = np.clip(self.current_action + step, -1.0, 1.0)
+        return self.current_action
+
+    @property
+    def speed(self):
+        return 0.1
+
+    @property
+    def dof(self):
+        return 1
+
+    @property
+    def init_qpos(self):
+        return np.array([0.005, -0.005])
+
+    @property
+    def _important_geoms(self):
+        sides = ("left", "right")
+        return {f"{side}_{part}": [f"{side}_pad"] for side in sides for part in PARTS}
+
+
+PARTS = ("finger", "fingerpad")
+
+
+class Independent(Tongs):
+    """Its action is the commands."""
+
+    def format_action(self, action):
+        return np.clip(action, -1, 1)
+
+    @property
+    def dof(self):
+        return 2
+
+
+class Proportional(Tongs):
+    """The size of the action counts."""
+
+    def format_action(self, action):
+        step = np.array([-0.5, 1.0]) * self.speed * np.asarray(action)
+        self.current_action = np.clip(self.current_action + step, -1.0, 1.0)
+        return self.current_action
+
+
+class Squared(Tongs):
+    """No law of a gripper."""
+
+    def format_action(self, action):
+        return np.array([-1.0, 1.0]) * np.square(action)
+
+
+@pytest.fixture
+def registered():
+    """Grippers that are registered for a test."""
+    before = dict(GRIPPER_MAPPING.data), dict(hands._things)
+    yield
+    GRIPPER_MAPPING.data, hands._things = before
+
+
+class TestGrippers:
+    @pytest.mark.parametrize("how", ["register", "mapping"])
+    def test_a_registered_one_is_taken_by_name(self, registered, how):
+        """Numbers of 1.5.2, with the same class and file."""
+        if how == "register":
+            register_gripper(Tongs)
+        else:
+            GRIPPER_MAPPING["Tongs"] = Tongs
+        options = {"use_camera_obs": False, "initialization_noise": None, "gripper_types": "Tongs"}
+        env = suite.make("Lift", "Panda", **options)
+        env.reset()
+        gripper = env.robots[0].gripper["right"]
+        assert (env.action_dim, gripper.dof, gripper.speed, gripper.colour) == (7, 1, 0.1, "grey")
+        assert gripper.important_geoms["left_fingerpad"] == ["gripper0_right_left_pad"]
+        seen = []
+        for step in range(10):
+            observed = env.step(np.r_[np.zeros(6), 1.0 if step < 6 else -0.3])[0]
+            seen.append([*observed["robot0_gripper_qpos"], env.sim.data.ctrl[-1]])
+        np.testing.assert_allclose(observed["robot0_eef_pos"], [-0.10239, 0, 1.00807], atol=2e-5)
+        rows = {0: (-0.00426, 0.00421, 0.01925), 5: (-0.02442, 0.02431, 0.028)}
+        rows |= {6: (-0.02518, 0.02506, 0.02625), 9: (-0.0229, 0.02277, 0.021)}
+        for step, row in rows.items():
+            np.testing.assert_allclose(seen[step], row, rtol=0, atol=2e-5)
+        custom = Push("Panda", **options)
+        custom.reset()
+        assert isinstance(custom.robots[0].gripper["right"], Tongs)
+        for _ in range(6):
+            custom.step(np.r_[np.zeros(6), 1.0])
+        np.testing.assert_allclose(custom.sim.data.ctrl[-2:], (-0.028, 0.028))
+
+    def test_tasks_take_it_alone_and_in_a_batch(self, registered):
+        register_gripper(Tongs)
+        env = gymnasium.make("robosuite/Lift-v0", gripper="Tongs")
+        envs = gymnasium.make_vec("robosuite/Lift-v0", num_envs=2, gripper="Tongs")
+        first, rows = env.reset(seed=3)[0], envs.reset(seed=3)[0]
+        for action in np.linspace(-1, 1, 5):
+            actions = np.full((2, 7), action, np.float32)
+            first, rows = env.step(actions[0])[0], envs.step(actions)[0]
+        np.testing.assert_array_equal(first, rows[0])
+
+    @pytest.mark.parametrize("name", GRIPPER_MAPPING)
+    def test_published_ones_compile_alone_and_are_base_classes(self, registered, name):
+        """Defaults of tendons and equalities are those of their elements, not of the sections."""
+        mujoco.MjModel.from_xml_string(gripper_factory(name).get_xml())
+        register_gripper(type("Own", (GRIPPER_MAPPING[name],), {}))
+        own, published = hands.find("Own"), hands.find(name or "none")
+        assert (own.joints, own.actuators) == (published.joints, published.actuators)
+        one, other = (hand.model().compile() for hand in (own, published))
+        for field in ("body_mass", "eq_data", "eq_solref", "tendon_stiffness", "actuator_gainprm"):
+            np.testing.assert_allclose(getattr(one, field), getattr(other, field), atol=1e-6)
+        assert own.law.dimensions == published.law.dimensions
+        assert own.law.incremental == published.law.incremental
+        if own.law.incremental and published.actuators:
+            assert own.law.speed == pytest.approx(published.law.speed)
+
+    def test_laws_of_other_actions(self, registered):
+        for cls in (Independent, Proportional):
+            register_gripper(cls)
+        law = hands.find("Independent").law
+        assert (law.dimensions, law.incremental) == (2, False)
+        law = hands.find("Proportional").law
+        assert (law.proportional, law.speed, law.directions) == (True, 0.1, (-0.5, 1.0))
+
+    def test_a_class_defined_again_is_the_same(self, registered):
+        register_gripper(Tongs)
+        again = register_gripper(type("Tongs", (Tongs,), {"colour": "red"}))
+        env = suite.make("Lift", "Panda", gripper_types="Tongs", use_camera_obs=False)
+        assert env.robots[0].gripper["right"].colour == "red"
+        assert GRIPPER_MAPPING["Tongs"] is again
+        with pytest.raises(ValueError, match="there is another gripper 'Tongs' already"):
+            register_gripper(type("Tongs", (Tongs,), {"speed": 0.5}))
+
+    def test_mistakes(self, registered):
+        with pytest.raises(ValueError, match=r"Squared\.format_action: expected increments"):
+            register_gripper(Squared)
+        with pytest.raises(ValueError, match="there is another gripper 'PandaGripper'"):
+            register_gripper(type("PandaGripper", (Tongs,), {}))
+        register_gripper(Tongs)
+        with pytest.raises(ValueError, match="did you mean Tongs"):
+            suite.make("Lift", "Panda", gripper_types="Tong", use_camera_obs=False)
+        with pytest.raises(ValueError, match="did you mean Tongs"):
+            gripper_factory("Tong")
+
+
+@pytest.mark.parametrize("hard_reset", [True, False])
+@pytest.mark.parametrize("make", [lambda *a, **k: suite.make("Lift", *a, **k), Push])
+def test_disabled_parts_keep_their_last_controls(make, hard_reset):
+    """Of 1.5.2: whatever the action, in the simulation too, until a reset enables all."""
+    env = make("PandaOmron", use_camera_obs=False, initialization_noise=None, hard_reset=hard_reset)
+    env.reset()
+    robot = env.robots[0]
+    assert all(map(robot.enabled, ("right", "left_gripper", "torso", "head", "base", "legs")))
+    action = robot.create_action_vector({"base": [1, 0, 0], "torso": [1], "right": np.ones(6)})
+    motors = {name: env.sim.model.actuator_name2id(name) for name in robot._motors_of["base"]}
+    base, arm = [*motors.values()], robot._ref_arm_joint_actuator_indexes
+    robot.enable_parts(base=False, right=False)
+    assert not robot.enabled("right_gripper")
+    assert robot.enabled("torso")
+    for _ in range(5):
+        env.step(action)
+        assert not env.sim.data.ctrl[[*base, *arm]].any()
+    assert abs(env.sim.data.get_joint_qpos("mobilebase0_joint_mobile_forward")) < 1e-3
+    env.reset()
+    robot = env.robots[0]
+    assert robot.enabled("base")
+    env.step(action)
+    held = env.sim.data.ctrl[base].copy()
+    assert held.any()
+    robot.enable_parts(base=False)
+    robot.enable_parts(base=False, torso=False)  # again: the controls stay, the ranges come back
+    for _ in range(5):
+        env.step(-action)
+        np.testing.assert_array_equal(env.sim.data.ctrl[base], held)
+        assert (env.sim.data.ctrl[arm] != 0).any()
+    assert env.sim.data.get_joint_qpos("mobilebase0_joint_mobile_forward") > 0.05
+    robot.enable_parts()
+    env.step(-action)
+    np.testing.assert_allclose(env.sim.data.ctrl[base], -held, atol=0.01)
+    np.testing.assert_array_equal(env.sim.model.actuator_ctrlrange[base[:2]], [[-1, 1]] * 2)
+    with pytest.raises(TypeError, match="base"):
+        make("Panda", use_camera_obs=False).robots[0].enable_parts(base=False)
+
+
+def test_the_mode_of_a_base_that_stands():
+    """Of 1.5.2, whose entries are a physics step older: above 0 the hand moves from its goal."""
+    config = suite.load_composite_controller_config("HYBRID_MOBILE_BASE", robot="Panda")
+    env = suite.make(
+        "Lift", controller_configs=config, use_camera_obs=False, initialization_noise=None
+    )
+    env.reset()
+    robot, rng = env.robots[0], np.random.default_rng(0)
+    assert env.action_dim == 8
+    assert robot.create_action_vector({"right": np.ones(6)})[-1] == -1
+    places = []
+    for step in range(12):
+        action = rng.uniform(-1, 1, 8)
+        action[-1] = -1 if step < 4 else 1
+        places.append(env.step(action)[0]["robot0_eef_pos"])
+    theirs = [
+        [-0.106592, -0.017765, 1.002159], [-0.109935, -0.058431, 0.995992],
+        [-0.101613, -0.079708, 1.000495], [-0.099889, -0.064612, 0.999331],
+        [-0.119066, -0.032635, 0.995523], [-0.133812, -0.018319, 1.001543],
+        [-0.158145, -0.014496, 1.006518], [-0.179366, -0.025304, 1.013423],
+        [-0.205994, -0.029317, 1.009766], [-0.230666, -0.020039, 1.003124],
+        [-0.243936, -0.003701, 0.999804], [-0.241674, 0.020429, 1.004995],
+    ]  # fmt: skip
+    np.testing.assert_allclose(places, theirs, rtol=0, atol=2e-3)
 
 
 @pytest.mark.parametrize(

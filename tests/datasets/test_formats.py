@@ -43,6 +43,10 @@ def name(request):
     return request.param
 
 
+def files(folder):
+    return {path for path in folder.rglob("*") if path.is_file()}
+
+
 def run(*arguments):
     done = CliRunner().invoke(app, [str(a) for a in arguments])
     return done.exit_code, " ".join(done.output.split())
@@ -101,6 +105,15 @@ def test_nothing_is_overwritten(name):
     with pytest.raises(DemonstrationError, match=r"there is a (dataset|file|folder)"):
         datasets.create(name, env)
     assert datasets.load(name).count == 1
+
+
+def test_an_episode_that_is_not_there_is_named(name):
+    random_demos(name, episodes=2)
+    found = datasets.load(name)
+    for number in (2, -1, "0"):
+        with pytest.raises(DemonstrationError, match=f"no episode {number!r}; there are 2, from 0"):
+            found.episode(number)
+    assert found.episode(1).seed == 1
 
 
 def test_nothing_is_there_before_the_first_episode(name, tmp_path):
@@ -215,6 +228,45 @@ def test_an_episode_that_does_not_fit_itself_is_not_written(name):
     if name.endswith("hdf5"):
         with pytest.raises(DemonstrationError, match="is closed"):
             writer.add(episode)
+    assert datasets.load(name).count == 1
+
+
+@needs_h5py
+def test_what_is_no_environment_to_record_is_refused(tmp_path):
+    batch = gymnasium.make_vec("dmc/reacher-easy-v0", num_envs=2)
+    for env, kind in ((batch, "batch"), (3, "int")):
+        with pytest.raises(TypeError, match=f"env: expected a single environment .*, not a {kind}"):
+            datasets.create("demos.hdf5", env)
+    with pytest.raises(TypeError, match="no environment of mjgym"):
+        datasets.record(gymnasium.make("CartPole-v1"), "demos.hdf5")
+    assert not files(tmp_path)
+
+
+OTHERS = {
+    "actions": ({"controller": "JOINT_POSITION"}, r"actions: expected .*\(7,\), got .*\(8,\)"),
+    "entries": ({"observation": "flat"}, r"observations: expected none, got the shape \(\d+,\)"),
+    "sizes": ({"robot": "UR5e"}, r"actions|robot0_joint_pos: expected .*\(7,\), got .*\(6,\)"),
+    "states": ({"vary": {"body_mass[cube_main]": 1.0}}, r"no entry 'rng\.variation'"),
+    "id": ({"id": "robosuite/Door-v0"}, r"not of robosuite/Lift-v0"),
+}
+
+
+@needs_h5py
+@pytest.mark.parametrize(("kwargs", "message"), OTHERS.values(), ids=OTHERS)
+def test_an_episode_of_another_environment_is_not_written(name, kwargs, message, tmp_path):
+    """Neither as the first one nor later, when a format would hold rows of two widths."""
+    random_demos("other.hdf5", episodes=1, **{"observation": "dict", **kwargs})
+    random_demos("good.hdf5", episodes=1, observation="dict")
+    other, good = (datasets.load(f"{n}.hdf5").episode(0) for n in ("other", "good"))
+    before = files(tmp_path)
+    writer = datasets.create(name, gymnasium.make(ID, observation="dict"))
+    with pytest.raises(DemonstrationError, match=message):
+        writer.add(other)
+    assert files(tmp_path) == before
+    writer.add(good)
+    with pytest.raises(DemonstrationError, match=message):
+        writer.add(other)
+    writer.close()
     assert datasets.load(name).count == 1
 
 

@@ -20,6 +20,128 @@ def both(task, **options):
     return env, envs
 
 
+# Writes to the model.
+
+
+@dataclass(frozen=True)
+class Writes(Cart):
+    """Its start does something with the model."""
+
+    names: tuple[str, ...] = ()
+    write: str = "v.body_mass[1] = 2.0"
+
+    @property
+    def varies(self):
+        return self.names
+
+    def initialize(self, v, rng):
+        super().initialize(v, rng)
+        exec(self.write, {"v": v, "rng": rng})
+
+
+WRITES = {
+    "v.body_mass[1] = 2.0": "body_mass",
+    "v.body_mass = 2.0": "body_mass",
+    "v.body_mass *= 2.0": "body_mass",
+    "v.body('cart').mass = 2.0": "body_mass",
+    "v.joint('slide').damping[0] = 2.0": "dof_damping",
+    "v.joint('slide').qpos0[0] = 2.0": "qpos0",
+    "v.model.body_mass[1] = 2.0": "body_mass",
+    "v.model.geom_rgba[0] = 1.0": "geom_rgba",
+    "v.model.opt.gravity[2] = -1.6": "opt.gravity",
+    "v.opt.timestep = 0.02": "opt.timestep",
+    "v.model.opt.iterations = 3": "opt.iterations",
+}
+
+
+@pytest.mark.parametrize("n", [None, 3])
+@pytest.mark.parametrize(("write", "field"), WRITES.items())
+def test_a_start_writes_only_what_varies_names(n, write, field):
+    """Alone and in a batch, which would lose it; the model is as it was, so trying again is too."""
+
+    def begin(names):
+        task = Writes(write=write, names=names)
+        envs = mjgym.Env(task) if n is None else mjgym.VectorEnv(task, n)
+        return envs, envs.reset
+
+    envs, reset = begin(("dof_armature",))
+    before = envs.unwrapped.model
+    bytes_before = [getattr(before, name).tobytes() for name in ("body_mass", "geom_rgba")]
+    advice = (
+        rf"Writes\.initialize writes {field} of the model.*varies = \('dof_armature', '{field}'\)"
+    )
+    for _ in range(2):
+        with pytest.raises(ValueError, match=advice):
+            reset(seed=0)
+    assert bytes_before == [getattr(before, name).tobytes() for name in ("body_mass", "geom_rgba")]
+    assert (before.opt.timestep, before.opt.gravity[2]) == (0.01, -9.81)
+    if "timestep" not in field:  # control steps would no longer be what they were
+        begin((field,))[1](seed=0)
+
+
+@pytest.mark.parametrize("n", [None, 3])
+def test_a_later_start_is_held_to_varies_too(n):
+    task = Writes(write="if rng.random() < 0.3: v.geom_size[0] = 0.2")
+    envs = mjgym.Env(task) if n is None else mjgym.VectorEnv(task, n)
+    fine = [seed for seed in range(50) if np.random.default_rng(seed).random(2)[1] >= 0.3]
+    envs.reset(seed=fine[0] if n is None else fine[:n])
+
+    def play():
+        for _ in range(50):
+            envs.reset()
+
+    with pytest.raises(ValueError, match=r"writes geom_size of .*varies = \('geom_size',\)"):
+        play()
+
+
+def test_constants_that_follow_are_named_too():
+    task = Writes(write="v.body_mass[1] = 2.0; v.set_constants()", names=("body_mass",))
+    with pytest.raises(ValueError, match=r"'body_mass', .*'dof_invweight0'"):
+        mjgym.Env(task).reset(seed=0)
+
+
+def test_what_cannot_vary_is_said():
+    class Hilly(Writes):
+        def model(self):
+            spec = super().model()
+            spec.add_hfield(name="hills", nrow=2, ncol=2, size=[1, 1, 1, 1], userdata=[0, 1, 0, 1])
+            return spec
+
+    with pytest.raises(ValueError, match=r"all episodes share hfield_size, so .* in model\(\)"):
+        mjgym.Env(Hilly(write="v.model.hfield_size[0] = 2.0")).reset()
+
+
+def test_a_misspelt_field_in_varies_is_said():
+    with pytest.raises(AttributeError, match="no field 'body_mas'; did you mean body_mass"):
+        mjgym.Env(Writes(names=("body_mas",)))
+
+
+@pytest.mark.parametrize("n", [None, 3])
+def test_other_hooks_write_to_no_model(n):
+    @dataclass(frozen=True)
+    class Meddles(Writes):
+        write: str = "pass"
+
+        def terms(self, v):
+            v.model.opt.gravity[2] += 1.0
+            return super().terms(v)
+
+    with pytest.raises(ValueError, match=r"Meddles: a hook writes opt.gravity of the model"):
+        mjgym.Env(Meddles()) if n is None else mjgym.VectorEnv(Meddles(), n)
+
+
+def test_a_users_changes_of_the_model_are_not_the_tasks():
+    """Between two episodes of one environment, anybody may change its model."""
+    env = mjgym.Env(Cart())
+    env.model.body_mass[1] = 3.0
+    env.reset(seed=0)
+    env.model.opt.gravity[2] = -1.6
+    env.reset(seed=0)
+    assert (env.model.body_mass[1], env.model.opt.gravity[2]) == (3.0, -1.6)
+    mjgym.mjcf.bind(env, mjgym.mjcf.find(Cart().model(), "body", "cart")).mass = 4.0
+    assert env.model.body_mass[1] == 4.0
+
+
 # Numbers that are not finite.
 
 

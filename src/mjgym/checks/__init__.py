@@ -72,14 +72,14 @@ def check(id: str, **kwargs: Any) -> list[Finding]:
     return findings
 
 
-_EVERYTHING = ("build", "hooks")
+_EVERYTHING = ("build", "varies", "hooks")
 _CHECKS: tuple[tuple[str, Callable[[Subject], Results], tuple[str, ...]], ...] = (
     ("build", tasks.check_build, ()),
-    ("frozen", tasks.check_frozen, ("build",)),
-    ("hooks", tasks.check_hooks, ()),
+    ("varies", tasks.check_varies, ("build",)),
+    ("frozen", tasks.check_frozen, ("build", "varies")),
+    ("hooks", tasks.check_hooks, ("varies",)),
     ("batch shapes", tasks.check_batch_shapes, _EVERYTHING),
     ("array libraries", tasks.check_array_libraries, (*_EVERYTHING, "batch shapes")),
-    ("varies", tasks.check_varies, ("build",)),
     ("determinism", runs.check_determinism, _EVERYTHING),
     (
         "single = batch",
@@ -92,7 +92,7 @@ _CHECKS: tuple[tuple[str, Callable[[Subject], Results], tuple[str, ...]], ...] =
     ("time limit", runs.check_time_limit, _EVERYTHING),
     ("action space", tasks.check_action_space, ()),
     ("Gymnasium", runs.check_gymnasium, _EVERYTHING),
-    ("observation names", tasks.check_observation_names, ("hooks",)),
+    ("observation names", tasks.check_observation_names, ("varies", "hooks")),
     ("model names", tasks.check_model_names, ()),
     ("docstring", tasks.check_docstring, ()),
 )

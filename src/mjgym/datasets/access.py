@@ -40,7 +40,11 @@ def create(
 
     Raises:
         DemonstrationError: the name is taken or invalid, or a package is missing.
+        TypeError: `env` is no single environment.
     """
+    if not isinstance(env, gymnasium.Env):
+        kind = "batch" if isinstance(env, gymnasium.vector.VectorEnv) else type(env).__name__
+        raise TypeError(f"env: expected a single environment of gymnasium.make, not a {kind}")
     facts = about(
         env.spec,
         version=__version__,

@@ -130,8 +130,19 @@ class Demonstrations(Protocol):
         return remake(self.about, kwargs)
 
     def episode(self, number: int) -> Episode:
-        """An episode by its number from 0; every call reads it from disk."""
+        """An episode by its number from 0; every call reads it from disk.
+
+        Raises:
+            DemonstrationError: there is no such episode, or it is damaged.
+        """
         ...
+
+    def _require(self, number: int) -> None:
+        """Raise DemonstrationError unless there is an episode of a number."""
+        if number not in range(self.count):
+            raise DemonstrationError(
+                f"{self.name!r}: no episode {number!r}; there are {self.count}, from 0 on"
+            )
 
 
 class Writer(Protocol):

@@ -32,7 +32,7 @@ from mjgym.datasets.formats import (
     facts_to_write,
     written_facts,
 )
-from mjgym.datasets.recording import DAMAGE, MOST_BYTES, DemonstrationError, Episode
+from mjgym.datasets.recording import DAMAGE, MOST_BYTES, DemonstrationError, Episode, Shapes
 from mjgym.envs.pixels import KEY
 from mjgym.task import registrations
 from mjgym.util import npz
@@ -170,6 +170,7 @@ class LeRobotWriter(Writer):
             raise DemonstrationError(f"there is a folder {str(self._folder)!r}: take another name")
         plain: Any = env.unwrapped
         space = env.observation_space
+        self._shapes = Shapes(env)
         self._task = described(facts.id)
         self._rate = max(1, round(1 / plain.control_timestep))
         self._actions = [action.name for action in plain.task.actions(plain.model)]
@@ -226,6 +227,7 @@ class LeRobotWriter(Writer):
             DemonstrationError: it cannot be written.
         """
         episode = episode.validated()
+        self._shapes.require(episode)
         if self._saving:  # LeRobot's frames and list of episodes may disagree
             raise DemonstrationError(f"{self.name!r}: nothing follows an episode that was cut off")
         try:
@@ -354,6 +356,7 @@ class LeRobotDemonstrations(Demonstrations):
 
     def episode(self, number: int) -> Episode:
         """An episode, by its number from 0."""
+        self._require(number)
         try:
             row = self._dataset.meta.episodes[number]
             first, end = int(row["dataset_from_index"]), int(row["dataset_to_index"])

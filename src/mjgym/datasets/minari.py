@@ -22,7 +22,7 @@ import numpy as np
 from mjgym.datasets import journaled
 from mjgym.datasets.formats import About, Demonstrations, Writer, about_recorded, specification
 from mjgym.datasets.hdf5_files import flattened, h5py, require_bounded
-from mjgym.datasets.recording import DemonstrationError, Episode
+from mjgym.datasets.recording import DemonstrationError, Episode, Shapes
 from mjgym.util import atomic
 from mjgym.util.packaged import install
 
@@ -79,6 +79,7 @@ class MinariWriter(Writer):
         self.name = name
         self.kept = 0
         self._env = env
+        self._shapes = Shapes(env)
         self._facts = facts
 
     @property
@@ -88,6 +89,7 @@ class MinariWriter(Writer):
     def add(self, episode: Episode) -> None:
         """Write an episode; once this returns, not even a kill of the process loses it."""
         episode = episode.validated()
+        self._shapes.require(episode)
         try:
             if self.kept:
                 with journaled.changing(self._folder / DATA) as file:
@@ -266,6 +268,7 @@ class MinariDemonstrations(Demonstrations):
 
     def episode(self, number: int) -> Episode:
         """An episode, by its number from 0."""
+        self._require(number)
         try:
             return self._read(number).validated()
         except Exception as error:  # Minari checks nothing

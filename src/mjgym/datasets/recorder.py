@@ -16,9 +16,14 @@ class Recorder(gymnasium.Wrapper[Any, Any, Any, Any]):
 
     Args:
         env: a single environment of this package, from `gymnasium.make`.
+
+    Raises:
+        TypeError: it is another environment.
     """
 
     def __init__(self, env: gymnasium.Env[Any, Any], writer: Writer) -> None:
+        if not hasattr(env.unwrapped, "get_state"):
+            raise TypeError(f"env: {env} is no environment of mjgym, whose states are recorded")
         super().__init__(env)
         self._writer = writer
         self._recording: Recording | None = None

@@ -1,5 +1,6 @@
 """Recorded episodes: their data, recording and replay."""
 
+import contextlib
 import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -7,6 +8,8 @@ from typing import Any
 
 import gymnasium
 import numpy as np
+
+from mjgym.loop.states import check_state
 
 State = dict[str, np.ndarray]
 
@@ -160,6 +163,48 @@ class Episode:
             if not (same and same_end):
                 return Replayed(t, touched, t)
         return Replayed(len(self), touched, None)
+
+
+class Shapes:
+    """Shapes of the actions, observations and states of an environment's episodes."""
+
+    def __init__(self, env: gymnasium.Env[Any, Any]) -> None:
+        self._name = _name(env)
+        space = env.observation_space
+        entries = space.spaces if isinstance(space, gymnasium.spaces.Dict) else {_ONE: space}
+        self._expected = {"actions": env.action_space.shape}
+        self._expected |= {name: entry.shape for name, entry in entries.items()}
+        plain: Any = env.unwrapped
+        self._state: State | None = None  # unknown of other environments, and of closed ones
+        with contextlib.suppress(AttributeError, gymnasium.error.ClosedEnvironmentError):
+            self._state = plain.get_state()
+
+    def require(self, episode: Episode) -> None:
+        """Raise DemonstrationError unless an episode has these shapes; it may lack states."""
+        rows = episode.observations
+        arrays = {"actions": episode.actions}
+        arrays |= rows if isinstance(rows, Mapping) else {_ONE: rows}
+        found = {name: np.shape(values)[1:] for name, values in arrays.items()}
+        for name in {**found, **self._expected}:
+            given, expected = found.get(name), self._expected.get(name)
+            if given != expected:
+                raise DemonstrationError(
+                    f"the episode is not of {self._name}: {name}: expected"
+                    f" {_of_shape(expected)}, got {_of_shape(given)}"
+                )
+        if self._state is None:
+            return
+        try:
+            check_state(episode.state(0), self._state)
+        except ValueError as error:
+            raise DemonstrationError(f"the episode is not of {self._name}: {error}") from None
+
+
+_ONE = "observations"  # of which there is one array
+
+
+def _of_shape(shape: tuple[int, ...] | None) -> str:
+    return "none" if shape is None else f"the shape {shape}"
 
 
 class Recording:

@@ -23,7 +23,7 @@ import numpy as np
 
 from mjgym.datasets.formats import About, Demonstrations, Writer, facts_to_write, written_facts
 from mjgym.datasets.hdf5_files import REFERENCES, File, flattened, h5py
-from mjgym.datasets.recording import DAMAGE, DemonstrationError, Episode
+from mjgym.datasets.recording import DAMAGE, DemonstrationError, Episode, Shapes
 from mjgym.envs.pixels import KEY
 from mjgym.mjcf.written_fields import with_fields
 from mjgym.util import atomic, plugins
@@ -83,6 +83,7 @@ class RobomimicWriter(Writer):
             raise DemonstrationError(f"there is no folder {str(self._path.parent)!r}")
         self.name = name
         self.kept = 0
+        self._shapes = Shapes(env)
         self._task: Any = getattr(env.unwrapped, "task", None)
         written = facts_to_write(env, name, facts)
         arguments = {
@@ -108,6 +109,7 @@ class RobomimicWriter(Writer):
         if self._closed:
             raise DemonstrationError(f"{self.name!r} is closed")
         episode = episode.validated()
+        self._shapes.require(episode)
         number, steps = self.kept, self._steps + len(episode)
         try:
             if number == 0:
@@ -220,6 +222,7 @@ class RobomimicDemonstrations(Demonstrations):
 
     def episode(self, number: int) -> Episode:
         """An episode, by its number from 0."""
+        self._require(number)
         with self._file.demo(number) as demo:
             whole = {
                 key: np.concatenate([demo[f"obs/{key}"][:1], demo[f"next_obs/{key}"][:]])

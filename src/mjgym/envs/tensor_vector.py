@@ -16,6 +16,7 @@ from mjgym.envs.options import WarpOptions
 from mjgym.envs.spaces import check_action
 from mjgym.envs.vector import VectorEnv
 from mjgym.loop.bound_task import BoundTask
+from mjgym.loop.initialize import initialize
 from mjgym.observables import Image
 from mjgym.sim import Single
 from mjgym.sim.warp import (
@@ -98,7 +99,7 @@ class TensorVectorEnv(VectorEnv):
                 else:
                     values = varying.draw(rng, 0)
                     simulation.restore_defaults(lambda model: varying.write(model, values))
-                task.initialize(simulation.view, rng)
+                initialize(task, simulation, rng)
 
             sizes = measured(scratch(), start, substeps(task, model))
             nconmax = sizes.nconmax if nconmax is None else nconmax

@@ -5,6 +5,7 @@ import dataclasses
 from mjgym.loop.hooks import bind_and_validate, defined_hooks, probe
 from mjgym.sim import Simulation
 from mjgym.sim.compiled import CompiledLaw
+from mjgym.sim.model_writes import fields, noted, undone
 from mjgym.task import Arrays, Task
 from mjgym.task.models import substeps
 from mjgym.task.task_fields import check_fields
@@ -31,6 +32,7 @@ class BoundTask:
         law: the compiled law of control, or the reason why control runs on arrays.
 
     Raises:
+        ValueError: a hook writes to the model.
         Exception: as `bind_and_validate` and `check_fields`, or raised by a hook.
     """
 
@@ -45,7 +47,13 @@ class BoundTask:
         contacts = int(sample.ncon) <= MAX_CONTACTS
         simulation.forward(contacts=contacts)
         actions = len(task.actions(simulation.model))
+        before = noted(simulation.model, fields())
         results = bind_and_validate(task, view, simulation.model.nu, actions)
+        if names := undone(simulation.model, before):
+            raise ValueError(
+                f"{type(task).__name__}: a hook writes {', '.join(names)} of the model, which only"
+                " initialize may, and only if `varies` names it"
+            )
         if view.lead:
             probe(task)
         self.has_goal = results["success"] is not None

@@ -28,6 +28,7 @@ import numpy as np
 from mjgym.arrays import Array, all_finite, any_true, shape, where_rows, zero_unless
 from mjgym.loop.bound_task import BoundTask
 from mjgym.loop.goals import Goals
+from mjgym.loop.initialize import initialize
 from mjgym.loop.states import MEMORY, READINGS, in_simulation
 from mjgym.observables import Image, Sensing
 from mjgym.sim import Part, Rows, Single, View
@@ -198,7 +199,7 @@ class Episodes:
                 scratch.restore_defaults()
             else:
                 self._draws.begin(i, scratch, by_reset=by_reset)
-            self.task.initialize(scratch.view, self._generator(i))
+            initialize(self.task, scratch, self._generator(i))
             if self._draws is not None:  # physics in `initialize` runs without these forces
                 self._draws.push(i, scratch)
             self._reseeded[i] = False

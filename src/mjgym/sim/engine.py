@@ -7,6 +7,8 @@ from typing import Any, Protocol
 import mujoco
 import numpy as np
 
+from mjgym.util.suggestions import did_you_mean
+
 # Fields of MjData that a simulation's future depends on (mjSTATE_INTEGRATION).
 STATE_FIELDS = (
     "time",
@@ -59,9 +61,16 @@ def state_fields(model: mujoco.MjModel) -> tuple[str, ...]:
 
 
 def get_field(model: mujoco.MjModel, name: str) -> Any:
-    """A field of a model by its dotted name: "geom_size", "opt.gravity"."""
+    """A field of a model by its dotted name: "geom_size", "opt.gravity".
+
+    Raises:
+        AttributeError: there is none; the message suggests the nearest.
+    """
     value: Any = model
     for part in name.split("."):
+        if not hasattr(value, part):
+            hint = did_you_mean(part, dir(value))
+            raise AttributeError(f"MjModel has no field {name!r}{hint}")
         value = getattr(value, part)
     return value
 
@@ -79,19 +88,24 @@ def set_field(model: mujoco.MjModel, name: str, value: Any) -> None:
         current[...] = value
     else:
         head, _, leaf = name.rpartition(".")
-        setattr(get_field(model, head) if head else model, leaf, float(value))
+        setattr(get_field(model, head) if head else model, leaf, type(current)(value))
 
 
-def set_constants(model: mujoco.MjModel, scratch: mujoco.MjData) -> None:
+def set_constants(
+    model: mujoco.MjModel, scratch: mujoco.MjData, kept: tuple[str, ...] = ()
+) -> None:
     """Recompute a model's derived fields as the compiler does; overwrites its MjData `scratch`.
 
     The statistics (`stat`) are kept: a batch holds them once for all simulations.
+
+    Args:
+        kept: names of other fields to keep.
     """
     names = [f"stat.{name}" for name in dir(model.stat) if not name.startswith("_")]
-    statistics = {name: np.array(get_field(model, name)) for name in names}
+    before = {name: np.array(get_field(model, name)) for name in (*names, *kept)}
     with quiet():
         mujoco.mj_setConst(model, scratch)
-    for name, value in statistics.items():
+    for name, value in before.items():
         set_field(model, name, value)
 
 

@@ -24,6 +24,7 @@ from mjgym.sim.engine import (
     set_field,
     state_fields,
 )
+from mjgym.sim.fields import KINDS
 from mjgym.sim.views import Named, View
 from mjgym.util.suggestions import did_you_mean
 
@@ -34,23 +35,34 @@ class SingleView(View):
     """A view of one MjModel and MjData; writable, with `forward` and `step` for initialize.
 
     Attributes:
+        used: model fields that have been looked up, as they were then, by name.
         longest: the most physics steps that a call of `step` has made.
         kept: what `Task.kept` names of the simulation's last episode, by name.
     """
 
+    used: dict[str, np.ndarray]
     longest: int
     kept: dict[str, np.ndarray]
 
     def __init__(self, model: mujoco.MjModel, data: mujoco.MjData) -> None:
         super().__init__(())
-        self.__dict__.update(model=model, _data=data, _bounds={}, _filters={}, longest=0, kept={})
+        self.__dict__.update(model=model, _data=data, _bounds={}, _filters={})
+        self.__dict__.update(used={}, longest=0, kept={})
 
     def _field(self, name: str) -> Array:
-        for source in (self._data, self.model):
-            if hasattr(source, name):
-                return getattr(source, name)
+        if hasattr(self._data, name):
+            return getattr(self._data, name)
+        if hasattr(self.model, name):
+            self._use(name)
+            return getattr(self.model, name)
         hint = did_you_mean(name, [*dir(self._data), *dir(self.model)])
         raise AttributeError(f"neither MjData nor MjModel has a field {name!r}{hint}")
+
+    def _use(self, *names: str) -> None:
+        """Note the fields of the model among some names."""
+        for name in names:
+            if isinstance(value := getattr(self.model, name, None), np.ndarray):
+                self.used.setdefault(name, value.copy())
 
     def stays(self, name: str) -> bool:
         """Whether an array keeps its place; those of constraints do not."""
@@ -62,6 +74,7 @@ class SingleView(View):
         def fetch(attribute: str) -> Array:
             for view in views:
                 if hasattr(view, attribute):
+                    self._use(attribute, *(prefix + attribute for prefix in KINDS[kind].prefixes))
                     return getattr(view, attribute)
             hint = did_you_mean(attribute, [a for view in views for a in dir(view)])
             raise AttributeError(f"{kind} {name!r} has no attribute {attribute!r}{hint}")
@@ -126,7 +139,7 @@ class SingleView(View):
         """
         if "_scratch" not in self.__dict__:
             self.__dict__["_scratch"] = mujoco.MjData(self.model)
-        set_constants(self.model, self._scratch)
+        set_constants(self.model, self._scratch, kept=_SHARED)
 
     @contextlib.contextmanager
     def contacts_of(self, bodies: Iterable[int]) -> Iterator[None]:
@@ -158,6 +171,8 @@ class SingleView(View):
             _step(self.model, self._data, n, _splits(self.model), follow)
 
 
+# Viewpoints, and what the compiler knew of frames that episodes write (`free_frames`).
+_SHARED = ("cam_poscom0", "light_poscom0", "body_sameframe", "geom_sameframe", "site_sameframe")
 _VELOCITIES_DONE = int(mujoco.mjtStage.mjSTAGE_VEL)
 
 
@@ -205,6 +220,9 @@ class Single:
         model: the compiled model; episodes write to its fields in `varies`.
         varies: names of the model fields that belong to the episode.
         varying: the user's variations of the model.
+
+    Attributes:
+        untried: whether no start has been written.
     """
 
     n = 1
@@ -227,6 +245,7 @@ class Single:
         self._warnings = self.data.warning.number
         self._no_warnings = self._warnings.tobytes()
         self._splits = _splits(model)
+        self.untried = True
         self._written = False  # since positions and velocities were computed
         self.view = self.sample = SingleView(model, self.data)
         self._ctrl = self.view.ctrl

@@ -433,6 +433,23 @@ class Trainer:
             self.run_folder.metrics()  # can be read
         if self.run_folder.checkpoint_file.exists():
             _load(self.run_folder.checkpoint_file, self.load_state)
+            self._require_budget()
+
+    def _require_budget(self) -> None:
+        """Raise RunError if the run has spent more than another budget than before."""
+        if not self.run_folder.config_file.exists():
+            return
+        before = self.run_folder.settings()
+        given = {name: getattr(self.config, name) for name in BUDGETS}
+        if self._fraction() <= 1 or all(before[name] == given[name] for name in BUDGETS):
+            return
+        steps, seconds, cpu_seconds = self._spent()
+        spent = {"steps": steps, "minutes": seconds / 60, "cpu_minutes": cpu_seconds / 60}
+        name, budget = next((n, x) for n, x in given.items() if x is not None)
+        raise RunError(
+            f"{name}: the run has made {spent[name]:,.6g} already, more than {budget:,.6g}: give a"
+            " larger budget, or begin another run with --out"
+        )
 
     def close(self) -> None:
         self.collector.close()

@@ -148,7 +148,7 @@ class Robot:
         base: its mount.
         manipulators: its arms, the right one first.
         groups: its driven joints beside its arms, then those of its base.
-        hybrid: whether an action ends with the mode of a base that drives.
+        hybrid: whether an action ends with the mode in which arms move.
     """
 
     number: int
@@ -242,10 +242,10 @@ def find_robots(
             robot.
         base: a name in `mjgym.robots.bases`, "default", or one for each robot.
         controller: a name in `mjgym.controllers.controllers`, a dict of parameters with "type" as
-            normalised by `normal`, or one for each robot. With `"hybrid": false` in it, an action
-            for a base that drives has no mode; "parts" has controllers of a torso, a head or legs
-            by name; with `"scaled_hands": false`, hands whose actions are positions take them in
-            their own units.
+            normalised by `normal`, or one for each robot. "hybrid" in it says whether an action
+            ends with the mode of a base that drives; "parts" has controllers of a torso, a head or
+            legs by name; with `"scaled_hands": false`, hands whose actions are positions take them
+            in their own units.
         substeps: physics steps per control step.
 
     Raises:
@@ -286,7 +286,7 @@ def find_robots(
                     for side, limb in limbs.items()
                 ),
                 _find_groups(i, arm, foot, options.get("parts", {}), substeps),
-                foot.drives and bool(options.get("hybrid", foot.hybrid)),
+                bool(options.get("hybrid", foot.hybrid)),
             )
         )
     return tuple(robots)

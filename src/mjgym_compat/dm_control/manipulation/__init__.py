@@ -11,19 +11,25 @@ from mjgym.util.suggestions import or_else
 from mjgym_compat import dm_env
 from mjgym_compat.dm_control import composer
 from mjgym_compat.dm_control.manipulation import registry
-from mjgym_compat.dm_env import MANIPULATION as ALL
 from mjgym_compat.importing import submodules
 
 TIME_LIMIT = 10.0  # s, of tasks of one's own
 TAGS = FEATURES, VISION, EASY = ("features", "vision", "easy")
+_TASKS = (
+    *("stack_2_bricks", "stack_2_bricks_moveable_base", "stack_3_bricks"),
+    *("stack_3_bricks_random_order", "stack_2_of_3_bricks_random_order"),
+    *("reassemble_3_bricks_fixed_order", "reassemble_5_bricks_random_order"),
+    *("lift_brick", "lift_large_box", "place_brick", "place_cradle", "reach_duplo", "reach_site"),
+)
+_OURS = "stack_3_bricks_random_order_vision"  # which dm_control has not
+ALL = tuple(n for task in _TASKS for tag in TAGS[:2] if (n := f"{task}_{tag}") != _OURS)
 
 
 def get_environments_by_tag(tag: str) -> tuple[str, ...]:
     """Names of the tasks with a tag."""
     if tag not in TAGS:
         raise ValueError(f"no tag {tag!r}{or_else(tag, TAGS)}")
-    easy = tuple(name for name in ALL if name.startswith("reach_"))
-    names = easy if tag == EASY else dm_env.get_environments_by_tag(tag)
+    names = [n for n in ALL if n.endswith(tag) or (tag == EASY and n.startswith("reach_"))]
     return (*names, *registry.get_names_by_tag(tag))
 
 

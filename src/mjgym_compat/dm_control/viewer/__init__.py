@@ -25,8 +25,15 @@ def launch(
 
     Args:
         title: unused, as `width` and `height`: the viewer has its own.
+
+    Raises:
+        TypeError: it is no environment, or the policy no function.
     """
     env = environment_loader() if callable(environment_loader) else environment_loader
+    if not hasattr(env, "action_spec"):  # any wrapper will do
+        raise TypeError(f"environment_loader: expected an environment or its loader, got {env!r}")
+    if not (policy is None or callable(policy)):
+        raise TypeError(f"policy: expected a function of a TimeStep, got {policy!r}")
     if not isinstance(env, DmEnv):
         _show(env, policy)
         return

@@ -110,8 +110,8 @@ def load_composite_controller_config(
     """Configuration of a whole robot: controllers of the arms and their grippers.
 
     Args:
-        controller: "BASIC", "WHOLE_BODY_IK", "WHOLE_BODY_MINK_IK", "HYBRID_MOBILE_BASE" for a base
-            that drives, or the path of a JSON file; None: the robot's default.
+        controller: "BASIC", "WHOLE_BODY_IK", "WHOLE_BODY_MINK_IK", "HYBRID_MOBILE_BASE", or
+            the path of a JSON file; None: the robot's default.
         robot: a name, which determines the parts; None for those of any robot.
 
     Raises:
@@ -140,8 +140,6 @@ def load_composite_controller_config(
         parts = refactor_composite_controller_config(arm, robot, sides)["body_parts"]
         parts |= {name: dict(_DRIVE) if name == "base" else _joints(HOLD) for name in _STAND}
         return {"type": controller, "body_parts": parts}
-    if controller == HYBRID and not base.drives:
-        raise ValueError(f"controller: {HYBRID} is of robots whose base drives, not of {robot!r}")
     own = controller is None
     gripper = UNSCALED if own and robot.startswith(_UNSCALED_HANDS) else _GRIPPER
     limbs = {side: {**arm, "gripper": dict(gripper)} for side in sides}
@@ -187,10 +185,6 @@ def controller_of(config: Any, robot: str, number: int = 0, base: str = "default
     foot = own if base == "default" else bases.find(base, argument="base_types")
     asked = config.get("type") if isinstance(config, Mapping) and "body_parts" in config else None
     hybrid = asked == HYBRID or (config is None and own.hybrid)
-    if hybrid and not foot.drives:
-        raise ValueError(
-            f"controller_configs: {HYBRID} is for a base that drives, not {robot}'s; {BASIC} is"
-        )
     if config is None and robot.startswith(_UNSCALED_HANDS):
         config = load_composite_controller_config(robot=robot)
     law = _law(config, robot, number, foot)

@@ -248,6 +248,8 @@ class MujocoEnv:
         action = self._wanted
         self._keep(task.before_step(view, action) if policy_step else task.substep(view))
         self.sim.data.ctrl[driven] = task.control(view, action)
+        for robot in self.robots:
+            robot.hold()
 
     def _of_task(self, action: Any) -> Any:
         wholes = [robot.composite_controller for robot in self.robots]

@@ -162,13 +162,13 @@ class RobosuiteEnv(MujocoEnv):
     def _reset_internal(self) -> None:
         self.env.closed = False
         self.initialize_renderer()
+        for robot in self.robots:
+            robot.forget()
         self._entries, _ = self.env.reset(seed=self._start_seed)
         self._start_seed = None
         self._keep_sizes()
         self.timestep, self.cur_time = 0, 0.0
         self.done = self.terminated = False
-        for robot in self.robots:
-            robot.forget()
         self._setup_references()
         for name in self._read_apart:
             self._observables[name].reset()
@@ -194,6 +194,7 @@ class RobosuiteEnv(MujocoEnv):
         self.cur_time += self.control_timestep
         start = 0
         for robot in self.robots:
+            robot.hold()
             robot.remember(action[start : (start := start + robot.action_dim)])
         over = self.timestep >= self.horizon and not self.ignore_done
         self.terminated = terminated

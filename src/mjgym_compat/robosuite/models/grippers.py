@@ -1,8 +1,11 @@
 """Grippers by their names, as models of their own."""
 
 import io
+from collections import UserDict
+from dataclasses import dataclass
 from typing import Any
 
+import mujoco
 import numpy as np
 
 from mjgym.controllers.gripper import GripperLaw
@@ -21,6 +24,7 @@ __all__ = [
 ]
 
 NONE = "none"  # name of the bare flange
+TRIES = 20  # random actions that a law is compared at
 BASES = (  # that also have a class whose action is one number per actuator
     *("JacoThreeFingerGripper", "PandaGripper", "RethinkGripper", "Robotiq140Gripper"),
     *("Robotiq85Gripper", "RobotiqThreeFingerGripper", "XArm7Gripper"),
@@ -128,9 +132,100 @@ def _gripper(name: str, raw: bool = False) -> type[GripperModel]:
 
 
 NAMES = tuple(name for name in hands.names() if hands.find(name).law is not None)
-GRIPPER_MAPPING: dict[str | None, type[GripperModel]] = {
-    None if name == NONE else name: _gripper(name) for name in NAMES
-}
+
+
+@dataclass(frozen=True)
+class RegisteredHand(Hand):
+    """A user-defined gripper as a hand of the tasks."""
+
+    xml: str = ""
+
+    def model(self) -> mujoco.MjSpec:
+        return mujoco.MjSpec.from_string(self.xml)
+
+
+def _unnamed(target_class: type[GripperModel]) -> GripperModel:
+    """A gripper whose elements have the names of its file."""
+    made: Any = type(target_class.__name__, (target_class,), {"naming_prefix": ""})
+    gripper: GripperModel = made()
+    return gripper
+
+
+def hand_of(target_class: type[GripperModel]) -> Hand:
+    """A user-defined gripper as a hand of the tasks.
+
+    Raises:
+        ValueError: its `format_action` is no gripper law; see `law_of`.
+    """
+    gripper = _unnamed(target_class)
+    pads = gripper._important_geoms
+    return RegisteredHand(
+        joints=tuple(gripper._joints),
+        actuators=tuple(gripper._actuators),
+        tool_centre=gripper._important_sites["grip_site"],
+        fingers=tuple(tuple(pads.get(f"{side}_fingerpad", ())) for side in ("left", "right")),
+        start=tuple(np.asarray(gripper.init_qpos, float).tolist()),
+        law=law_of(gripper),
+        xml=gripper.get_xml(),
+    )
+
+
+def law_of(gripper: GripperModel) -> GripperLaw:
+    """The law of a gripper's `format_action`, found by calling it.
+
+    Raises:
+        ValueError: it neither increments commands, by signs of an action or in proportion to it,
+            nor returns the action.
+    """
+    count, dof = len(gripper._actuators), gripper.dof
+    if not count:
+        return GripperLaw()
+
+    def after(command: Any, action: np.ndarray) -> np.ndarray:
+        gripper.current_action = np.array(command, float)
+        return np.array(gripper.format_action(action.copy()), float)
+
+    starts, axes = np.resize(gripper.current_action, count), np.eye(dof) / 2
+    steps = np.array([after(np.zeros(count), axis) for axis in axes])
+    whole = np.array([after(np.zeros(count), 2 * axis) for axis in axes])
+    again = np.array([after(step, axis) for step, axis in zip(steps, axes, strict=True)])
+    inputs = abs(whole).argmax(axis=0)
+    moved = whole[inputs, np.arange(count)]
+    speed = float(abs(moved).max()) or 1.0
+    law = GripperLaw(
+        directions=tuple((moved / speed).tolist()),
+        inputs=tuple(inputs.tolist()),
+        speed=speed,
+        proportional=not np.allclose(steps, whole),
+        starts=tuple(starts.tolist()),
+        incremental=not np.allclose(steps, again),
+    )
+    rng = np.random.default_rng(0)
+    tried = [(rng.uniform(-1, 1, count), rng.uniform(-1, 1, dof)) for _ in range(TRIES)]
+    if law.dimensions != dof or any(
+        not np.allclose(after(command, action), law.next(command, action))
+        for command, action in tried
+    ):
+        raise ValueError(
+            f"{type(gripper).__name__}.format_action: expected increments of its actuators'"
+            " commands, by the signs of an action or in proportion to it, or the action itself"
+        )
+    return law
+
+
+class _Grippers(UserDict[str | None, type[GripperModel]]):
+    """Classes of grippers by name; new ones are hands of the tasks, too."""
+
+    def __setitem__(self, name: str | None, target_class: type[GripperModel]) -> None:
+        hand = hand_of(target_class)
+        if name is None or (name in hands.names() and hands.find(name) != hand):
+            raise ValueError(f"there is another gripper {name!r} already: take another name")
+        hands.add(name, hand)
+        super().__setitem__(name, target_class)
+
+
+GRIPPER_MAPPING = _Grippers()
+GRIPPER_MAPPING.data.update({None if name == NONE else name: _gripper(name) for name in NAMES})
 ALL_GRIPPERS = GRIPPER_MAPPING.keys()
 
 
@@ -141,14 +236,20 @@ def gripper_factory(name: str | None, idn: Any = 0) -> GripperModel:
         ValueError: there is no such gripper; the message names the nearest.
     """
     if name not in GRIPPER_MAPPING:
-        raise ValueError(f"name: no gripper {name!r}{or_else(str(name), NAMES)}")
+        known = [n for n in GRIPPER_MAPPING if n is not None]
+        raise ValueError(f"name: no gripper {name!r}{or_else(str(name), known)}")
     build: Any = GRIPPER_MAPPING[name]
     made: GripperModel = build(idn=idn)
     return made
 
 
 def register_gripper(target_class: type[GripperModel]) -> type[GripperModel]:
-    """Register a user-defined gripper by the name of its class."""
+    """Register a user-defined gripper by the name of its class, which tasks then take.
+
+    Raises:
+        ValueError: there is a gripper of that name here, or its `format_action` is no law of
+            `mjgym.controllers.gripper`.
+    """
     GRIPPER_MAPPING[target_class.__name__] = target_class
     return target_class
 

@@ -14,7 +14,11 @@ from mjgym.placements import Extent
 from mjgym.robots import bases, hands
 from mjgym_compat.robosuite.models.base import Extended, MujocoModel
 from mjgym_compat.robosuite.models.bases import RobotBaseModel
-from mjgym_compat.robosuite.models.grippers import GripperModel
+from mjgym_compat.robosuite.models.grippers import (
+    GripperModel,
+    RegisteredHand,
+    gripper_factory,
+)
 from mjgym_compat.robosuite.models.robots import create_robot
 
 # Published object classes, for "class" segmentation.
@@ -278,8 +282,10 @@ class Scene(Instances):
 
 
 def _hand(each: Any) -> GripperModel:
-    xml = io.StringIO(each.hand.model().to_xml())
-    return GripperModel(xml, f"{each.robot}_{each.side}", each.hand)
+    idn = f"{each.robot}_{each.side}"
+    if isinstance(each.hand, RegisteredHand):
+        return gripper_factory(name_of(hands, each.hand), idn)
+    return GripperModel(io.StringIO(each.hand.model().to_xml()), idn, each.hand)
 
 
 def name_of(catalogue: Any, part: Any) -> str:

@@ -85,6 +85,8 @@ class Robot:
         self.prefix = f"robot{idn}_"
         self.base_type, self.gripper_type = base_type, gripper_type
         self.robot_model: Any = None
+        # Actuators of disabled parts, with their control ranges before, and the model.
+        self._held: tuple[Any, ...] = [], [], [], None
 
     def load_model(self) -> None:
         self.robot_model = model = create_robot(self.name, idn=self.idn)
@@ -109,6 +111,8 @@ class Robot:
         self.gripper: dict[str, Any] = dict(zip(sides, grippers, strict=True))
         self.has_gripper = {side: bool(each.hand.joints) for side, each in sides.items()}
         self.gripper_joints = {side: [*each.finger_joints] for side, each in sides.items()}
+        self._motors_of = {each.name.removeprefix(self.prefix): each.motors for each in part.parts}
+        self._motors_of |= {f"{s}_gripper": each.finger_actuators for s, each in sides.items()}
 
     def reset_sim(self, sim: Simulation, env: Env, actions: Sequence[Action]) -> None:
         """Use a simulation, which an environment of this package runs."""
@@ -157,7 +161,7 @@ class Robot:
         self.forget()
 
     def forget(self) -> None:
-        """Clear its buffers of the last actions."""
+        """Clear its buffers of the last actions, and enable all its parts."""
         self.recent_qpos, self.recent_torques = DeltaBuffer(self.dof), DeltaBuffer(self.dof)
         self.recent_actions = DeltaBuffer(self.action_dim)
         self.recent_ee_forcetorques = {side: DeltaBuffer(6) for side in self.arms}
@@ -165,6 +169,7 @@ class Robot:
         self.recent_ee_vel = {side: DeltaBuffer(6) for side in self.arms}
         self.recent_ee_acc = {side: DeltaBuffer(6) for side in self.arms}
         self._changes = {side: deque([np.zeros(6)] * SMOOTHED, SMOOTHED) for side in self.arms}
+        self.enable_parts()
 
     def remember(self, action: np.ndarray) -> None:
         """Record its action with the current positions, torques and forces."""
@@ -422,6 +427,38 @@ class Robot:
         names = {side: gripper.important_sensors[sensor] for side, gripper in self.gripper.items()}
         return {side: self.get_sensor_measurement(name) for side, name in names.items()}
 
+    # Parts that hold still.
+
+    def enable_parts(self, right: bool = True, left: bool = True) -> None:
+        """Let its arms with their grippers follow actions, or keep their last controls.
+
+        A reset enables all.
+        """
+        self._enable({"right": right, "left": left})
+
+    def enabled(self, part_name: str) -> bool:
+        return self._enabled_parts[part_name]
+
+    def _enable(self, parts: Mapping[str, bool]) -> None:
+        grippers = {f"{side}_gripper": parts[side] for side in ("right", "left")}
+        self._enabled_parts = {**parts, **grippers}
+        model, control = self._env.model, self._env.data.ctrl
+        held, ranges, limited, holder = self._held
+        if holder is model:
+            model.actuator_ctrlrange[held], model.actuator_ctrllimited[held] = ranges, limited
+        off = [name for name, on in self._enabled_parts.items() if not on]
+        names = [name for part in off for name in self._motors_of.get(part, ())]
+        ids = np.array([model.actuator(name).id for name in names], dtype=np.int64)
+        ranges, limited = model.actuator_ctrlrange[ids], model.actuator_ctrllimited[ids]
+        self._held = ids, ranges, limited, model
+        # The engine clamps what the task's laws ask for.
+        model.actuator_ctrlrange[ids], model.actuator_ctrllimited[ids] = control[ids, None], 1
+        self._controls = control[ids]
+
+    def hold(self) -> None:
+        """Show the controls that disabled parts keep."""
+        self._env.data.ctrl[self._held[0]] = self._controls
+
 
 class FixedBaseRobot(Robot):
     """A robot with a fixed base."""
@@ -431,6 +468,19 @@ class MobileRobot(Robot):
     """A robot with a moving base."""
 
     base, torso, head, legs = "base", "torso", "head", "legs"  # names of its parts
+
+    def enable_parts(
+        self,
+        right: bool = True,
+        left: bool = True,
+        torso: bool = True,
+        head: bool = True,
+        base: bool = True,
+        legs: bool = True,
+    ) -> None:
+        """Let its parts follow actions, or keep their last controls; see `Robot.enable_parts`."""
+        arms = {"right": right, "left": left}
+        self._enable({**arms, "torso": torso, "head": head, "base": base, "legs": legs})
 
 
 class WheeledRobot(MobileRobot):

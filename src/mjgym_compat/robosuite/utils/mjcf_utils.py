@@ -500,20 +500,25 @@ def inline_defaults(root: ET.Element) -> None:
     for default in defaults:
         read(default, {}, default.get("class", "main"))
         root.remove(default)
-    for element, kind, inherited in _with_classes(root, "main"):
+    sections = [section for section in root if section.tag != "default"]
+    found = (each for section in sections for each in _with_classes(section, "main"))
+    for element, kind, inherited in found:
         name = element.attrib.pop("class", inherited)
         for key, value in classes.get(name, {}).get(kind, {}).items():
             if key not in element.attrib and key != "class":
                 element.set(key, value)
 
 
+_PLAIN = ("equality", "tendon")  # sections of one class; what is in their elements has none
+
+
 def _with_classes(element: ET.Element, inherited: str) -> Iterator[tuple[ET.Element, str, str]]:
     for child in element:
         section = element.tag
-        kind = section if section in ("equality", "tendon") else child.tag
+        kind = section if section in _PLAIN else child.tag
         below = child.attrib.pop("childclass", inherited)
-        if child.tag != "default":
-            yield child, kind, inherited
+        yield child, kind, inherited
+        if section not in _PLAIN:
             yield from _with_classes(child, below)
 
 
