@@ -244,6 +244,15 @@ class Moves(Good):
         v.geom("ball").pos[0] = rng.uniform()
 
 
+class Falls(Good):
+    """varies: varies = ('geom_rgba', 'opt.gravity')"""
+
+    def initialize(self, v, rng):
+        super().initialize(v, rng)
+        v.geom("ball").rgba[0] = rng.uniform()
+        v.opt.gravity[2] = rng.uniform(-10, -9)
+
+
 class Hides(Good):
     """snapshot: belongs in memory()"""
 
@@ -405,7 +414,7 @@ FAILING = [
     KeepsUnfrozen,
     Succeeds, IsSuccess, Terminates, GetsReward, RewardOnly, ChecksSuccess, VariesAlone, Keeps,
     Starts, Counts, Mixes, Sums, Lefts, Allocates, Decides, Converts, Roots, Divides, Observes,
-    Explodes, Writes, Vectors, Cuts, CutsByAxis, Ends, Moves, Hides, Idles, Draws,
+    Explodes, Writes, Vectors, Cuts, CutsByAxis, Ends, Moves, Falls, Hides, Idles, Draws,
     Misspells, Halves, Searches, Hurries, Counted, Renamed,
 ]  # fmt: skip
 

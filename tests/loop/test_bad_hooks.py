@@ -354,3 +354,22 @@ def test_a_model_that_is_no_spec_is_named(value):
 
     with pytest.raises(TypeError, match=r"Forgetful.model\(\): expected a mujoco.MjSpec, got"):
         mjgym.Env(Forgetful())
+
+
+@pytest.mark.parametrize(
+    ("fields", "error", "message"),
+    [
+        (("geom_poss",), ValueError, "'geom_poss' of MjModel; did you mean geom_pos"),
+        (("qpos",), ValueError, "'qpos' of MjModel; did you mean qpos0"),
+        (("nq",), ValueError, "no field 'nq' of MjModel"),
+        ("geom_pos", TypeError, r"Wide.varies: .* write \('geom_pos',\)"),  # a forgotten comma
+    ],
+)
+def test_fields_that_cannot_vary_are_named(fields, error, message):
+    @dataclass(frozen=True)
+    class Wide(Cart):
+        varies = fields
+
+    for make in (mjgym.Env, lambda task: mjgym.VectorEnv(task, 2)):
+        with pytest.raises(error, match=message):
+            make(Wide())

@@ -200,6 +200,11 @@ class RolloutMethods:
         return self._episodes.uncompiled
 
     @property
+    def varied(self) -> tuple[str, ...]:
+        """Names of the model's fields that episodes write to, and of those that follow."""
+        return self._episodes.simulation.varied
+
+    @property
     def entry_shapes(self) -> dict[str, tuple[int, ...]]:
         """Shapes of the observation's entries as the task returns them; () is [1] in a dict."""
         return dict(self._observations.layout.shapes)

@@ -79,7 +79,7 @@ def set_field(model: mujoco.MjModel, name: str, value: Any) -> None:
         current[...] = value
     else:
         head, _, leaf = name.rpartition(".")
-        setattr(get_field(model, head) if head else model, leaf, float(value))
+        setattr(get_field(model, head) if head else model, leaf, type(current)(value))
 
 
 def set_constants(model: mujoco.MjModel, scratch: mujoco.MjData) -> None:

@@ -11,6 +11,7 @@ import numpy as np
 
 from mjgym import mjcf
 from mjgym.task import WHOLE, Task
+from mjgym.util.suggestions import did_you_mean
 from mjgym.variation.varying import FRAMES
 
 # More than there are ids, which take 62 MB in total, so that iterating over all of them repeatedly
@@ -37,8 +38,31 @@ def compile_anew(task: Task) -> mujoco.MjModel:
         name = type(task).__name__
         raise TypeError(f"{name}.model(): expected a mujoco.MjSpec, got {spec!r:.100}")
     model = mjcf.without_textures(spec).compile()
+    _check_varies(task, model)
     free_frames(model, task.varies)
     return model
+
+
+def _check_varies(task: Task, model: mujoco.MjModel) -> None:
+    hook, varies = f"{type(task).__name__}.varies", task.varies
+    if isinstance(varies, str):
+        raise TypeError(f"{hook}: expected names of fields, got text; write ({varies!r},)")
+    known = dict(fields(model)) if varies else {}
+    for name in varies:
+        if name not in known:
+            raise ValueError(f"{hook}: no field {name!r} of MjModel{did_you_mean(name, known)}")
+
+
+def fields(model: mujoco.MjModel) -> Iterator[tuple[str, Any]]:
+    """Arrays of a model, and numbers of its options as "opt.<name>", in the order of their names.
+
+    An episode may write them.
+    """
+    for name, value in numbers(model):
+        if isinstance(value, np.ndarray):
+            yield name, value
+    for name, value in numbers(model.opt):
+        yield f"opt.{name}", value
 
 
 def numbers(of: Any) -> Iterator[tuple[str, Any]]:
