@@ -890,6 +890,16 @@ class TestFingerprint:
             env.reset(seed=seed)
             assert mjgym.fingerprint(env)["model_sha256"] == before
 
+    def test_of_players_and_of_groups(self):
+        players = gymnasium.make_vec("soccer/boxhead-1v1-v0", num_envs=2)
+        match = gymnasium.make("soccer/boxhead-1v1-v0", opponent="still")
+        groups = gymnasium.make_vec(SMALL, num_envs=4, overlap=2)
+        for one, other in ((players, match), (groups, gymnasium.make(SMALL))):
+            one.reset(seed=0)
+            found, same = mjgym.fingerprint(one), mjgym.fingerprint(other)
+            assert found["model_sha256"] == same["model_sha256"]
+            assert found["law"] == same["law"]
+
     def test_what_it_says(self):
         env = gymnasium.make("dmc/cartpole-swingup-v0", poles=2, dtype="float64")
         found = mjgym.fingerprint(env)

@@ -15,9 +15,10 @@ import numpy as np
 from mjgym.arrays import Array
 from mjgym.sim import Single, View
 from mjgym.sim.derived_views import RepeatedView
+from mjgym.sim.engine import STATE_FIELDS
 from mjgym.task import Arrays, GoalTask, Task
 from mjgym.task.models import CACHE_SIZE, compile_model
-from mjgym.util.suggestions import or_else
+from mjgym.util.suggestions import did_you_mean, or_else
 
 
 class Expected:
@@ -43,11 +44,17 @@ class Expected:
         self._entries(hook, value, self._each)
 
     def fields(self, hook: str, value: Any) -> None:
-        """Entries of the memory, or fields of MjData, in their shapes."""
+        """Entries of the memory, or of the state, in their shapes."""
         memory = self._view.memory
         for name, entry in self._entries(hook, value, ()).items():
-            whole = memory[name] if name in memory else getattr(self._view, name)
-            self._shape(hook, entry, _shape(whole) or (), name)
+            if name in memory:
+                self._kept(hook, entry, name)
+            elif name in STATE_FIELDS:
+                self._shape(hook, entry, _shape(getattr(self._view, name)) or (), name)
+            else:
+                hint = did_you_mean(name, [*memory, *STATE_FIELDS])
+                message = f" {name!r} is neither in memory() nor part of the state{hint}"
+                raise self._error(ValueError, hook, message)
 
     def parts_of_memory(self, hook: str, value: Any) -> None:
         """Entries of the memory, in their shapes."""
@@ -57,7 +64,7 @@ class Expected:
                 known = list(memory)
                 hint = or_else(name, known) if known else "; it has no entries"
                 raise self._error(ValueError, hook, f" memory() has no {name!r}{hint}")
-            self._shape(hook, entry, _shape(memory[name]) or (), name)
+            self._kept(hook, entry, name)
 
     def control(self, hook: str, value: Any) -> None:
         """The controls of all actuators."""
@@ -75,9 +82,8 @@ class Expected:
     def flag(self, hook: str, value: Any) -> None:
         """A bool per simulation, or a plain one for all."""
         self._number(hook, value, self._lead)
-        kind = type(value) if isinstance(value, int | float) else value.dtype
-        if "bool" not in str(kind):
-            raise self._error(TypeError, hook, f" expected bool, got {kind}")
+        if _generality(value):
+            raise self._error(TypeError, hook, f" expected bool, got {_kind(value)}")
 
     def optional_flag(self, hook: str, value: Any) -> None:
         """A flag, or None."""
@@ -113,6 +119,13 @@ class Expected:
                 raise self._error(TypeError, hook, got)
             self._shape(hook, value, wanted, name)
 
+    def _kept(self, hook: str, entry: Any, name: str) -> None:
+        whole = self._view.memory[name]
+        self._shape(hook, entry, _shape(whole) or (), name)
+        if _generality(entry) > _generality(whole):
+            message = f" {name!r} is of {_kind(entry)}, but memory() begins it as {_kind(whole)}"
+            raise self._error(TypeError, hook, message)
+
     def _shape(self, hook: str, value: Any, wanted: tuple[int, ...], name: str = "") -> None:
         shape = _shape(value)
         if shape != wanted:
@@ -133,6 +146,15 @@ def _shape(value: Any) -> tuple[int, ...] | None:
         return ()
     shape = getattr(value, "shape", None)
     return None if shape is None else tuple(shape)
+
+
+def _kind(value: Any) -> str:
+    return type(value).__name__ if isinstance(value, int | float) else str(value.dtype)
+
+
+def _generality(value: Any) -> int:
+    """0 for bools, 1 for whole numbers, 2 for others; the lower ones convert to the higher."""
+    return next((i for i, kind in enumerate(("bool", "int")) if kind in _kind(value)), 2)
 
 
 def place_of(task: Task, hook: str) -> str:
