@@ -433,6 +433,16 @@ class TestDemo:
         assert found, text
         assert float(found[1]) < 1000
 
+    def test_players(self):
+        text = mjgym_("demo", "boxhead-2v2", "--num-envs", "2", "--steps", "3").stdout
+        assert "rewards so far, no episode has ended: mean 0.00" in text
+
+    def test_ranges_without_zero(self, tmp_path):
+        file = tmp_path / "lifted.py"
+        file.write_text(TASKS.replace('ctrlrange="-1 1"', 'ctrlrange="2 5"'))
+        id = f"{file}:own/slider-good-v0"
+        assert "steps per second" in mjgym_("demo", id, "--num-envs", "2", "--steps", "3").stdout
+
     def test_wrong_numbers(self):
         assert "num-envs" in refused("demo", "--num-envs", "0")
 
