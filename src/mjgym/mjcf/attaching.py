@@ -60,12 +60,16 @@ def attach(
         The frame body (`MjsBody`), or with `prefix` the frame (`MjsFrame`), that holds the child.
 
     Raises:
-        TypeError: both `name` and `prefix`, `free` without a name, or `at` has a wrong type.
+        TypeError: both `name` and `prefix`, `free` without a name, or the parent, the child or `at`
+            has a wrong type.
         ValueError: the parent or the child is attached already, `at` is not in the parent or is a
             site with `fromto`, names would clash, or a free joint would be outside the world body.
             Nothing has been added then.
     """
     watch()
+    for of, spec in {"parent": parent, "child": child}.items():
+        if not isinstance(spec, mujoco.MjSpec):
+            raise TypeError(f"attach: the {of} must be a mujoco.MjSpec, got {spec!r:.100}")
     before = _checked_prefix(child, name, prefix, free)
     _check_models(parent, child)
     if at is None:
