@@ -244,5 +244,5 @@ class TestMistakes:
             def model(self):
                 return "<mujoco/>"
 
-        with pytest.raises(TypeError, match=r"the child must be a mujoco.MjSpec, got '<mujoco/>'"):
+        with pytest.raises(TypeError, match=r"attach: child: expected a mujoco.MjSpec, got '<m"):
             mjgym.Env(CartAndBalls(entities=(Text(name="a"),)))

@@ -7,7 +7,7 @@ import mujoco
 
 from mjgym.mjcf import files
 from mjgym.mjcf.debugging import watch
-from mjgym.mjcf.elements import Element, Spec, contents, described, root
+from mjgym.mjcf.elements import Element, Spec, contents, described, require_spec, root
 from mjgym.mjcf.finding import name_all, remember_prefix
 from mjgym.sim.engine import quiet
 
@@ -67,9 +67,8 @@ def attach(
             Nothing has been added then.
     """
     watch()
-    for of, spec in {"parent": parent, "child": child}.items():
-        if not isinstance(spec, mujoco.MjSpec):
-            raise TypeError(f"attach: the {of} must be a mujoco.MjSpec, got {spec!r:.100}")
+    require_spec("attach: parent", parent)
+    require_spec("attach: child", child)
     before = _checked_prefix(child, name, prefix, free)
     _check_models(parent, child)
     if at is None:

@@ -10,6 +10,7 @@ import mujoco
 import numpy as np
 
 from mjgym import mjcf
+from mjgym.mjcf.elements import require_spec
 from mjgym.task import WHOLE, Task
 from mjgym.util.suggestions import did_you_mean
 from mjgym.variation.varying import FRAMES
@@ -34,9 +35,7 @@ def compile_model(task: Task) -> mujoco.MjModel:
 def compile_anew(task: Task) -> mujoco.MjModel:
     """As `compile_model`, without the cache."""
     spec = task.model()
-    if not isinstance(spec, mujoco.MjSpec):
-        name = type(task).__name__
-        raise TypeError(f"{name}.model(): expected a mujoco.MjSpec, got {spec!r:.100}")
+    require_spec(f"{type(task).__name__}.model()", spec)
     model = mjcf.without_textures(spec).compile()
     _check_varies(task, model)
     free_frames(model, task.varies)
