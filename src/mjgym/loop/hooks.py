@@ -33,6 +33,7 @@ class Expected:
         self._view = view
         self._nu = nu
         self._lead = view.lead
+        self._goal: tuple[int, ...] = ()  # shape of the goals that have been achieved
         self._each = (*view.lead, *((len(task.players),) if task.players else ()))
 
     def memory(self, hook: str, value: Any) -> None:
@@ -96,6 +97,10 @@ class Expected:
         if shape is None or len(shape) != len(self._lead) + 1 or shape[:-1] != self._lead:
             got = repr(value) if shape is None else f"shape {shape}"
             raise self._error(ValueError, hook, f" expected shape {(*self._lead, 'k')}, got {got}")
+        if shape != (self._goal or shape):
+            message = f" expected shape {self._goal}, as of achieved(), got {shape}"
+            raise self._error(ValueError, hook, message)
+        self._goal = shape
 
     def _entries(self, hook: str, value: Any, lead: tuple[int, ...]) -> Arrays:
         if not isinstance(value, Mapping):
@@ -221,7 +226,8 @@ Those of a `GoalTask` come last.
 
 def hooks_of(task: Task) -> tuple[Hook, ...]:
     """The hooks that apply to a task's type."""
-    return (*_HOOKS, *_GOAL_HOOKS) if isinstance(task, GoalTask) else _HOOKS
+    memory, *rest = _HOOKS  # goals may need the memory, and success needs goals
+    return (memory, *_GOAL_HOOKS, *rest) if isinstance(task, GoalTask) else _HOOKS
 
 
 def defined_hooks(task: Task) -> frozenset[str]:
