@@ -66,6 +66,24 @@ class Good(Task):
 
 
 @dataclass(frozen=True)
+class Falling(Good):
+    """Push a slider to a target, under another gravity in each episode.
+
+    Reward: 1 / (1 + distance to the target, m).
+
+    Start: uniform within 1 m.
+
+    Observation: `position` of the slider (m); `velocity` of the slider (m/s).
+    """
+
+    varies = ("opt.gravity",)
+
+    def initialize(self, v, rng):
+        super().initialize(v, rng)
+        v.opt.gravity[2] = rng.uniform(-10, -9)
+
+
+@dataclass(frozen=True)
 class Remembers(Good):
     """With everything that a task may use."""
 
@@ -573,7 +591,7 @@ def problems(found: dict[str, list[checks.Finding]]) -> list[checks.Finding]:
     return [f for findings in found.values() for f in findings if f.status != "pass"]
 
 
-@pytest.mark.parametrize("cls", [Good, Remembers], ids=lambda c: c.__name__)
+@pytest.mark.parametrize("cls", [Good, Remembers, Falling], ids=lambda c: c.__name__)
 def test_a_good_task_passes_every_check(examine, cls):
     found = examine(cls)
     assert problems(found) == []

@@ -59,7 +59,7 @@ class Options:
             "body_mass[torso]"; see `mjgym.variation.varying.Varying`. "published" for those of the
             task's definition, `Task.published_variations`.
         vary_every: "episode" draws them for each episode, "reset" only for those that the user's
-            `reset` starts, "never" once, for the first episode.
+            `reset` starts, "never" for the first one and those with a seed.
 
     Raises:
         ValueError: a value is unknown; the message names the argument and the valid ones.
