@@ -332,6 +332,12 @@ def test_statements_of_what_is_not_there_are_refused():
         def labels(self, v):
             return {"angle": Signal(unit=("1", "1", "1"))}
 
+    class Texts(Free):
+        def labels(self, v):
+            return {"angle": "rad"}
+
+    with pytest.raises(TypeError, match=r"Texts\.labels: 'angle': expected a Signal, got 'rad'"):
+        described(Texts())
     with pytest.raises(ValueError, match=r"Misnamed\.labels: no entry 'angel'.*angle"):
         described(Misnamed())
     with pytest.raises(

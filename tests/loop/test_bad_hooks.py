@@ -412,3 +412,11 @@ def test_fields_that_cannot_vary_are_named(fields, error, message):
     for make in (mjgym.Env, lambda task: mjgym.VectorEnv(task, 2)):
         with pytest.raises(error, match=message):
             make(Wide())
+
+
+@pytest.mark.parametrize("field", ["kept", "reported"])
+def test_what_is_kept_or_reported_is_in_the_memory(field):
+    task = dataclass(frozen=True)(type("Wide", (Counts,), {field: ("m",)}))()
+    for make in (mjgym.Env, lambda task: mjgym.VectorEnv(task, 2)):
+        with pytest.raises(ValueError, match=rf"Wide\.{field}: memory\(\) has no 'm'; there are n"):
+            make(task)

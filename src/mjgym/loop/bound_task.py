@@ -8,6 +8,7 @@ from mjgym.sim.compiled import CompiledLaw
 from mjgym.task import Arrays, Task
 from mjgym.task.models import substeps
 from mjgym.task.task_fields import check_fields
+from mjgym.util.suggestions import or_else
 
 MAX_CONTACTS = 60  # in a model's default state, for contact memory to be allocated at once
 
@@ -59,6 +60,12 @@ class BoundTask:
         simulation.forward(contacts=contacts)
         view.memory = view.owned(task.memory(view))
         sample.memory = sample.owned(task.memory(sample))
+        for field in ("kept", "reported"):
+            for name in getattr(task, field):
+                if name not in view.memory:
+                    hook = f"{type(task).__name__}.{field}"
+                    hint = or_else(name, view.memory)
+                    raise ValueError(f"{hook}: memory() has no {name!r}{hint}")
         law: CompiledLaw | str = "controls are computed once in a control step"
         if task.control_every_substep:
             law = "the backend, the integrator or what varies takes no compiled law"
