@@ -52,7 +52,7 @@ def controls(model: Model) -> tuple[Action, ...]:
 
 
 def _control(model: Model, i: int, low: float, high: float) -> Action:
-    kind, target, linear = _target(model, i)
+    kind, target, linear = actuated(model, i)
     gain, bias = model.actuator_gainprm[i, 0], model.actuator_biasprm[i]
     acts = f"{kind} {target}".strip()
     if bias[1] == -gain != 0:
@@ -71,7 +71,7 @@ def _control(model: Model, i: int, low: float, high: float) -> Action:
     return Action(name, low, high, unit, gear, acts, meaning)
 
 
-def _target(model: Model, actuator: int) -> tuple[str, str, bool]:
+def actuated(model: Model, actuator: int) -> tuple[str, str, bool]:
     """Kind and name of an actuator's target, and whether it moves along a line."""
     transmission = mujoco.mjtTrn
     kind = int(model.actuator_trntype[actuator])

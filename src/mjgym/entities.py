@@ -218,13 +218,17 @@ class WithEntities(_Mixin):
         entities: in the order of their observation entries.
 
     Raises:
-        TypeError: a subclass overrides a combining hook without calling `super()`.
+        TypeError: a subclass overrides a combining hook without calling `super()`, or has the task
+            class first, or `entities` holds something else.
     """
 
     entities: tuple[Entity, ...] = ()
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
+        for base in cls.__mro__[: cls.__mro__.index(WithEntities)]:
+            if issubclass(base, Task) and not issubclass(base, WithEntities):
+                raise TypeError(f"{cls.__name__}: WithEntities comes before {base.__name__}")
         for hook in _JOINED:
             override = vars(cls).get(hook)
             function = override.fget if isinstance(override, property) else override
@@ -236,6 +240,10 @@ class WithEntities(_Mixin):
                 )
 
     def __post_init__(self) -> None:
+        one = isinstance(self.entities, Entity)
+        for entity in (self.entities,) if one else self.entities:
+            if one or not isinstance(entity, Entity):
+                raise TypeError(f"entities: expected a tuple of entities, got {self.entities!r}")
         object.__setattr__(self, "entities", tuple(self.entities))  # JSON gives a list
         getattr(super(), "__post_init__", lambda: None)()
 

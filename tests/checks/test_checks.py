@@ -66,6 +66,24 @@ class Good(Task):
 
 
 @dataclass(frozen=True)
+class Falling(Good):
+    """Push a slider to a target, under another gravity in each episode.
+
+    Reward: 1 / (1 + distance to the target, m).
+
+    Start: uniform within 1 m.
+
+    Observation: `position` of the slider (m); `velocity` of the slider (m/s).
+    """
+
+    varies = ("opt.gravity",)
+
+    def initialize(self, v, rng):
+        super().initialize(v, rng)
+        v.opt.gravity[2] = rng.uniform(-10, -9)
+
+
+@dataclass(frozen=True)
 class Remembers(Good):
     """With everything that a task may use."""
 
@@ -244,6 +262,15 @@ class Moves(Good):
         v.geom("ball").pos[0] = rng.uniform()
 
 
+class Falls(Good):
+    """varies: varies = ('geom_rgba', 'opt.gravity')"""
+
+    def initialize(self, v, rng):
+        super().initialize(v, rng)
+        v.geom("ball").rgba[0] = rng.uniform()
+        v.opt.gravity[2] = rng.uniform(-10, -9)
+
+
 class Hides(Good):
     """snapshot: belongs in memory()"""
 
@@ -405,7 +432,7 @@ FAILING = [
     KeepsUnfrozen,
     Succeeds, IsSuccess, Terminates, GetsReward, RewardOnly, ChecksSuccess, VariesAlone, Keeps,
     Starts, Counts, Mixes, Sums, Lefts, Allocates, Decides, Converts, Roots, Divides, Observes,
-    Explodes, Writes, Vectors, Cuts, CutsByAxis, Ends, Moves, Hides, Idles, Draws,
+    Explodes, Writes, Vectors, Cuts, CutsByAxis, Ends, Moves, Falls, Hides, Idles, Draws,
     Misspells, Halves, Searches, Hurries, Counted, Renamed,
 ]  # fmt: skip
 
@@ -564,7 +591,7 @@ def problems(found: dict[str, list[checks.Finding]]) -> list[checks.Finding]:
     return [f for findings in found.values() for f in findings if f.status != "pass"]
 
 
-@pytest.mark.parametrize("cls", [Good, Remembers], ids=lambda c: c.__name__)
+@pytest.mark.parametrize("cls", [Good, Remembers, Falling], ids=lambda c: c.__name__)
 def test_a_good_task_passes_every_check(examine, cls):
     found = examine(cls)
     assert problems(found) == []

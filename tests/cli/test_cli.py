@@ -1,5 +1,6 @@
 """The command line through its console script, with good input and bad."""
 
+import dataclasses
 import itertools
 import json
 import os
@@ -27,6 +28,8 @@ from mjgym.cli.gl import gl_report
 from mjgym.cli.ids import find_id, nearest_ids
 from mjgym.describe.fingerprint import ENGINE_FAULT, model_sha256
 from mjgym.rendering import Probe
+from mjgym.task.models import compile_model
+from mjgym.variation import Uniform
 
 pytestmark = pytest.mark.slow
 
@@ -429,6 +432,16 @@ class TestDemo:
         found = re.search(r"returns of 4 episodes: mean [\d.]+, .* highest ([\d.]+)", text)
         assert found, text
         assert float(found[1]) < 1000
+
+    def test_players(self):
+        text = mjgym_("demo", "boxhead-2v2", "--num-envs", "2", "--steps", "3").stdout
+        assert "rewards so far, no episode has ended: mean 0.00" in text
+
+    def test_ranges_without_zero(self, tmp_path):
+        file = tmp_path / "lifted.py"
+        file.write_text(TASKS.replace('ctrlrange="-1 1"', 'ctrlrange="2 5"'))
+        id = f"{file}:own/slider-good-v0"
+        assert "steps per second" in mjgym_("demo", id, "--num-envs", "2", "--steps", "3").stdout
 
     def test_wrong_numbers(self):
         assert "num-envs" in refused("demo", "--num-envs", "0")
@@ -870,6 +883,33 @@ class TestFingerprint:
         envs.reset(seed=0)
         assert mjgym.fingerprint(envs)["model_sha256"] == before["model_sha256"]
 
+    def test_what_the_user_or_an_option_varies_does_not_count(self):
+        @dataclasses.dataclass(frozen=True)
+        class Falling(Cart):
+            varies = ("opt.gravity",)
+
+            def initialize(self, v, rng):
+                super().initialize(v, rng)
+                v.opt.gravity[2] = rng.uniform(-10, -9)
+
+        vary = {"body_mass[cart]": Uniform(1, 2), "opt.timestep": Uniform(0.009, 0.011)}
+        env = mjgym.Env(Falling(), vary=vary)
+        before = mjgym.fingerprint(env)["model_sha256"]
+        assert before == model_sha256(compile_model(Cart()))
+        for seed in range(2):
+            env.reset(seed=seed)
+            assert mjgym.fingerprint(env)["model_sha256"] == before
+
+    def test_of_players_and_of_groups(self):
+        players = gymnasium.make_vec("soccer/boxhead-1v1-v0", num_envs=2)
+        match = gymnasium.make("soccer/boxhead-1v1-v0", opponent="still")
+        groups = gymnasium.make_vec(SMALL, num_envs=4, overlap=2)
+        for one, other in ((players, match), (groups, gymnasium.make(SMALL))):
+            one.reset(seed=0)
+            found, same = mjgym.fingerprint(one), mjgym.fingerprint(other)
+            assert found["model_sha256"] == same["model_sha256"]
+            assert found["law"] == same["law"]
+
     def test_what_it_says(self):
         env = gymnasium.make("dmc/cartpole-swingup-v0", poles=2, dtype="float64")
         found = mjgym.fingerprint(env)
@@ -879,7 +919,8 @@ class TestFingerprint:
         assert found["arguments"] == {**times, "swingup": True, "sparse": False, "poles": 2}
         assert found["options"] == {"dtype": "float64"}
         assert found["max_episode_steps"] == 1000
-        assert set(found["versions"]) == {"mjgym", "mujoco", "numpy", "gymnasium", "python"}
+        always = {"mjgym", "mujoco", "numpy", "gymnasium", "python"}
+        assert set(found["versions"]) - {"numba"} == always
         assert found["machine"]["allowed_cores"] >= 1
         assert json.loads(json.dumps(found)) == found
 

@@ -19,6 +19,14 @@ ID = "dmc/cartpole-balance-v0"
         (("compare", ".", "--csv", "nodir/x.csv"), "there is no folder"),
         (("plan", "CartPole-v1"), "of another package; this takes ids of mjgym alone"),
         (("view", ID, "--policy", "mpi"), "did you mean mppi?"),
+        (
+            ("view", ID, "--policy", "zero,zero"),
+            "for each team, but dmc/cartpole-balance-v0 has no",
+        ),
+        (
+            ("record", ID, "--policy", "zero,zero", "--out", "x.png"),
+            "for each team, but dmc/cartpole-balance-v0 has no teams",
+        ),
         (("view", ID, "--web", "--host", LONG), "there is no interface"),
     ],
     ids=lambda words: " ".join(words)[:30] if isinstance(words, tuple) else None,

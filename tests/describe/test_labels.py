@@ -237,6 +237,37 @@ def test_what_the_engine_holds_has_labels(v):
     assert v.jnt_type.dtype.kind == "i"
 
 
+def test_actuators_and_tendons_are_in_units_of_what_they_move():
+    spec = mujoco.MjSpec.from_string(SCENE)
+    turned = spec.add_tendon(name="turned")
+    turned.wrap_joint("hinge", 1)
+    targets = {"rail": "JOINT", "hinge": "JOINT", "string": "TENDON", "turned": "TENDON"}
+    for name, kind in targets.items():
+        motor = spec.add_actuator(name=f"by_{name}", target=name)
+        motor.trntype = getattr(mujoco.mjtTrn, f"mjTRN_{kind}")
+        for what in ("FRC", "POS", "VEL"):
+            sensor = spec.add_sensor(objname=f"by_{name}")
+            sensor.type = getattr(mujoco.mjtSensor, f"mjSENS_ACTUATOR{what}")
+            sensor.objtype = mujoco.mjtObj.mjOBJ_ACTUATOR
+    for name in ("string", "turned"):
+        for what in ("POS", "VEL", "ACTFRC"):
+            sensor = spec.add_sensor(objname=name)
+            sensor.type = getattr(mujoco.mjtSensor, f"mjSENS_TENDON{what}")
+            sensor.objtype = mujoco.mjtObj.mjOBJ_TENDON
+    simulation = Single(spec.compile())
+    simulation.forward()
+    v = LabelView(simulation.view)
+    line, angle = ["N", "m", "m/s"], ["N m", "rad", "rad/s"]
+    units = [x.unit for x in np.ravel(v.sensordata)][8:]
+    assert units[:12] == [*line, *angle, *line, *angle]
+    assert units[12:] == ["m", "m/s", "N", "rad", "rad/s", "N m"]
+    hinge = v.actuator("by_hinge")
+    assert said(hinge.force) == [("by_hinge force", "N m", "", "actuator force")]
+    assert said(hinge.length) == [("by_hinge", "rad", "", "actuator length")]
+    assert said(hinge.velocity) == [("by_hinge velocity", "rad/s", "", "actuator velocity")]
+    assert said(v.tendon("turned").velocity) == [("turned", "rad/s", "", "tendon velocity")]
+
+
 def test_places_are_seen_from_one_another(v):
     goal, tip, pole = v.site("goal").xpos, v.site("tip").xpos, v.body("pole")
     assert said(goal - tip)[0] == ("goal x", "m", "world", "site goal - site tip")
@@ -332,6 +363,12 @@ def test_statements_of_what_is_not_there_are_refused():
         def labels(self, v):
             return {"angle": Signal(unit=("1", "1", "1"))}
 
+    class Texts(Free):
+        def labels(self, v):
+            return {"angle": "rad"}
+
+    with pytest.raises(TypeError, match=r"Texts\.labels: 'angle': expected a Signal, got 'rad'"):
+        described(Texts())
     with pytest.raises(ValueError, match=r"Misnamed\.labels: no entry 'angel'.*angle"):
         described(Misnamed())
     with pytest.raises(

@@ -170,6 +170,14 @@ def test_wrong_arguments_name_the_nearest(kwargs, error, words):
         gymnasium.make("dmc/cartpole-balance-v0", **kwargs)
 
 
+@pytest.mark.parametrize("kind", [np.float32, np.float64])
+def test_a_dtype_of_numpy(kind):
+    for make in (gymnasium.make, gymnasium.make_vec):
+        env = make("dmc/cartpole-balance-v0", dtype=kind)
+        observation, _ = env.reset(seed=0)
+        assert observation.dtype == env.observation_space.dtype == kind
+
+
 def test_unknown_id_names_the_nearest():
     with pytest.raises(gymnasium.error.NameNotFound, match="walker-walk"):
         gymnasium.make("dmc/walker-wakl-v0")

@@ -218,6 +218,17 @@ def test_a_hook_with_another_shape_is_named():
     mjgym.Env(Middle(), observation="goal")
     with pytest.raises(ValueError, match=r"Middle\.desired\(\): expected shape \(1?1?,?"):
         mjgym.VectorEnv(Middle(goal_shape=()), 3)
+    words = r"Middle\.desired\(\): expected shape \((3, )?1,?\), as of achieved\(\), got"
+    for make in (mjgym.Env, lambda task: mjgym.VectorEnv(task, 3)):
+        with pytest.raises(ValueError, match=words):
+            make(Middle(goal_shape=(2,)))
+
+    class Numbers(Middle):  # a usual mistake: v.qpos[..., 0]
+        def achieved(self, v):
+            return v.qpos[..., 0]
+
+    with pytest.raises(ValueError, match=r"Numbers\.achieved\(\): expected shape \('k',\), got"):
+        mjgym.Env(Numbers())
 
 
 def test_the_default_reward_is_the_tasks_own():

@@ -291,9 +291,10 @@ def test_stable_baselines3_trains_on_players():
 def test_a_policy_for_each_team():
     from mjgym.cli.policies import of_teams
 
-    assert of_teams("random") == ("random", {})
-    assert of_teams("zero,scripted") == ("zero", {"opponent": "scripted"})
-    assert of_teams("random,zero") == ("random", {"opponent": "still"})
+    id = "soccer/boxhead-1v1-v0"
+    assert of_teams("random", id) == ("random", {})
+    assert of_teams("zero,scripted", id) == ("zero", {"opponent": "scripted"})
+    assert of_teams("random,zero", id) == ("random", {"opponent": "still"})
 
 
 @pytest.mark.gl

@@ -107,6 +107,7 @@ def test_the_spec_recreates_it():
         ("dmc/walker-walk-v0", {"residual": 0.1}, "no scripted policy for Walker"),
         (WALKER, {"residual": 0.0}, "expected a positive number, got 0.0"),
         (WALKER, {"residual": float("nan")}, "expected a positive number, got nan"),
+        (WALKER, {"residual": "0.3"}, "expected a positive number, got '0.3'"),
     ],
 )
 def test_what_cannot_be_corrected(id, arguments, complaint):

@@ -35,6 +35,14 @@ def test_a_snapshot_is_refused_by_another_id(kind):
     assert np.array_equal(other.get_state()["qpos"], state["qpos"])
 
 
+@pytest.mark.parametrize("kind", makers())
+def test_the_id_is_said_also_where_nothing_fits(kind):
+    env, reacher = (makers()[kind](id) for id in (ID, "dmc/reacher-easy-v0"))
+    reacher.reset(seed=0)
+    with pytest.raises(ValueError, match=f"state: it is of 'dmc/reacher-easy-v0', not of '{ID}'"):
+        env.set_state(reacher.get_state())
+
+
 def test_matches_have_the_id_of_their_players():
     envs = gymnasium.make_vec(PLAYED, num_envs=1)
     envs.reset(seed=0)

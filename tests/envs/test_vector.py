@@ -194,7 +194,11 @@ def test_malformed_states_are_refused_before_anything_is_written(state, ids, wor
         ({"num_envs": 0}, ValueError, "num_envs"),
         ({"threads": 0}, ValueError, "threads"),
         ({"thread": 2}, TypeError, "thread.*threads"),
-        ({"autoreset_mode": "Sometimes"}, ValueError, "Sometimes"),
+        (
+            {"autoreset_mode": "same_step"},
+            ValueError,
+            "autoreset_mode: 'same_step' is none of NextStep, SameStep, Disabled",
+        ),
         ({"spede": 2.0}, TypeError, "spede.*speed"),
     ],
 )

@@ -1,5 +1,6 @@
 """What goes wrong in a task's hooks, numbers or given states is said, and harms nothing else."""
 
+import copy
 from dataclasses import dataclass
 
 import gymnasium
@@ -109,11 +110,6 @@ def test_what_cannot_vary_is_said():
 
     with pytest.raises(ValueError, match=r"all episodes share hfield_size, so .* in model\(\)"):
         mjgym.Env(Hilly(write="v.model.hfield_size[0] = 2.0")).reset()
-
-
-def test_a_misspelt_field_in_varies_is_said():
-    with pytest.raises(AttributeError, match="no field 'body_mas'; did you mean body_mass"):
-        mjgym.Env(Writes(names=("body_mas",)))
 
 
 @pytest.mark.parametrize("n", [None, 3])
@@ -289,12 +285,50 @@ def with_hook(name, hook):
         ("before_step", 3.0, TypeError, "expected a dict"),
         ("update", {"best": np.zeros(3)}, ValueError, "no 'best'"),
         ("current_forces", 2.0, TypeError, "expected bool"),
+        ("before_step", {"mocap_poss": np.zeros(3)}, ValueError, "did you mean mocap_pos"),
+        ("before_step", {"geom_size": np.zeros((1, 3))}, ValueError, "nor part of the state"),
+        ("before_step", {"xpos": np.zeros((3, 2, 3))}, ValueError, "'xpos' is neither in memory"),
     ],
 )
 def test_a_hook_that_returns_something_else_is_named_when_it_is_made(hook, value, error, words):
     task = with_hook(hook, lambda self, *given: value)
     with pytest.raises(error, match=rf"Wrong\.{hook}\(\).*{words}"):
         mjgym.VectorEnv(task, 3)
+
+
+@dataclass(frozen=True)
+class Counts(Cart):
+    """It remembers numbers of one kind, and gives those of another."""
+
+    begin: str = "float64"
+    give: str = "int64"
+
+    def memory(self, v):
+        return {"n": v.xp.zeros(v.lead, dtype=getattr(v.xp, self.begin))}
+
+    def update(self, v):
+        return {"n": v.xp.ones(v.lead, dtype=getattr(v.xp, self.give))}
+
+
+@pytest.mark.parametrize(
+    ("begin", "give"), [("int64", "float64"), ("bool", "float64"), ("bool", "int64")]
+)
+def test_a_memory_that_cannot_hold_what_comes_is_refused(begin, give):
+    words = rf"Counts\.update\(\): 'n' is of {give}, but memory\(\) begins it as {begin}"
+    for make in (mjgym.Env, lambda task: mjgym.VectorEnv(task, 2)):
+        with pytest.raises(TypeError, match=words):
+            make(Counts(begin, give))
+
+
+@pytest.mark.parametrize("give", ["bool", "int64", "float32"])
+def test_a_memory_keeps_its_kind(give):
+    for env in both(Counts(give=give)):
+        env.step(np.zeros(env.action_space.shape))
+        kept = env.get_state()["memory.n"]
+        assert kept.dtype == np.float64
+        assert (kept == 1).all()
+        again = copy.deepcopy(env)
+        assert (again.get_state()["memory.n"] == 1).all()
 
 
 @pytest.mark.parametrize("seconds", [0.0, -0.02, float("nan"), 0.003])
@@ -476,3 +510,30 @@ def test_a_model_that_is_no_spec_is_named(value):
 
     with pytest.raises(TypeError, match=r"Forgetful.model\(\): expected a mujoco.MjSpec, got"):
         mjgym.Env(Forgetful())
+
+
+@pytest.mark.parametrize(
+    ("fields", "error", "message"),
+    [
+        (("geom_poss",), ValueError, "'geom_poss' of MjModel; did you mean geom_pos"),
+        (("qpos",), ValueError, "'qpos' of MjModel; did you mean qpos0"),
+        (("nq",), ValueError, "no field 'nq' of MjModel"),
+        ("geom_pos", TypeError, r"Wide.varies: .* write \('geom_pos',\)"),  # a forgotten comma
+    ],
+)
+def test_fields_that_cannot_vary_are_named(fields, error, message):
+    @dataclass(frozen=True)
+    class Wide(Cart):
+        varies = fields
+
+    for make in (mjgym.Env, lambda task: mjgym.VectorEnv(task, 2)):
+        with pytest.raises(error, match=message):
+            make(Wide())
+
+
+@pytest.mark.parametrize("field", ["kept", "reported"])
+def test_what_is_kept_or_reported_is_in_the_memory(field):
+    task = dataclass(frozen=True)(type("Wide", (Counts,), {field: ("m",)}))()
+    for make in (mjgym.Env, lambda task: mjgym.VectorEnv(task, 2)):
+        with pytest.raises(ValueError, match=rf"Wide\.{field}: memory\(\) has no 'm'; there are n"):
+            make(task)

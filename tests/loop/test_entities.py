@@ -221,3 +221,28 @@ class TestMistakes:
     def test_two_of_one_name(self):
         with pytest.raises(ValueError, match="a/"):
             compile_model(CartAndBalls(entities=(Ball(name="a"), Ball(name="a"))))
+
+    @pytest.mark.parametrize("entities", [Ball(name="a"), (Ball,), ("a",)])
+    def test_something_else(self, entities):
+        with pytest.raises(TypeError, match="entities: expected a tuple of entities, got"):
+            CartAndBalls(entities=entities)
+
+    def test_the_task_class_first(self):
+        with pytest.raises(TypeError, match="Behind: WithEntities comes before Cart"):
+            type("Behind", (Cart, mjgym.WithEntities), {})
+
+    def test_an_observable_of_no_entry(self):
+        class Misspelt(Ball):
+            observables = {"plce": mjgym.Observable(delay=1)}
+
+        words = r"no entry 'a/plce'; did you mean a/place\?"
+        with pytest.raises(ValueError, match=words):
+            mjgym.Env(CartAndBalls(entities=(Misspelt(name="a"),)))
+
+    def test_a_model_that_is_no_spec(self):
+        class Text(Ball):
+            def model(self):
+                return "<mujoco/>"
+
+        with pytest.raises(TypeError, match=r"attach: child: expected a mujoco.MjSpec, got '<m"):
+            mjgym.Env(CartAndBalls(entities=(Text(name="a"),)))

@@ -157,6 +157,16 @@ class TestEquals:
 
 
 class TestMistakes:
+    @pytest.mark.parametrize("given", ["robot.xml", None, mujoco.MjSpec().compile()])
+    def test_what_is_no_spec(self, given, tmp_path):
+        with pytest.raises(TypeError, match=r"compile: expected a mujoco\.MjSpec, got"):
+            compile(given)
+        with pytest.raises(TypeError, match=r"compile: expected a mujoco\.MjSpec, got"):
+            export(given, tmp_path / "model")
+        assert not (tmp_path / "model").exists()
+        with pytest.raises(TypeError, match=r"attach: child: expected a mujoco\.MjSpec, got"):
+            attach(mujoco.MjSpec(), given, name="a")
+
     def test_a_folder_with_something_in_it(self, tmp_path):
         (tmp_path / "other.txt").touch()
         with pytest.raises(FileExistsError, match="exists and is not an empty folder"):

@@ -327,6 +327,10 @@ class TestOwnTasks:
         )
         assert done.stdout == "mine/stick-wide-v3\n", done.stderr
 
+    def test_a_tag_without_its_comma_is_refused(self, own_ids):
+        with pytest.raises(TypeError, match=r"tags: .* text; write \('sticks',\)"):
+            mjgym.register("mine/stick-tagged-v0", tags=("sticks"))
+
     def test_written_in_a_function_are_refused_with_the_reason(self, own_ids):
         # A spec names its class as "module:Class", where nothing finds what a function holds.
         with pytest.raises(TypeError, match=r"mine/inner-v0.*Inner.*(function|module)"):

@@ -56,6 +56,8 @@ def test_actions_and_states_belong_together():
         ValueError, match=r"actions: expected shape \(1,\) or \(m, 1\), got \(1, 3\)"
     ):
         planning.linearize(env, state, np.zeros(3))
+    with pytest.raises(ValueError, match="state: no entry 'qvel'; give a whole state"):
+        planning.linearize(env, {"qpos": state["qpos"]}, np.zeros(1))
     with pytest.raises(ValueError, match="step: must be positive"):
         planning.linearize(env, state, np.zeros(1), step=0.0)
     with pytest.raises(TypeError, match=r"PendulumEnv.* has no rollouts"):

@@ -1156,6 +1156,12 @@ WRONG = [
     ({GRAVITY: [0, 0, -np.inf]}, ValueError, r"'opt.gravity' drew what is not finite"),
     ({"jnt_axis[right_hip]": 0.0}, ValueError, r"drew zeros, which have no direction"),
     ({"jnt_range[right_hip]": [0.2, 0.1]}, ValueError, r"drew a range from 0.2 to 0.1"),
+    ({"jnt_range[right_knee, 0]": 5.0}, ValueError, r"right_knee, 0\]' drew a range from 5 to 0"),
+    (
+        {"jnt_range[right_hip, 0]": 0.2, "jnt_range[right_hip, 1]": 0.1},
+        ValueError,
+        r"drew a range from 0.2 to 0.1",
+    ),
     ({GRAVITY: [0.0, 1.0]}, ValueError, r"'opt.gravity', of shape \(3,\): .*shape"),
     (
         {"body_mass[torso]": (0.5, 1.5)},

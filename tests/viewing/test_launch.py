@@ -74,6 +74,12 @@ class TestLaunch:
         with pytest.raises(ViewerError, match="there is no display"):
             launch(env, web=False)
 
+    @pytest.mark.parametrize("other", ["CartPole-v1", "no environment"])
+    def test_another_environment_is_refused(self, other):
+        env = gymnasium.make(other) if other.endswith("v1") else other
+        with pytest.raises(TypeError, match=r"launch: .* is no environment of mjgym"):
+            launch(env)
+
     def test_an_unknown_camera_is_named_before_anything_opens(self, env):
         with pytest.raises(ValueError, match="camera: there is no 'fixd'; did you mean fixed"):
             launch(env, camera="fixd")

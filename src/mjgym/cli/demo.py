@@ -6,6 +6,7 @@ from typing import Annotated, Any
 import typer
 
 from mjgym.cli.ids import completed, known_id
+from mjgym.cli.policies import RANDOM, load_policy
 
 
 def demo(
@@ -28,13 +29,12 @@ def demo(
     envs: Any = gymnasium.make_vec(id, num_envs=num_envs)
     steps = steps or gymnasium.spec(id).max_episode_steps or 1000
     console.print(f"{num_envs} x [bold]{id}[/bold], {steps} control steps, random actions")
-    envs.reset(seed=seed)
-    rng = np.random.default_rng(seed)
-    low, high = np.maximum(envs.action_space.low, -1), np.minimum(envs.action_space.high, 1)
-    sums, returns = np.zeros(num_envs), []
+    observations, _ = envs.reset(seed=seed)
+    act = load_policy(RANDOM, envs, seed=seed)
+    sums, returns = np.zeros(envs.num_envs), []  # of players, in a match of several
     start = time.perf_counter()
     for _ in track(range(steps), description="stepping", console=console):
-        _, reward, terminated, truncated, _ = envs.step(rng.uniform(low, high))
+        observations, reward, terminated, truncated, _ = envs.step(act(observations))
         sums += reward
         ended = terminated | truncated
         returns += sums[ended].tolist()

@@ -44,9 +44,13 @@ def chosen(text: str | None, context: typer.Context) -> str:
     return text or str(context.meta.get(RUN, RANDOM))
 
 
-def of_teams(text: str) -> tuple[str, dict[str, str]]:
+def of_teams(text: str, id: str) -> tuple[str, dict[str, str]]:
     """The agent's policy, and the other team's, if named, as an argument of make."""
+    from mjgym.registry import registration
+
     agent, comma, other = text.partition(",")
+    if comma and not hasattr(registration(id).task_class, "opponent"):
+        raise _refused(f"{text!r} is a policy for each team, but {id} has no teams.")
     return agent, {"opponent": {ZERO: "still"}.get(other, other)} if comma else {}
 
 

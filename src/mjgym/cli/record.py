@@ -76,7 +76,7 @@ def record(
         raise typer.BadParameter(
             f"{shape[1]} x {shape[0]} pixels; at most {MAX_SIDE} can be a frame's width or height."
         )
-    policy, opponent = of_teams(chosen(policy, context))
+    policy, opponent = of_teams(chosen(policy, context), id)
     drawing: dict[str, Any] = {
         "camera": options.camera_of(camera),
         "width": width,

@@ -39,7 +39,7 @@ def view(
 
     if envs > 1 and web is False:
         raise typer.BadParameter("--num-envs shows a page; leave out --native.")
-    policy, opponent = of_teams(chosen(policy, context))
+    policy, opponent = of_teams(chosen(policy, context), id)
     drawing = {"camera": options.camera_of(camera), "show": None, "groups": None}
     drawing |= options.overlay_of(show, groups)
     env = fields.make(id, set, envs if envs > 1 else None, options={**drawing, **opponent})

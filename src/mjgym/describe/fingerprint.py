@@ -16,8 +16,9 @@ import gymnasium
 import mujoco
 import numpy as np
 
+from mjgym.sim.engine import get_field, set_field
 from mjgym.task import Task
-from mjgym.task.models import compile_model, numbers
+from mjgym.task.models import compile_model, fields
 from mjgym.util.processes import allowed_cores
 from mjgym.util.values import plain
 from mjgym.version import __version__
@@ -66,18 +67,18 @@ def fingerprint(
     task = getattr(bare, "task", None)
     if not isinstance(task, Task):
         raise TypeError(f"{type(bare).__name__} is not an environment of mjgym: it has no task")
-    fields = {f.name: plain(getattr(task, f.name)) for f in dataclasses.fields(task)}
+    arguments = {f.name: plain(getattr(task, f.name)) for f in dataclasses.fields(task)}
     spec = env.spec  # a wrapper's spec has the time limit
     kwargs = {} if spec is None else spec.kwargs
-    options = {k: plain(v) for k, v in kwargs.items() if k not in fields and k not in _GYMNASIUM}
+    options = {k: plain(v) for k, v in kwargs.items() if k not in arguments and k not in _GYMNASIUM}
     return {
         "id": None if spec is None else spec.id,
         "version": None if spec is None else spec.version,
         "task": f"{type(task).__module__}:{type(task).__qualname__}",
-        "arguments": fields,
+        "arguments": arguments,
         "options": options,
         "max_episode_steps": None if spec is None else spec.max_episode_steps,
-        "model_sha256": model_sha256(_between_episodes(bare.model, task)),
+        "model_sha256": model_sha256(_between_episodes(bare)),
         "law": {"runs": "arrays" if bare.uncompiled else "compiled", "reason": bare.uncompiled},
         **about,
     }
@@ -100,23 +101,18 @@ def model_sha256(model: mujoco.MjModel, without: Collection[str] = ()) -> str:
         digest.update(f"{name} {array.dtype.str} {array.shape}\n".encode())
         digest.update(array.tobytes())
 
-    for name, value in numbers(model):
-        counts = name not in without and not _LOOKS.search(name)
-        if counts and isinstance(value, np.ndarray):
+    for name, value in fields(model):
+        if name not in without and not _LOOKS.search(name):
             add(name, value)
-    for name, value in numbers(model.opt):
-        add(f"opt.{name}", value)
     add("stat.meaninertia", model.stat.meaninertia)  # scales the solver's tolerance
     return digest.hexdigest()
 
 
-def _between_episodes(model: mujoco.MjModel, task: Task) -> mujoco.MjModel:
-    """The model with the fields that episodes change reset."""
-    if not task.varies:
-        return model
-    defaults, rested = compile_model(task), copy.copy(model)
-    for name in task.varies:
-        getattr(rested, name)[...] = getattr(defaults, name)
+def _between_episodes(env: Any) -> mujoco.MjModel:
+    """The environment's model with the fields that episodes change reset."""
+    defaults, rested = compile_model(env.task), copy.copy(env.model)
+    for name in env.varied:
+        set_field(rested, name, get_field(defaults, name))
     return rested
 
 

@@ -1,7 +1,7 @@
 """Keyword arguments of environments: those that all share, and those of each kind of batch."""
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
@@ -59,7 +59,7 @@ class Options:
             "body_mass[torso]"; see `mjgym.variation.varying.Varying`. "published" for those of the
             task's definition, `Task.published_variations`.
         vary_every: "episode" draws them for each episode, "reset" only for those that the user's
-            `reset` starts, "never" once, for the first episode.
+            `reset` starts, "never" for the first one and those with a seed.
 
     Raises:
         ValueError: a value is unknown; the message names the argument and the valid ones.
@@ -83,6 +83,8 @@ class Options:
     vary_every: str = "episode"
 
     def __post_init__(self) -> None:
+        if isinstance(self.dtype, type):  # np.float64
+            object.__setattr__(self, "dtype", self.dtype.__name__)
         for name, known in (
             ("observation", MODES),
             ("dtype", DTYPES),
@@ -92,9 +94,7 @@ class Options:
             ("visualize_reward", (False, True)),
             ("vary_every", VARY_EVERY),
         ):
-            value = getattr(self, name)
-            if value not in known:
-                raise ValueError(f"{name}: {value!r} is none of {', '.join(map(str, known))}")
+            _check_known(name, getattr(self, name), known)
         for name in ("width", "height"):
             whole_number(name, getattr(self, name), most=pixels.MAX_SIZE)
         if self.frame_stack is not None:
@@ -138,7 +138,9 @@ class BatchOptions:
     autoreset_mode: str | AutoresetMode = AutoresetMode.NEXT_STEP
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "autoreset_mode", AutoresetMode(self.autoreset_mode))
+        mode = getattr(self.autoreset_mode, "value", self.autoreset_mode)
+        _check_known("autoreset_mode", mode, [known.value for known in AutoresetMode])
+        object.__setattr__(self, "autoreset_mode", AutoresetMode(mode))
 
 
 @dataclass(frozen=True)
@@ -190,11 +192,15 @@ class WarpOptions(BatchOptions):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.output not in OUTPUTS:
-            raise ValueError(f"output: {self.output!r} is none of {', '.join(OUTPUTS)}")
+        _check_known("output", self.output, OUTPUTS)
         for name, least in (("nconmax", 1), ("njmax", 1), ("start_threads", 0)):
             if (number := getattr(self, name)) is not None:
                 whole_number(name, number, least)
+
+
+def _check_known(argument: str, value: object, known: Collection[object]) -> None:
+    if value not in known:
+        raise ValueError(f"{argument}: {value!r} is none of {', '.join(map(str, known))}")
 
 
 def names(options: type[Options] | type[BatchOptions]) -> tuple[str, ...]:

@@ -65,6 +65,7 @@ class OverlappedVectorEnv(GoalMethods, gymnasium.vector.VectorEnv[Any, Any, Any]
     def _adopt(self, members: list[VectorEnv]) -> None:
         self._members, first = members, members[0]
         self.task, self.model = first.task, first.model
+        self.uncompiled, self.varied = first.uncompiled, first.varied
         self.physics_timestep = first.physics_timestep
         self.control_timestep = first.control_timestep
         counts = [member.num_envs for member in members]

@@ -250,7 +250,8 @@ class PlayersVectorEnv(gymnasium.vector.VectorEnv[Any, Any, Any]):
 _OF_MATCHES = frozenset(
     {
         "camera", "cameras", "control_timestep", "entry_shapes", "get_state", "model",
-        "physics_timestep", "set_state", "shots", "threads", "view", "buffers", "device", "nbytes",
+        "physics_timestep", "set_state", "shots", "threads", "uncompiled", "varied", "view",
+        "buffers", "device", "nbytes",
     }
 )  # fmt: skip
 

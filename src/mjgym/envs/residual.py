@@ -22,7 +22,7 @@ class _Residual:
     """The scripted policy of a task, with corrections by an action within -1 and 1."""
 
     def __init__(self, task: Any, space: Any, scale: float) -> None:
-        if not (scale > 0 and np.isfinite(scale)):
+        if not (isinstance(scale, int | float | np.number) and 0 < scale < np.inf):
             raise ValueError(f"residual: expected a positive number, got {scale!r}")
         if not np.isfinite([space.low, space.high]).all():
             raise ValueError("residual: the action space is unbounded")

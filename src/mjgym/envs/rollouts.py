@@ -101,16 +101,14 @@ class Candidates:
             for name, value in self.template.items()
         }
         if isinstance(states, dict):
-            # The id first: nothing of another id's state fits, which says less.
-            names = sorted(states, key=lambda name: name != ID)
-            names = [k for k in names if k in current or not k.startswith(FRAMES)]
-            states = {name: states[name] for name in names}
-            if missing := sorted(current.keys() - states.keys() - {ID}):
-                raise ValueError(
-                    f"state: no entry {missing[0]!r}; a rollout begins in a whole state, as"
-                    " get_state() returns it"
-                )
-        return check_state(states, current, rows)
+            states = {k: x for k, x in states.items() if k in current or not k.startswith(FRAMES)}
+        checked = check_state(states, current, rows)
+        if missing := sorted(current.keys() - checked.keys() - {ID}):
+            raise ValueError(
+                f"state: no entry {missing[0]!r}; a rollout begins in a whole state, as"
+                " get_state() returns it"
+            )
+        return checked
 
 
 class _Tables:
@@ -198,6 +196,11 @@ class RolloutMethods:
     def uncompiled(self) -> str:
         """The reason why control runs on arrays; empty with a compiled law."""
         return self._episodes.uncompiled
+
+    @property
+    def varied(self) -> tuple[str, ...]:
+        """Names of the model's fields that episodes write to, and of those that follow."""
+        return self._episodes.simulation.varied
 
     @property
     def entry_shapes(self) -> dict[str, tuple[int, ...]]:

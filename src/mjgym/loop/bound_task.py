@@ -5,10 +5,11 @@ import dataclasses
 from mjgym.loop.hooks import bind_and_validate, defined_hooks, probe
 from mjgym.sim import Simulation
 from mjgym.sim.compiled import CompiledLaw
-from mjgym.sim.model_writes import fields, noted, undone
+from mjgym.sim.model_writes import field_names, noted, undone
 from mjgym.task import Arrays, Task
 from mjgym.task.models import substeps
 from mjgym.task.task_fields import check_fields
+from mjgym.util.suggestions import or_else
 
 MAX_CONTACTS = 60  # in a model's default state, for contact memory to be allocated at once
 
@@ -47,7 +48,7 @@ class BoundTask:
         contacts = int(sample.ncon) <= MAX_CONTACTS
         simulation.forward(contacts=contacts)
         actions = len(task.actions(simulation.model))
-        before = noted(simulation.model, fields())
+        before = noted(simulation.model, field_names())
         results = bind_and_validate(task, view, simulation.model.nu, actions)
         if names := undone(simulation.model, before):
             raise ValueError(
@@ -67,6 +68,12 @@ class BoundTask:
         simulation.forward(contacts=contacts)
         view.memory = view.owned(task.memory(view))
         sample.memory = sample.owned(task.memory(sample))
+        for field in ("kept", "reported"):
+            for name in getattr(task, field):
+                if name not in view.memory:
+                    hook = f"{type(task).__name__}.{field}"
+                    hint = or_else(name, view.memory)
+                    raise ValueError(f"{hook}: memory() has no {name!r}{hint}")
         law: CompiledLaw | str = "controls are computed once in a control step"
         if task.control_every_substep:
             law = "the backend, the integrator or what varies takes no compiled law"

@@ -411,16 +411,11 @@ class Episodes:
         old = view.memory
         new = view.owned(entries)
         for name, value in new.items():
-            if value.dtype != old[name].dtype:
-                new[name] = self._in_precision(value, old[name])
+            if value.dtype != old[name].dtype:  # an action may be float32, a count of bools
+                new[name] = view.xp.astype(value, old[name].dtype)
         if where is not None:
             new = {name: self._where(where, value, old[name]) for name, value in new.items()}
         view.memory = {**old, **new}
-
-    def _in_precision(self, new: Array, old: Array) -> Array:
-        """The entry in the old one's floating-point dtype; an action may be float32."""
-        floating = [self.view.xp.isdtype(x.dtype, "real floating") for x in (new, old)]
-        return self.view.xp.astype(new, old.dtype) if all(floating) else new
 
     def _where(self, where: Array | None, new: Any, old: Array) -> Array:
         """New values for some simulations, in an array of leading shape lead."""

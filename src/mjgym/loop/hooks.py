@@ -15,9 +15,10 @@ import numpy as np
 from mjgym.arrays import Array
 from mjgym.sim import Single, View
 from mjgym.sim.derived_views import RepeatedView
+from mjgym.sim.engine import STATE_FIELDS
 from mjgym.task import Arrays, GoalTask, Task
 from mjgym.task.models import CACHE_SIZE, compile_model
-from mjgym.util.suggestions import or_else
+from mjgym.util.suggestions import did_you_mean, or_else
 
 
 class Expected:
@@ -32,6 +33,7 @@ class Expected:
         self._view = view
         self._nu = nu
         self._lead = view.lead
+        self._goal: tuple[int, ...] = ()  # shape of the goals that have been achieved
         self._each = (*view.lead, *((len(task.players),) if task.players else ()))
 
     def memory(self, hook: str, value: Any) -> None:
@@ -43,11 +45,17 @@ class Expected:
         self._entries(hook, value, self._each)
 
     def fields(self, hook: str, value: Any) -> None:
-        """Entries of the memory, or fields of MjData, in their shapes."""
+        """Entries of the memory, or of the state, in their shapes."""
         memory = self._view.memory
         for name, entry in self._entries(hook, value, ()).items():
-            whole = memory[name] if name in memory else getattr(self._view, name)
-            self._shape(hook, entry, _shape(whole) or (), name)
+            if name in memory:
+                self._kept(hook, entry, name)
+            elif name in STATE_FIELDS:
+                self._shape(hook, entry, _shape(getattr(self._view, name)) or (), name)
+            else:
+                hint = did_you_mean(name, [*memory, *STATE_FIELDS])
+                message = f" {name!r} is neither in memory() nor part of the state{hint}"
+                raise self._error(ValueError, hook, message)
 
     def parts_of_memory(self, hook: str, value: Any) -> None:
         """Entries of the memory, in their shapes."""
@@ -57,7 +65,7 @@ class Expected:
                 known = list(memory)
                 hint = or_else(name, known) if known else "; it has no entries"
                 raise self._error(ValueError, hook, f" memory() has no {name!r}{hint}")
-            self._shape(hook, entry, _shape(memory[name]) or (), name)
+            self._kept(hook, entry, name)
 
     def control(self, hook: str, value: Any) -> None:
         """The controls of all actuators."""
@@ -75,9 +83,8 @@ class Expected:
     def flag(self, hook: str, value: Any) -> None:
         """A bool per simulation, or a plain one for all."""
         self._number(hook, value, self._lead)
-        kind = type(value) if isinstance(value, int | float) else value.dtype
-        if "bool" not in str(kind):
-            raise self._error(TypeError, hook, f" expected bool, got {kind}")
+        if _generality(value):
+            raise self._error(TypeError, hook, f" expected bool, got {_kind(value)}")
 
     def optional_flag(self, hook: str, value: Any) -> None:
         """A flag, or None."""
@@ -90,6 +97,10 @@ class Expected:
         if shape is None or len(shape) != len(self._lead) + 1 or shape[:-1] != self._lead:
             got = repr(value) if shape is None else f"shape {shape}"
             raise self._error(ValueError, hook, f" expected shape {(*self._lead, 'k')}, got {got}")
+        if shape != (self._goal or shape):
+            message = f" expected shape {self._goal}, as of achieved(), got {shape}"
+            raise self._error(ValueError, hook, message)
+        self._goal = shape
 
     def _entries(self, hook: str, value: Any, lead: tuple[int, ...]) -> Arrays:
         if not isinstance(value, Mapping):
@@ -113,6 +124,13 @@ class Expected:
                 raise self._error(TypeError, hook, got)
             self._shape(hook, value, wanted, name)
 
+    def _kept(self, hook: str, entry: Any, name: str) -> None:
+        whole = self._view.memory[name]
+        self._shape(hook, entry, _shape(whole) or (), name)
+        if _generality(entry) > _generality(whole):
+            message = f" {name!r} is of {_kind(entry)}, but memory() begins it as {_kind(whole)}"
+            raise self._error(TypeError, hook, message)
+
     def _shape(self, hook: str, value: Any, wanted: tuple[int, ...], name: str = "") -> None:
         shape = _shape(value)
         if shape != wanted:
@@ -133,6 +151,15 @@ def _shape(value: Any) -> tuple[int, ...] | None:
         return ()
     shape = getattr(value, "shape", None)
     return None if shape is None else tuple(shape)
+
+
+def _kind(value: Any) -> str:
+    return type(value).__name__ if isinstance(value, int | float) else str(value.dtype)
+
+
+def _generality(value: Any) -> int:
+    """0 for bools, 1 for whole numbers, 2 for others; the lower ones convert to the higher."""
+    return next((i for i, kind in enumerate(("bool", "int")) if kind in _kind(value)), 2)
 
 
 def place_of(task: Task, hook: str) -> str:
@@ -199,7 +226,8 @@ Those of a `GoalTask` come last.
 
 def hooks_of(task: Task) -> tuple[Hook, ...]:
     """The hooks that apply to a task's type."""
-    return (*_HOOKS, *_GOAL_HOOKS) if isinstance(task, GoalTask) else _HOOKS
+    memory, *rest = _HOOKS  # goals may need the memory, and success needs goals
+    return (memory, *_GOAL_HOOKS, *rest) if isinstance(task, GoalTask) else _HOOKS
 
 
 def defined_hooks(task: Task) -> frozenset[str]:

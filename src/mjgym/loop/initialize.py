@@ -3,7 +3,7 @@
 from typing import Any
 
 from mjgym.sim import Single
-from mjgym.sim.model_writes import VARIABLE, fields, noted, undone
+from mjgym.sim.model_writes import VARIABLE, field_names, noted, undone
 from mjgym.task import Task
 
 
@@ -17,7 +17,7 @@ def initialize(task: Task, scratch: Single, rng: Any) -> None:
         ValueError: `initialize` has written one of these fields, which is restored.
     """
     model, view, varies = scratch.model, scratch.view, task.varies
-    compared = fields() if scratch.untried else view.used
+    compared = field_names() if scratch.untried else view.used
     before = noted(model, [name for name in compared if name not in varies])
     task.initialize(view, rng)
     first_used = {name: x for name, x in view.used.items() if name not in varies}

@@ -49,10 +49,11 @@ def check_state(
     """
     if not isinstance(state, dict):
         raise TypeError(f"state: expected a dict of arrays, got {type(state).__name__}")
+    if ID in state:  # first: nothing of another id's state fits, which says less
+        _check_id(state[ID], current.get(ID))
     checked = {}
     for name, value in state.items():
         if name == ID:
-            _check_id(value, current.get(ID))
             continue
         if name not in current:
             raise ValueError(f"state: no entry {name!r}{or_else(name, current)}")

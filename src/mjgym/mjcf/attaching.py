@@ -7,7 +7,7 @@ import mujoco
 
 from mjgym.mjcf import files
 from mjgym.mjcf.debugging import watch
-from mjgym.mjcf.elements import Element, Spec, contents, described, root
+from mjgym.mjcf.elements import Element, Spec, contents, described, require_spec, root
 from mjgym.mjcf.finding import name_all, remember_prefix
 from mjgym.sim.engine import quiet
 
@@ -60,12 +60,15 @@ def attach(
         The frame body (`MjsBody`), or with `prefix` the frame (`MjsFrame`), that holds the child.
 
     Raises:
-        TypeError: both `name` and `prefix`, `free` without a name, or `at` has a wrong type.
+        TypeError: both `name` and `prefix`, `free` without a name, or the parent, the child or `at`
+            has a wrong type.
         ValueError: the parent or the child is attached already, `at` is not in the parent or is a
             site with `fromto`, names would clash, or a free joint would be outside the world body.
             Nothing has been added then.
     """
     watch()
+    require_spec("attach: parent", parent)
+    require_spec("attach: child", child)
     before = _checked_prefix(child, name, prefix, free)
     _check_models(parent, child)
     if at is None:

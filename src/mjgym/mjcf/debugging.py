@@ -12,7 +12,7 @@ from typing import Any
 
 import mujoco
 
-from mjgym.mjcf.elements import Element, Spec, every, is_element, path, samples
+from mjgym.mjcf.elements import Element, Spec, every, is_element, path, require_spec, samples
 from mjgym.mjcf.finding import name_unnamed
 from mjgym.sim.engine import quiet
 
@@ -52,9 +52,11 @@ def compile(spec: Spec) -> mujoco.MjModel:
     Raises:
         CompileError: it does not compile. The message has the model's name, the path of the element
             and, with `debug`, the lines of Python that made and last changed it.
+        TypeError: the model is no MjSpec; `load` reads one from a file.
         ValueError: the model is attached to another one and compiles with that.
     """
     watch()
+    require_spec("compile", spec)
     if spec.parent is not None:
         raise ValueError(
             f"model {spec.modelname!r} is attached to {spec.parent.modelname!r}; compile that"

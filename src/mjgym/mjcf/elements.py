@@ -95,6 +95,12 @@ def kind_of(element: Element) -> str:
     return type(element).__name__.removeprefix("Mjs").lower()
 
 
+def require_spec(what: str, value: Any) -> None:
+    """Raise a TypeError unless a value is a MjSpec; its message begins with `what`."""
+    if not isinstance(value, mujoco.MjSpec):
+        raise TypeError(f"{what}: expected a mujoco.MjSpec, got {value!r:.100}")
+
+
 def is_element(value: Any) -> bool:
     """Whether a value is a handle to an element."""
     return _is_handle(type(value).__name__)

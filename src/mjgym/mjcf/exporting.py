@@ -51,6 +51,7 @@ def export(spec: Spec, folder: str | Path) -> Path:
 
     Raises:
         FileExistsError: the folder is not empty.
+        TypeError: the model is no MjSpec.
         CompileError: the model does not compile.
         ValueError: MJCF cannot express the whole spec; the message names the fields that would
             differ.

@@ -52,7 +52,7 @@ def merge(
         merged[name] = observable
     for name, observable in merged.items():
         if observable.source is None and name not in entries:
-            known = [*entries, *by_task]
+            known = [*entries, *by_task.keys() - {name}]
             hint = did_you_mean(name, known) or f"; there are {', '.join(known)}"
             raise ValueError(
                 f"observables: the observation has no entry {name!r}{hint}; an entry of your own"

@@ -61,7 +61,10 @@ def linearize(env: Any, states: State, actions: np.ndarray, *, step: float = STE
         raise ValueError(f"actions: expected shape ({size},) or (m, {size}), got {actions.shape}")
     if not step > 0:
         raise ValueError(f"step: must be positive, got {step}")
-    one = states["qpos"].ndim == 1
+    for name in ("qpos", "qvel", "act")[: 3 if env.model.na else 2]:
+        if name not in states:
+            raise ValueError(f"state: no entry {name!r}; give a whole state of get_state()")
+    one = np.ndim(states["qpos"]) == 1
     states = {name: np.asarray(value)[None] if one else value for name, value in states.items()}
     if len(states["qpos"]) != len(actions):
         raise ValueError(f"actions: {len(actions)} for {len(states['qpos'])} states")

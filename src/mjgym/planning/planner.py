@@ -36,7 +36,8 @@ class Planner:
 
     Raises:
         TypeError: the method has no such setting; the message lists those that it has. Or it is no
-            `Method`, or the environment is not of this package.
+            `Method`, a value is no number or no function, or the environment is not of this
+            package.
         ValueError: a value is wrong or the method is unknown; the message names the nearest ones.
     """
 
@@ -56,6 +57,9 @@ class Planner:
         **settings: Any,
     ) -> None:
         whole_number("every", every)
+        for name, number in (("horizon", horizon), ("spacing", spacing), ("discount", discount)):
+            if not isinstance(number, int | float | np.number):
+                raise TypeError(f"{name}: must be a number, got {number!r}")
         if not 0 < discount <= 1:
             raise ValueError(f"discount: must be above 0 and at most 1, got {discount}")
         self._env = unwrapped(env)
@@ -64,10 +68,11 @@ class Planner:
         lengths = self._steps("horizon", horizon), self._steps("spacing", spacing)
         self.problem = Problem.of(self._env, *lengths, **options)
         _ = self.problem.basis  # refuses an unknown spline
-        if not self.method.spline:
-            for name, value in (("tail", tail), ("prior", prior)):
-                if value is not None:
-                    raise ValueError(f"{name}: {method} samples nothing; take another method")
+        for name, function in (("tail", tail), ("prior", prior)):
+            if function is not None and not callable(function):
+                raise TypeError(f"{name}: must be a function of observations, got {function!r}")
+            if function is not None and not self.method.spline:
+                raise ValueError(f"{name}: {method} samples nothing; take another method")
         self._every, self._prior = every, prior
         self._batched = hasattr(self._env, "num_envs")
         count = self._env.num_envs if self._batched else 1

@@ -30,7 +30,7 @@ from mjgym.sim.noting_batch import NotingBatch
 from mjgym.sim.scratches import Scratches
 from mjgym.sim.shards import Shard, Shards
 from mjgym.sim.simulation import Start
-from mjgym.sim.single import Single, episode_fields
+from mjgym.sim.single import Single, episode_fields, varied_fields
 
 MIN_SHARDED = 64  # from this many simulations on, shards in threads are faster than one batch
 MAX_PERSISTENT_GEOMS = 500  # simulations with more geoms do not keep computed arrays
@@ -70,7 +70,7 @@ class Batched:
         self.n = n
         self.varying = varying
         self.varies = episode_fields(varies, varying)
-        derived = () if varying is None else varying.derived
+        self.varied = varied_fields(self.varies, varying)
         self.state_fields = state_fields(model)
         # Starts are written into a scratch simulation, with a writable copy of the model.
         scratch = Single(copy.copy(model) if self.varies else model, varies, varying)
@@ -91,10 +91,10 @@ class Batched:
         if own_models:
             self._models = [copy.copy(model) for _ in range(n)]
             self.batch.set_models(self._models)
-            for name in (*self.varies, *derived):
+            for name in self.varied:
                 self.episode_fields[name] = np.stack([get_field(m, name) for m in self._models])
         else:
-            for name in (*self.varies, *derived):
+            for name in self.varied:
                 self.episode_fields[name] = self.batch.expand(name)
             self._flags = self.batch.expand("opt.disableflags")
         self._probe = None if varying is None else copy.copy(model)
@@ -252,9 +252,7 @@ class Batched:
             self._sensordata[rows] = state["sensordata"]
 
     def rendered_state(self, rows: np.ndarray) -> dict[str, np.ndarray]:
-        derived = () if self.varying is None else self.varying.derived
-        state = self.get_state(rows)
-        return {**state, **{name: self.episode_fields[name][rows] for name in derived}}
+        return {**self.get_state(rows), **{k: x[rows] for k, x in self.episode_fields.items()}}
 
     def close(self) -> None:
         """Release the engine's batch and its threads; the simulations cannot be used afterwards.

@@ -7,8 +7,6 @@ from typing import Any, Protocol
 import mujoco
 import numpy as np
 
-from mjgym.util.suggestions import did_you_mean
-
 # Fields of MjData that a simulation's future depends on (mjSTATE_INTEGRATION).
 STATE_FIELDS = (
     "time",
@@ -61,16 +59,9 @@ def state_fields(model: mujoco.MjModel) -> tuple[str, ...]:
 
 
 def get_field(model: mujoco.MjModel, name: str) -> Any:
-    """A field of a model by its dotted name: "geom_size", "opt.gravity".
-
-    Raises:
-        AttributeError: there is none; the message suggests the nearest.
-    """
+    """A field of a model by its dotted name: "geom_size", "opt.gravity"."""
     value: Any = model
     for part in name.split("."):
-        if not hasattr(value, part):
-            hint = did_you_mean(part, dir(value))
-            raise AttributeError(f"MjModel has no field {name!r}{hint}")
         value = getattr(value, part)
     return value
 

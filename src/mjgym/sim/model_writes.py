@@ -14,7 +14,7 @@ VARIABLE = mujoco.batch.MODEL_FIELDS | ASSET_FIELDS
 
 
 @functools.cache
-def fields() -> tuple[str, ...]:
+def field_names() -> tuple[str, ...]:
     """Dotted names of all arrays of MjModel, and of the physics options."""
     model = mujoco.MjModel.from_xml_string("<mujoco/>")
     arrays = (name for name in dir(model) if isinstance(getattr(model, name), np.ndarray))

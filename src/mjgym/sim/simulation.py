@@ -48,6 +48,10 @@ class Simulation(Part, Protocol):
         """The model that all simulations share."""
 
     @property
+    def varied(self) -> tuple[str, ...]:
+        """Names of the model's fields that episodes write to, and of those that follow."""
+
+    @property
     def n(self) -> int:
         """Number of simulations; 1 where `view.lead` is ()."""
 

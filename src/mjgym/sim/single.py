@@ -213,6 +213,11 @@ def episode_fields(varies: tuple[str, ...], varying: Variation | None) -> tuple[
     return tuple(dict.fromkeys((*varies, *(() if varying is None else varying.fields))))
 
 
+def varied_fields(varies: tuple[str, ...], varying: Variation | None) -> tuple[str, ...]:
+    """Names of the model fields that episodes write to, and of those that follow."""
+    return varies + (() if varying is None else varying.derived)
+
+
 class Single:
     """One simulation; see `mjgym.sim.simulation.Simulation`.
 
@@ -238,10 +243,8 @@ class Single:
         self.varying = varying
         self.varies = episode_fields(varies, varying)
         self.state_fields = state_fields(model)
-        derived = () if varying is None else varying.derived
-        self._defaults = {
-            name: np.array(get_field(model, name)) for name in (*self.varies, *derived)
-        }
+        self.varied = varied_fields(self.varies, varying)
+        self._defaults = {name: np.array(get_field(model, name)) for name in self.varied}
         self._warnings = self.data.warning.number
         self._no_warnings = self._warnings.tobytes()
         self._splits = _splits(model)

@@ -10,7 +10,10 @@ import mujoco
 import numpy as np
 
 from mjgym import mjcf
+from mjgym.mjcf.elements import require_spec
+from mjgym.sim import model_writes
 from mjgym.task import WHOLE, Task
+from mjgym.util.suggestions import did_you_mean
 from mjgym.variation.varying import FRAMES
 
 # More than there are ids, which take 62 MB in total, so that iterating over all of them repeatedly
@@ -33,12 +36,29 @@ def compile_model(task: Task) -> mujoco.MjModel:
 def compile_anew(task: Task) -> mujoco.MjModel:
     """As `compile_model`, without the cache."""
     spec = task.model()
-    if not isinstance(spec, mujoco.MjSpec):
-        name = type(task).__name__
-        raise TypeError(f"{name}.model(): expected a mujoco.MjSpec, got {spec!r:.100}")
+    require_spec(f"{type(task).__name__}.model()", spec)
     model = mjcf.without_textures(spec).compile()
+    _check_varies(task)
     free_frames(model, task.varies)
     return model
+
+
+def _check_varies(task: Task) -> None:
+    hook, varies = f"{type(task).__name__}.varies", task.varies
+    if isinstance(varies, str):
+        raise TypeError(f"{hook}: expected names of fields, got text; write ({varies!r},)")
+    for name in varies:
+        if name not in (known := model_writes.field_names()):
+            raise ValueError(f"{hook}: no field {name!r} of MjModel{did_you_mean(name, known)}")
+
+
+def fields(model: mujoco.MjModel) -> Iterator[tuple[str, Any]]:
+    """Arrays of a model and numbers of its options ("opt.<name>"), in the order of their names."""
+    for name, value in numbers(model):
+        if isinstance(value, np.ndarray):
+            yield name, value
+    for name, value in numbers(model.opt):
+        yield f"opt.{name}", value
 
 
 def numbers(of: Any) -> Iterator[tuple[str, Any]]:

@@ -71,10 +71,12 @@ def register(
             reloaded class replaces itself.
         TypeError: the class is not a task, lacks a field, time limit or control timestep, has a
             field named as an argument of `gymnasium.make` or `make_vec`, or is not at the top of a
-            module, where other processes can import it; or an option is unknown.
+            module, where other processes can import it; or an option is unknown, or `tags` a text.
     """
     if not _ID.fullmatch(id):
         raise ValueError(f"id: {id!r} is not of the form <namespace>/<domain>-<task>-v<number>")
+    if isinstance(tags, str):
+        raise TypeError(f"{id}: tags: expected words, got text; write ({tags!r},)")
 
     def decorate(task_class: TaskType) -> TaskType:
         if not (issubclass(task_class, OptionalHooks) and dataclasses.is_dataclass(task_class)):

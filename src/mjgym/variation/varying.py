@@ -66,12 +66,14 @@ class Target:
                 f"vary: {key!r} drew {values.max():g}; elevations are fractions of the hfield's"
                 " height, from 0 to 1"
             )
-        if field in RANGES and values.shape[-1:] == (2,):
-            wrong = values[values[..., 0] >= values[..., 1]]
-            if wrong.size:
-                low, high = wrong[0]
-                raise ValueError(f"vary: {key!r} drew a range from {low:g} to {high:g}")
         return values
+
+    def check_ranges(self, model: mujoco.MjModel) -> None:
+        """Raise a ValueError if a range in a model ends below its start."""
+        if self.part.field in RANGES:
+            ranges = get_field(model, self.part.field)[self.part.index[0]]
+            for low, high in ranges[ranges[..., 0] >= ranges[..., 1]]:
+                raise ValueError(f"vary: {self.part.key!r} drew a range from {low:g} to {high:g}")
 
     def check_support(self) -> None:
         """Raise a ValueError if the bounds of a distribution allow invalid numbers."""
@@ -146,15 +148,16 @@ class Varying:
         self.fields = tuple(f for f in fields if f not in FORCES)
         self.forces = tuple(f for f in fields if f in FORCES)
         self.intervals = {k: t.how.every for k, t in self.targets.items() if t.how.every}
-        rng = np.random.default_rng(0)
-        for target in self.targets.values():
+        rng, drawn = np.random.default_rng(0), {}
+        for key, target in self.targets.items():
             try:
                 target.check_support()
-                target.draw(rng, 0)
+                drawn[key] = target.draw(rng, 0)
             except (ValueError, TypeError) as error:
                 if str(error).startswith("vary"):
                     raise
                 raise ValueError(_misfit(target, error)) from None
+        self._write_draws(copy.copy(model), drawn)
         self._data = mujoco.MjData(model)
         self._springs = self._unstated_springs(model)
         self._freed = self._freed_frames(model)
@@ -228,9 +231,14 @@ class Varying:
 
     def write(self, model: mujoco.MjModel, values: Mapping[str, np.ndarray]) -> None:
         """Write an episode's values, and the fields derived from them, to a model."""
+        self._write_draws(model, values)
+        self.follow(model)
+
+    def _write_draws(self, model: mujoco.MjModel, values: Mapping[str, np.ndarray]) -> None:
         for key, target in self._of_model.items():
             _write(model, target.part, values[key])
-        self.follow(model)
+        for target in self._of_model.values():  # the ends of a range may have separate keys
+            target.check_ranges(model)
 
     def push(self, forces: Mapping[str, np.ndarray], values: Mapping[str, np.ndarray]) -> None:
         """Write an episode's forces to fields of MjData, arrays by name."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mjgym.envs import pixels
+from mjgym.task import Task
 from mjgym.task.viewpoint import Viewpoint
 from mjgym.util.packaged import install
 from mjgym.viewing import ports
@@ -49,6 +50,7 @@ def launch(
 
     Raises:
         ViewerError: there is no viewer for this; the message says why.
+        TypeError: the environment is not of this package.
         ValueError: there is no such camera.
     """
     from rich.console import Console
@@ -56,6 +58,8 @@ def launch(
     def rest(observation: Any) -> Any:
         return np.zeros(env.action_space.shape, env.action_space.dtype)
 
+    if not isinstance(getattr(getattr(env, "unwrapped", None), "task", None), Task):
+        raise TypeError(f"launch: {env!r} is no environment of mjgym")
     out = Console()
     place = place_of("camera", camera, env)
     session = Session(env, policy or rest, seed)

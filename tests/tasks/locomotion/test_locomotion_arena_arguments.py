@@ -72,6 +72,19 @@ class TestKeywords:
         with pytest.raises(error, match=words):
             gym.make(WALLS, **arguments)
 
+    @pytest.mark.parametrize(
+        ("arguments", "words"),
+        [
+            ({"cells": 14}, "cells: must be odd and at least 7, got 14"),
+            ({"cells": 5}, "cells: must be odd and at least 7, got 5"),
+            ({"cells": -3}, "cells: must be odd"),
+            ({"cell": -1.0}, "cell: must be positive, got -1"),
+        ],
+    )
+    def test_mistakes_in_a_maze(self, arguments, words):
+        with pytest.raises(ValueError, match=words):
+            gym.make(MAZE, **arguments)
+
 
 class TestSizes:
     def test_a_rat_runs_around_walls_of_its_size(self):

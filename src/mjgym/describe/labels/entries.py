@@ -23,15 +23,18 @@ def signals(task: Task, view: View, shapes: Mapping[str, tuple[int, ...]]) -> di
 
     Raises:
         ValueError: `task.labels` names a missing entry, or has the wrong number of labels for one.
+        TypeError: it returns something else than a Signal.
     """
     observed = _observed(task, view)
     stated = dict(task.labels(view))
     cls = type(task).__name__
-    for entry in stated:
+    for entry, signal in stated.items():
         if entry not in shapes:
             raise ValueError(
                 f"{cls}.labels: no entry {entry!r} in the observation{or_else(entry, shapes)}"
             )
+        if not isinstance(signal, Signal):
+            raise TypeError(f"{cls}.labels: {entry!r}: expected a Signal, got {signal!r}")
     said = meanings(type(task), shapes)
     labels = {}
     for entry, shape in shapes.items():

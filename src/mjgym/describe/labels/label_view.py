@@ -6,7 +6,7 @@ from typing import Any
 import mujoco
 import numpy as np
 
-from mjgym.actions import controls
+from mjgym.actions import actuated, controls
 from mjgym.arrays import Array
 from mjgym.describe.labels.label import WORLD, XYZ, Label
 from mjgym.sim.fields import SIZES, owner
@@ -24,10 +24,12 @@ _SENSORS = {
     "SUBTREELINVEL": "m/s", "SUBTREEANGMOM": "kg m^2/s", "FRAMEPOS": "m", "FRAMEQUAT": "1",
     "FRAMEXAXIS": "1", "FRAMEYAXIS": "1", "FRAMEZAXIS": "1", "FRAMELINVEL": "m/s",
     "FRAMEANGVEL": "rad/s", "FRAMELINACC": "m/s^2", "FRAMEANGACC": "rad/s^2", "BALLQUAT": "1",
-    "BALLANGVEL": "rad/s", "ACTUATORFRC": "N", "CLOCK": "s",
+    "BALLANGVEL": "rad/s", "CLOCK": "s", "GEOMDIST": "m", "GEOMNORMAL": "1", "GEOMFROMTO": "m",
+    "INSIDESITE": "1", "E_POTENTIAL": "J", "E_KINETIC": "J",
 }  # fmt: skip
 _OWN_AXES = ("ACCELEROMETER", "VELOCIMETER", "GYRO", "FORCE", "TORQUE", "MAGNETOMETER")
 _OF_JOINTS = {"JOINTPOS": "qpos", "JOINTVEL": "qvel"}
+_TRANSMITTED = {"POS": "length", "VEL": "velocity", "FRC": "force", "ACTFRC": "force"}
 _OBJECTS = {
     int(getattr(mujoco.mjtObj, f"mjOBJ_{name.upper()}")): kind
     for name, kind in (
@@ -125,10 +127,10 @@ class LabelView(View):
         if kind == "actuator" and attribute in ("act", "ctrl"):
             return self._of_actuator(i, name, attribute)
         source, unit = f"{kind} {attribute}", _UNITS.get(attribute, "")
-        if kind == "tendon" and attribute in ("length", "velocity"):
-            per = "/s" if attribute == "velocity" else ""
-            label = Label(name, unit=self._tendon_unit(i) + per, source=source)
-            return _array([label], np.shape(real))
+        if kind in ("tendon", "actuator") and attribute in _TRANSMITTED.values():
+            unit = self._transmitted_unit(kind, i, attribute)
+            what = name if kind == "tendon" or attribute == "length" else f"{name} {attribute}"
+            return _array([Label(what, unit=unit, source=source)], np.shape(real))
         if attribute in ("xmat", "ximat"):
             swings = kind == "body" and i in self._swinging
             labels = [
@@ -194,6 +196,9 @@ class LabelView(View):
             moved = self._of_joint(int(model.sensor_objid[i]), object_name, _OF_JOINTS[kind])
             return _array([x.replace(what=name, source=source) for x in moved], (size,))
         unit = _SENSORS.get(kind, "")
+        for of in ("TENDON", "ACTUATOR"):
+            if kind.startswith(of) and (of_it := _TRANSMITTED.get(kind.removeprefix(of))):
+                unit = self._transmitted_unit(of.lower(), int(model.sensor_objid[i]), of_it)
         if kind in ("SUBTREELINVEL", "SUBTREECOM"):
             name = "centre of mass"
         if size == 1:
@@ -218,12 +223,16 @@ class LabelView(View):
         name = _OBJECTS.get(int(kind), "") if i >= 0 else ""
         return name, getattr(self.model, name)(int(i)).name if name else ""
 
-    def _tendon_unit(self, i: int) -> str:
-        """Unit of a tendon's length: that of the joints it sums, or m for a spatial tendon."""
-        model, first = self.model, int(self.model.tendon_adr[i])
-        over_joints = int(model.wrap_type[first]) == int(mujoco.mjtWrap.mjWRAP_JOINT)
-        hinged = over_joints and int(model.jnt_type[model.wrap_objid[first]]) == _HINGE
-        return "rad" if hinged else "m"
+    def _transmitted_unit(self, kind: str, i: int, attribute: str) -> str:
+        """Unit of a tendon's or an actuator's length, velocity or force: of what moves by it."""
+        if kind == "actuator":
+            linear = actuated(self.model, i)[2]
+        else:  # of the joints that it sums, or in space
+            model, first = self.model, int(self.model.tendon_adr[i])
+            over_joints = int(model.wrap_type[first]) == int(mujoco.mjtWrap.mjWRAP_JOINT)
+            linear = not over_joints or int(model.jnt_type[model.wrap_objid[first]]) != _HINGE
+        units = {"length": ("rad", "m"), "velocity": ("rad/s", "m/s"), "force": ("N m", "N")}
+        return units[attribute][linear]
 
     def _slides(self, body: int) -> bool:
         """Whether a body's slide axes stay aligned with the world's: no body below them turns."""

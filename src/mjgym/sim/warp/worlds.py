@@ -16,7 +16,7 @@ from mjgym.arrays import Array
 from mjgym.sim.compiled import CompiledLaw
 from mjgym.sim.engine import ACTUATION_OFF, Variation, episode_field, set_field, state_fields
 from mjgym.sim.simulation import Start
-from mjgym.sim.single import Single, SingleView, episode_fields
+from mjgym.sim.single import Single, SingleView, episode_fields, varied_fields
 from mjgym.sim.warp.buffers import Buffers
 from mjgym.sim.warp.device import Device
 from mjgym.sim.warp.graphs import Graphed
@@ -87,13 +87,13 @@ class Worlds:
         self.starts = starts
         self.varying = varying
         self.varies = episode_fields(varies, varying)
-        derived = () if varying is None else varying.derived
+        self.varied = varied_fields(self.varies, varying)
         self.state_fields = state_fields(model)
         # Starts are written into a simulation on the CPU, with a writable copy of the model.
         self._scratch = self.scratch(model, varies, varying)
         self._scratch.forward()
         self.sample: SingleView = self._scratch.view
-        self._fields = WorldModel(model, n, (*self.varies, *derived), device.torch)
+        self._fields = WorldModel(model, n, self.varied, device.torch)
         self._engine = self._fields.engine
         self._engine.opt.graph_conditional = device.loops
         if deterministic:
@@ -102,7 +102,7 @@ class Worlds:
             model, nworld=n, nconmax=buffers.nconmax, njmax=buffers.njmax
         )
         self.view = WorldView(model, self._worlds, self._fields, self.sample)
-        self._still = _still_geoms(model) if _PLACES.intersection(self._varied()) else _NONE
+        self._still = _still_geoms(model) if _PLACES.intersection(self.varied) else _NONE
         self._state = {name: getattr(self.view, name) for name in self.state_fields}
         self._forces = {
             name: value for name in _WITH_FORCES if (value := getattr(self.view, name)).numel()
@@ -303,7 +303,7 @@ class Worlds:
             )
 
     def rendered_state(self, rows: np.ndarray) -> dict[str, np.ndarray]:
-        derived = () if self.varying is None else self.varying.derived
+        derived = self.varied[len(self.varies) :]
         return {**self.get_state(rows), **self._read_fields(derived, self._places(rows))}
 
     def pictures(self, scene: mujoco.MjModel, *, shadows: bool) -> Pictures:
@@ -313,7 +313,7 @@ class Worlds:
             NotImplementedError: episodes vary something that images would not show; the message
                 names it.
         """
-        unseen = [name for name in self._varied() if name.startswith(_UNSEEN)]
+        unseen = [name for name in self.varied if name.startswith(_UNSEEN)]
         if unseen:
             raise NotImplementedError(
                 f"pictures on the device show {', '.join(unseen)} alike in all worlds, but episodes"
@@ -367,9 +367,6 @@ class Worlds:
     def _tensor(self, value: np.ndarray, dtype: torch.dtype) -> torch.Tensor:
         return torch.as_tensor(np.asarray(value), device=self.device.torch).to(dtype)
 
-    def _varied(self) -> tuple[str, ...]:
-        return self.varies + (() if self.varying is None else self.varying.derived)
-
     def _read_fields(self, names: tuple[str, ...], places: torch.Tensor) -> dict[str, np.ndarray]:
         fields = {}
         for name in names:
@@ -385,7 +382,7 @@ class Worlds:
 
     def _copy_fields(self, scratch: Single) -> dict[str, np.ndarray]:
         """Copies of the fields that episodes write, and of the resulting poses of static geoms."""
-        names = self._varied()
+        names = self.varied
         fields = {name: np.array(episode_field(scratch.model, name)) for name in names}
         if self._still.size:
             scratch.view.kinematics()

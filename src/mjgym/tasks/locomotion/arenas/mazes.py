@@ -20,6 +20,7 @@ from mjgym.tasks.locomotion.floor_plans import (
 
 CAMERA_HEIGHT = 100.0  # m, of the camera above it
 MARGIN = 1.1  # view of the camera relative to the maze
+FEWEST_CELLS = 7  # each way: a room has up to 5, between walls
 PARKED = -50.0  # m, height of unused parts, below the ground
 TILE = 0.001  # m, half the thickness of the room floors' tiles
 WALL_COLOUR = (0.72, 0.62, 0.48, 1.0)
@@ -83,6 +84,12 @@ class RandomMaze(Arena):
     scale: float | None = field(default=1.0, kw_only=True)
     varies: ClassVar[tuple[str, ...]] = (*PLACED, "site_pos", "site_size")
     lengths: ClassVar[tuple[str, ...]] = ("cell", "wall_height", "target_radius", "target_height")
+
+    def __post_init__(self) -> None:
+        if self.cells < FEWEST_CELLS or self.cells % 2 == 0:
+            raise ValueError(f"cells: must be odd and at least {FEWEST_CELLS}, got {self.cells}")
+        if not 0 < self.cell < np.inf:
+            raise ValueError(f"cell: must be positive, got {self.cell}")
 
     def maze(self, rng: Any) -> Maze:
         """An episode's maze."""
