@@ -86,6 +86,8 @@ STEERING = ("turn_lean", "turn_stance", "turn_twist", "pace_lean")
 # Foot placement by the angle of the standing leg, forward and sideways, as Song and Geyer have it;
 # lean of the trunk by sideways speed (rad s/m); and damping of the sideways swing.
 BALANCE = ("cd", "cd_f", "cv_lean", "HAB_6_DG", "HAD_6_DG")
+# By itself, without a target: how much a leg ahead pushes to the right, and one behind to the left.
+TWIST = "twist"
 SHARPEST = 0.5  # rad, largest turn that the walker aims at
 SLOW = 0.5  # m/s, slower targets turn it less
 
@@ -94,6 +96,7 @@ class Seen(NamedTuple):
     """Input of the reflexes, (...) for the trunk and (..., 2) for the right and left legs.
 
     Attributes:
+        height: of the pelvis, m.
         pitch: forward, rad.
         roll: to the right, rad.
         velocity: forward, leftward, up (m/s), then the rates of pitch, roll and yaw, (..., 6).
@@ -104,6 +107,7 @@ class Seen(NamedTuple):
         target: target velocity, forward and leftward, (..., 2), m/s.
     """
 
+    height: np.ndarray
     pitch: np.ndarray
     roll: np.ndarray
     velocity: np.ndarray
@@ -146,7 +150,7 @@ class Reflexes:
     ) -> None:
         self.planar = "theta_tgt_f" not in parameters
         self.abduction = abduction
-        self._p: dict[str, Any] = dict.fromkeys((*STEERING, *BALANCE), 0.0)
+        self._p: dict[str, Any] = dict.fromkeys((*STEERING, *BALANCE, TWIST), 0.0)
         for name, value in parameters.items():
             scale, offset = SCALES.get(name, (1.0, 0.0))
             scaled = scale * value + offset
@@ -285,7 +289,7 @@ class Reflexes:
         off = alpha - target
         fallen = lean - p["theta_tgt_f"] - p["cv_lean"] * inward - p["turn_lean"] * turn
         # A leg ahead that pushes outward turns the trunk to its other side; one behind, to its own.
-        aside = (p["turn_stance"] + p["turn_twist"] * behind) * turn
+        aside = (p["turn_stance"] + p["turn_twist"] * behind) * turn - sign * p[TWIST] * behind
         push = p["HAB_3_PG"] * fallen + p["HAB_3_DG"] * lean_rate - aside
         pull = p["HAD_3_PG"] * fallen + p["HAD_3_DG"] * lean_rate - aside
         out = _positive(p["HAB_6_PG"] * off - p["HAB_6_DG"] * abduction_rate)
@@ -345,6 +349,7 @@ def looked_at(observation: np.ndarray | Mapping[str, np.ndarray]) -> Seen:
     first = FORCES + 2 * ANGLES
     muscles = {name: first + OF_A_MUSCLE * i for i, name in enumerate(MUSCLES_OF_A_LEG)}
     return Seen(
+        pelvis[..., 0],
         pelvis[..., 1],
         pelvis[..., 2],
         pelvis[..., 3:],

@@ -29,6 +29,7 @@ from mjgym.tasks.l2m.musculoskeletal import (
 )
 from mjgym.tasks.l2m.reflex import Reflexes, parameters
 from mjgym.tasks.l2m.skeleton import muscle_colour
+from mjgym.tasks.l2m.step_feedback import SteppedReflexes, feedback
 from mjgym.tasks.l2m.target_field import SEEN, SEEN_SPACING, TargetField
 
 TIMESTEP = 0.01  # s, of a published control step
@@ -229,9 +230,9 @@ class Walk(Task):
     def scripted_policy(self) -> Reflexes:
         if self.planar:
             return Reflexes(parameters(self.reflexes))
-        # In Round 2 targets soon lie behind: the slower walker strays less from them.
-        name = "spatial-slow" if self.round == 2 else "spatial-walk"
-        return Reflexes(parameters(name), abduction="angle")
+        if self.round == 2:  # targets soon lie behind: the slower walker strays less from them
+            return Reflexes(parameters("spatial-slow"), abduction="angle")
+        return SteppedReflexes(parameters("spatial-walk"), feedback("spatial-walk"))
 
     def colours(self, v: View) -> Arrays:
         """Muscles from pale to red by their activations."""

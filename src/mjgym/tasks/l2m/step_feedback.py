@@ -1,0 +1,151 @@
+"""Step-to-step feedback: reflexes whose parameters are corrected at each foot strike.
+
+    law = SteppedReflexes(parameters("spatial-walk"), feedback("spatial-walk"))
+    action = law(observation)
+
+At a strike the body's state is compared with that of the steady walk, and a linear law offsets some
+parameters until the next strike. Its gains are those of a linear-quadratic regulator from strike to
+strike: `scripts/fit_step_feedback.py` fits how states and offsets at one strike lead to the state
+at the next. A strike of the left foot is seen in a mirror: "own" is the foot that strikes.
+"""
+
+import functools
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from mjgym import mjcf
+from mjgym.tasks.l2m.reflex import CONTACT, TWIST, Reflexes, Seen, looked_at
+
+SWING = 15  # observations without contact, before a contact is a strike
+LARGEST_DEVIATION = 5.0  # of the state, in its scales
+LARGEST_OFFSET = 4.0  # in the units of OFFSETS
+LARGEST_HEADING = 0.1  # rad, from the target's direction, to which the walker reacts
+
+# Parameters that are corrected, and the unit of their offsets: rad for angles.
+OFFSETS = {
+    "theta_tgt": np.deg2rad(1.5), "c0": np.deg2rad(1.5), "c0_f": np.deg2rad(1.5),
+    "theta_tgt_f": np.deg2rad(1.5), "SOL_1_FG": 0.04, "VAS_1_FG": 0.06, "HFL_6_PG": 0.03,
+    TWIST: 0.5,
+}  # fmt: skip
+MIRRORED = np.array([1.0, -1.0])  # sideways numbers at strikes of the right foot and of the left
+
+# State at a strike: of the pelvis, joints and their rates, and muscle forces of both legs.
+_JOINTS = ("abduction", "hip", "knee", "ankle")
+STATE = (
+    *("height", "pitch", "roll", "forward", "sideways", "up"),
+    *("pitch rate", "roll rate", "yaw rate", "heading"),
+    *(f"{leg} {joint}" for leg in ("own", "other") for joint in _JOINTS),
+    *(f"{leg} {joint} rate" for leg in ("own", "other") for joint in _JOINTS),
+    *("own VAS", "own SOL", "other VAS", "other SOL", "other GAS"),
+)
+HEADING = STATE.index("heading")  # from the target's direction
+
+
+class StepFeedback(NamedTuple):
+    """Linear law at strikes of the right and left foot: offsets = -gains @ (deviation / scale).
+
+    Attributes:
+        gains: (2, offsets, state).
+        reference: (2, state), of the steady walk.
+        scale: (state,)
+    """
+
+    gains: np.ndarray
+    reference: np.ndarray
+    scale: np.ndarray
+
+    def offsets(self, state: np.ndarray, foot: int) -> np.ndarray:
+        """Offsets of the parameters, (..., offsets), for the state at a strike."""
+        deviation = (state - self.reference[foot]) / self.scale
+        deviation = np.clip(deviation, -LARGEST_DEVIATION, LARGEST_DEVIATION)
+        offsets: np.ndarray = -deviation @ self.gains[foot].T
+        return np.clip(offsets, -LARGEST_OFFSET, LARGEST_OFFSET)
+
+
+@functools.cache
+def feedback(which: str) -> StepFeedback:
+    """The feedback that has been fitted for named parameters of the reflexes."""
+    path = mjcf.asset_path(f"l2m/steps_{which}.npz")
+    with np.load(path, allow_pickle=False) as file:
+        return StepFeedback(**{name: file[name] for name in StepFeedback._fields})
+
+
+def strike_state(seen: Seen, foot: int) -> np.ndarray:
+    """The state at a strike of the right (0) or left foot (1), (..., state)."""
+    mirrored, own, other = MIRRORED[foot], foot, 1 - foot
+    forward, sideways, up, pitch, roll, yaw = np.moveaxis(seen.velocity, -1, 0)
+    target = np.moveaxis(seen.target, -1, 0)
+    heading = np.clip(-np.arctan2(target[1], target[0]), -LARGEST_HEADING, LARGEST_HEADING)
+    numbers = [
+        *(seen.height, seen.pitch, mirrored * seen.roll, forward, mirrored * sideways, up),
+        *(pitch, mirrored * roll, mirrored * yaw, mirrored * heading),
+        *(
+            of[..., leg, i]
+            for of in (seen.angles, seen.rates)
+            for leg in (own, other)
+            for i in range(4)
+        ),
+        *(seen.force[name][..., own] for name in ("VAS", "SOL")),
+        *(seen.force[name][..., other] for name in ("VAS", "SOL", "GAS")),
+    ]
+    return np.stack(numbers, axis=-1)
+
+
+class SteppedReflexes(Reflexes):
+    """Reflexes in space that are corrected at each foot strike.
+
+    Args:
+        parameters: as of `Reflexes`; hips are read by their angle.
+        law: the feedback.
+
+    Attributes:
+        struck: whether each foot has struck at the last observation, (..., 2).
+        offset: offsets since the last strike, (..., offsets), in the units of `OFFSETS`.
+    """
+
+    struck: np.ndarray
+    offset: np.ndarray
+
+    def __init__(self, parameters: Mapping[str, Any], law: StepFeedback) -> None:
+        super().__init__(parameters, abduction="angle")
+        self.law = law
+        self._uncorrected = {name: self._p[name] for name in OFFSETS}
+        self._swung: np.ndarray | None = None  # observations without contact of each foot
+
+    def restart(self, where: np.ndarray | None = None) -> None:
+        """Reset: all environments, or those of a bool mask."""
+        super().restart(where)
+        if where is None or self._swung is None:
+            self._swung = None
+            return
+        self._swung = np.where(where[..., None], 0, self._swung)
+        self._contact = self._contact | where[..., None]
+        self.offset = np.where(where[..., None], 0.0, self.offset)
+
+    def __call__(self, observation: np.ndarray | Mapping[str, np.ndarray]) -> np.ndarray:
+        """Action, (..., 22), for a flat or dict observation."""
+        seen = looked_at(observation)
+        contact = seen.load > CONTACT
+        if self._swung is None:
+            self._swung, self._contact = np.zeros(contact.shape, int), contact
+            self._side = np.ones(contact.shape[:-1])
+            self.offset = np.zeros((*contact.shape[:-1], len(OFFSETS)))
+        self.struck = contact & ~self._contact & (self._swung >= SWING)
+        self._swung, self._contact = np.where(contact, 0, self._swung + 1), contact
+        for foot in np.flatnonzero(self.struck.any(axis=tuple(range(contact.ndim - 1)))):
+            struck = self.struck[..., foot]
+            offset = self.respond(strike_state(seen, foot), foot)
+            self.offset = np.where(struck[..., None], offset, self.offset)
+            self._side = np.where(struck, MIRRORED[foot], self._side)
+        for (name, unit), offset in zip(
+            OFFSETS.items(), np.moveaxis(self.offset, -1, 0), strict=True
+        ):
+            sign = self._side if name == TWIST else 1.0
+            self._p[name] = self._uncorrected[name] + (sign * unit * offset)[..., None]
+        return super().__call__(observation)
+
+    def respond(self, state: np.ndarray, foot: int) -> np.ndarray:
+        """Offsets for the state at a strike of the right (0) or left foot (1)."""
+        return self.law.offsets(state, foot)

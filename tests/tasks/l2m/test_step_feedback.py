@@ -1,0 +1,128 @@
+"""Step-to-step feedback of the reflex walker: its law, its strikes, and that it walks further."""
+
+import gymnasium
+import numpy as np
+import pytest
+
+from helpers.body_records import episodes
+from mjgym.tasks.l2m.reflex import START, Reflexes, looked_at, parameters
+from mjgym.tasks.l2m.step_feedback import (
+    LARGEST_OFFSET,
+    OFFSETS,
+    STATE,
+    SWING,
+    StepFeedback,
+    SteppedReflexes,
+    feedback,
+    strike_state,
+)
+
+WALK = parameters("spatial-walk")
+SIDEWAYS = ("roll", "sideways", "roll rate", "yaw rate", "heading")
+
+
+def constant(offsets):
+    """A law of the same offsets at each strike."""
+    gains = np.zeros((2, len(OFFSETS), len(STATE)))
+    gains[:, :, 0] = -np.asarray(offsets, dtype=float)
+    reference = np.full((2, len(STATE)), -1e9)  # deviations are at their limit of 5
+    return StepFeedback(gains / 5, reference, np.ones(len(STATE)))
+
+
+def rows(count=84):
+    return episodes()["reflex"]["obs"][:count]
+
+
+def test_without_offsets_the_reflexes_are_the_same():
+    plain = Reflexes(WALK, abduction="angle")
+    stepped = SteppedReflexes(WALK, constant([0.0] * len(OFFSETS)))
+    np.testing.assert_array_equal([stepped(x) for x in rows()], [plain(x) for x in rows()])
+
+
+def test_offsets_begin_at_a_strike():
+    """And are those that the reflexes have by other parameters; large ones are clipped."""
+    lean = 2.0  # units of 1.5 degrees; a parameter is 10 degrees
+    stepped = SteppedReflexes(WALK, constant([lean, *[0.0] * (len(OFFSETS) - 1)]))
+    changed = Reflexes(
+        {**WALK, "theta_tgt": WALK["theta_tgt"] + 1.5 * lean / 10}, abduction="angle"
+    )
+    plain = Reflexes(WALK, abduction="angle")
+    struck = False
+    for row in rows():
+        found, before, after = stepped(row), plain(row), changed(row)
+        struck |= bool(stepped.struck.any())
+        np.testing.assert_allclose(found, after if struck else before, atol=1e-12)
+    assert struck
+    assert stepped.offset[0] == pytest.approx(lean)
+    much = constant([100.0] * len(OFFSETS)).offsets(np.zeros(len(STATE)), 0)
+    np.testing.assert_array_equal(much, LARGEST_OFFSET)
+
+
+def test_a_strike_follows_a_swing():
+    stepped, airborne = SteppedReflexes(WALK, constant([0.0] * len(OFFSETS))), np.zeros(2)
+    for row in rows():
+        stepped(row)
+        load = looked_at(row).load
+        assert not (stepped.struck & (airborne < SWING)).any()
+        airborne = np.where(load > 0.1, 0, airborne + 1)
+
+
+def test_a_left_strike_is_seen_in_a_mirror():
+    """With the legs and sideways numbers exchanged, it is a right one."""
+    seen = looked_at(rows(1)[0])
+    velocity = seen.velocity * np.array([1, -1, 1, 1, -1, -1])
+    mirrored = seen._replace(
+        roll=-seen.roll,
+        velocity=velocity,
+        load=seen.load[::-1],
+        angles=seen.angles[::-1],
+        rates=seen.rates[::-1],
+        force={name: x[::-1] for name, x in seen.force.items()},
+        target=seen.target * np.array([1, -1]),
+    )
+    right, left = strike_state(seen, 0), strike_state(mirrored, 1)
+    np.testing.assert_array_equal(right, left)
+    assert len(right) == len(STATE)
+    other = strike_state(seen, 1)
+    for name in SIDEWAYS:
+        assert other[STATE.index(name)] == -right[STATE.index(name)], name
+
+
+def test_many_at_once():
+    """Each has its own strikes, and begins anew where it is told to."""
+    law, seen = feedback("spatial-walk"), rows()
+    single, script = SteppedReflexes(WALK, law), SteppedReflexes(WALK, law)
+    for t in range(80):
+        if t == 40:
+            script.restart(np.array([False, True]))
+            single = SteppedReflexes(WALK, law)
+        found = script(seen[[t, t if t < 40 else t - 40]])
+        if t >= 40:
+            np.testing.assert_allclose(found[1], single(seen[t - 40]), atol=1e-12)
+    assert np.abs(script.offset[0]).max() > 0
+
+
+@pytest.mark.slow
+def test_it_walks_from_more_starts():
+    """Of 12 starts around START, more for 6 s than without feedback."""
+    starts = np.random.default_rng(3).uniform(-1, 1, (12, 3)) * [0.1, 0.1, np.deg2rad(3)]
+    envs = gymnasium.make_vec(
+        "l2m/walk_forward-v0", len(starts), dtype="float64", init_pose=START, time_limit=6.0
+    )
+    walked = []
+    for script in (
+        SteppedReflexes(WALK, feedback("spatial-walk")),
+        Reflexes(WALK, abduction="angle"),
+    ):
+        observation, _ = envs.reset(seed=0)
+        state = envs.unwrapped.get_state()
+        dofs = [envs.unwrapped.model.joint(f"pelvis_{name}").id for name in ("tx", "tz", "tilt")]
+        state["qvel"][:, dofs[:2]] += starts[:, :2]
+        state["qpos"][:, dofs[2]] += starts[:, 2]
+        observation = envs.unwrapped.set_state(state)
+        fallen = np.zeros(len(starts), dtype=bool)
+        for _ in range(595):
+            observation, _, terminated, _, _ = envs.step(script(observation))
+            fallen |= terminated
+        walked.append(len(starts) - fallen.sum())
+    assert walked[0] > walked[1]
