@@ -230,9 +230,11 @@ class Walk(Task):
     def scripted_policy(self) -> Reflexes:
         if self.planar:
             return Reflexes(parameters(self.reflexes))
-        if self.round == 2:  # targets soon lie behind: the slower walker strays less from them
-            return Reflexes(parameters("spatial-slow"), abduction="angle")
-        return SteppedReflexes(parameters("spatial-walk"), feedback("spatial-walk"))
+        if not self.difficulty:
+            return SteppedReflexes(parameters("spatial-walk"), feedback("spatial-walk"))
+        # In Round 2 targets soon lie behind: the slower walker strays less from them.
+        name = "spatial-slow" if self.round == 2 else "spatial-walk"
+        return Reflexes(parameters(name), abduction="angle")
 
     def colours(self, v: View) -> Arrays:
         """Muscles from pale to red by their activations."""
