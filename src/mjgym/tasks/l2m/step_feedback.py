@@ -61,7 +61,8 @@ class StepFeedback(NamedTuple):
         deviation = (state - self.reference[foot]) / self.scale
         deviation = np.clip(deviation, -LARGEST_DEVIATION, LARGEST_DEVIATION)
         offsets: np.ndarray = -deviation @ self.gains[foot].T
-        return np.clip(offsets, -LARGEST_OFFSET, LARGEST_OFFSET)
+        offsets = np.clip(offsets, -LARGEST_OFFSET, LARGEST_OFFSET)
+        return offsets
 
 
 @functools.cache
@@ -107,6 +108,7 @@ class SteppedReflexes(Reflexes):
 
     struck: np.ndarray
     offset: np.ndarray
+    _contact: np.ndarray  # of each foot, at the last observation
 
     def __init__(self, parameters: Mapping[str, Any], law: StepFeedback) -> None:
         super().__init__(parameters, abduction="angle")
@@ -134,8 +136,10 @@ class SteppedReflexes(Reflexes):
             self.offset = np.zeros((*contact.shape[:-1], len(OFFSETS)))
         self.struck = contact & ~self._contact & (self._swung >= SWING)
         self._swung, self._contact = np.where(contact, 0, self._swung + 1), contact
-        for foot in np.flatnonzero(self.struck.any(axis=tuple(range(contact.ndim - 1)))):
+        for foot in (0, 1):
             struck = self.struck[..., foot]
+            if not struck.any():
+                continue
             offset = self.respond(strike_state(seen, foot), foot)
             self.offset = np.where(struck[..., None], offset, self.offset)
             self._side = np.where(struck, MIRRORED[foot], self._side)
