@@ -60,9 +60,9 @@ class StepFeedback(NamedTuple):
         """Offsets of the parameters, (..., offsets), for the state at a strike."""
         deviation = (state - self.reference[foot]) / self.scale
         deviation = np.clip(deviation, -LARGEST_DEVIATION, LARGEST_DEVIATION)
-        offsets: np.ndarray = -deviation @ self.gains[foot].T
-        offsets = np.clip(offsets, -LARGEST_OFFSET, LARGEST_OFFSET)
-        return offsets
+        offsets = -deviation @ self.gains[foot].T
+        clipped: np.ndarray = np.clip(offsets, -LARGEST_OFFSET, LARGEST_OFFSET)
+        return clipped
 
 
 @functools.cache
