@@ -35,9 +35,8 @@ class Planner:
         **settings: of the method, such as `rollouts`, `iterations` and `noise`.
 
     Raises:
-        TypeError: the method has no such setting; the message lists those that it has. Or it is no
-            `Method`, a value is no number or no function, or the environment is not of this
-            package.
+        TypeError: `method` is not a `Method` or has no such setting (the message lists its own), a
+            value is of a wrong type, or the environment is not of this package.
         ValueError: a value is wrong or the method is unknown; the message names the nearest ones.
     """
 

@@ -39,7 +39,7 @@ _BUTTONS = (Command.PAUSE, Command.STEP, Command.RESET, Command.NEXT)
 
 @dataclass
 class _Drawn:
-    """A body's mesh on the page, once for each sub-environment in which the body looks so."""
+    """A body's mesh on the page, instanced for the sub-environments that share its looks."""
 
     handle: Any
     body: int
