@@ -22,8 +22,8 @@ from mjgym_train.learn.algorithms.on_policy_agent import OnPolicyAgent
 from mjgym_train.learn.mirror import Mirror
 from mjgym_train.learn.rollout import Rollout, advantages
 
-# Bounds of a learning rate that follows the divergence, and the factor of a change (Schulman et al.,
-# 2017, section 4, by Rudin et al., 2022).
+# Bounds of a learning rate that follows the divergence, and the factor of a change; by Rudin et al.
+# (2022), after Schulman et al. (2017, section 4).
 RATES = (1e-5, 1e-2)
 RATE_STEP = 1.5
 
