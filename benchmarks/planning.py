@@ -226,13 +226,12 @@ def measured(id: str, planner: str) -> tuple[Cost, float]:
 
 def planner_of(id: str, name: str, env: Any, **settings: Any) -> planning.Planner:
     """A planner by its name in the table."""
-    method, plus, aid = name.partition("+")
     aids: dict[str, Any] = {}
-    if plus + aid == PRIOR:
+    if name.endswith(PRIOR):
         aids["prior"] = trained.bundled(id).policy
-    elif plus + aid == CRITICS:
+    elif name.endswith(CRITICS):
         aids |= learned(critic_run(id))
-    return planning.Planner(env, method, **aids, **settings)
+    return planning.Planner(env, name.partition("+")[0], **aids, **settings)
 
 
 def critic_run(id: str) -> Path:

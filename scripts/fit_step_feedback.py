@@ -1,7 +1,6 @@
 """Fit the step-to-step feedback of the reflex walker in space.
 
     python scripts/fit_step_feedback.py steps_spatial-walk.npz
-    python scripts/fit_step_feedback.py steps_spatial-slow.npz --base spatial-slow
 
 It needs `pip install -e ".[fast]" cma`. Each round walks from perturbed starts on
 `walk_forward-v0`, with and without noise on the offsets, fits over all rounds so far how states and
@@ -154,7 +153,7 @@ def fitted(
     return models
 
 
-def regulator(models: Sequence[tuple[np.ndarray, np.ndarray]], effort: float) -> np.ndarray:
+def regulator(models: Sequence[tuple[np.ndarray, np.ndarray]]) -> np.ndarray:
     """Gains of the periodic linear-quadratic regulator, (2, offsets, state)."""
     own = np.diag([COSTS.get(name, OTHER_COST) for name in STATE])
     cost = [own, own]
@@ -162,9 +161,7 @@ def regulator(models: Sequence[tuple[np.ndarray, np.ndarray]], effort: float) ->
     for _ in range(HORIZON):
         for foot, (a, b) in enumerate(models):
             later = cost[1 - foot]
-            gains[foot] = np.linalg.solve(
-                effort * np.eye(len(OFFSETS)) + b.T @ later @ b, b.T @ later @ a
-            )
+            gains[foot] = np.linalg.solve(np.eye(len(OFFSETS)) + b.T @ later @ b, b.T @ later @ a)
             total = own + a.T @ later @ (a - b @ gains[foot])
             cost[foot] = (total + total.T) / 2
     return gains
@@ -176,7 +173,6 @@ def main() -> None:
     parser.add_argument("file", type=Path, help="written, .npz")
     parser.add_argument("--base", default="spatial-walk", help="parameters of the reflexes")
     parser.add_argument("--rounds", type=int, default=6)
-    parser.add_argument("--effort", type=float, default=1.0, help="cost of offsets")
     options = parser.parse_args()
     walks, rng, seed = Walks(ID, COUNT, fine=True), np.random.default_rng(SEED), SEED
     graded = np.linspace(0, 1, COUNT)
@@ -197,9 +193,7 @@ def main() -> None:
             reference[:, HEADING] = 0.0
         known = joined(parts)
         scale = np.maximum(spread_of(late, reference), 0.5 * spread_of(known, reference))
-        law = StepFeedback(
-            regulator(fitted(known, reference, scale), options.effort), reference, scale
-        )
+        law = StepFeedback(regulator(fitted(known, reference, scale)), reference, scale)
         script = Noisy(options.base, law, 0.0, rng)
         _, seconds = walk(walks, script, np.ones(COUNT), CHOICE_SEED)
         print(

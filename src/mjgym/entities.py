@@ -241,9 +241,8 @@ class WithEntities(_Mixin):
 
     def __post_init__(self) -> None:
         one = isinstance(self.entities, Entity)
-        for entity in (self.entities,) if one else self.entities:
-            if one or not isinstance(entity, Entity):
-                raise TypeError(f"entities: expected a tuple of entities, got {self.entities!r}")
+        if one or not all(isinstance(entity, Entity) for entity in self.entities):
+            raise TypeError(f"entities: expected a tuple of entities, got {self.entities!r}")
         object.__setattr__(self, "entities", tuple(self.entities))  # JSON gives a list
         getattr(super(), "__post_init__", lambda: None)()
 

@@ -61,8 +61,9 @@ class SingleView(View):
     def _use(self, *names: str) -> None:
         """Note the fields of the model among some names."""
         for name in names:
-            if isinstance(value := getattr(self.model, name, None), np.ndarray):
-                self.used.setdefault(name, value.copy())
+            value = None if name in self.used else getattr(self.model, name, None)
+            if isinstance(value, np.ndarray):
+                self.used[name] = value.copy()
 
     def stays(self, name: str) -> bool:
         """Whether an array keeps its place; those of constraints do not."""

@@ -47,8 +47,9 @@ def _check_varies(task: Task) -> None:
     hook, varies = f"{type(task).__name__}.varies", task.varies
     if isinstance(varies, str):
         raise TypeError(f"{hook}: expected names of fields, got text; write ({varies!r},)")
+    known = model_writes.field_names()
     for name in varies:
-        if name not in (known := model_writes.field_names()):
+        if name not in known:
             raise ValueError(f"{hook}: no field {name!r} of MjModel{did_you_mean(name, known)}")
 
 

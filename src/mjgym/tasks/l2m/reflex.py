@@ -181,7 +181,10 @@ class Reflexes:
 
     def __call__(self, observation: np.ndarray | Mapping[str, np.ndarray]) -> np.ndarray:
         """Action, (..., 22), for a flat or dict observation."""
-        state = looked_at(observation)
+        return self.act(looked_at(observation))
+
+    def act(self, state: Seen) -> np.ndarray:
+        """Action, (..., 22), for the input of the reflexes."""
         p = self._p
         if self._phases is None:
             self._phases = _first_phases(state.pitch.shape)

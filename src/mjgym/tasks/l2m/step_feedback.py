@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mjgym import mjcf
-from mjgym.tasks.l2m.reflex import CONTACT, TWIST, Reflexes, Seen, looked_at
+from mjgym.tasks.l2m.reflex import CONTACT, TWIST, Reflexes, Seen
 
 SWING = 15  # observations without contact, before a contact is a strike
 LARGEST_DEVIATION = 5.0  # of the state, in its scales
@@ -126,10 +126,9 @@ class SteppedReflexes(Reflexes):
         self._contact = self._contact | where[..., None]
         self.offset = np.where(where[..., None], 0.0, self.offset)
 
-    def __call__(self, observation: np.ndarray | Mapping[str, np.ndarray]) -> np.ndarray:
-        """Action, (..., 22), for a flat or dict observation."""
-        seen = looked_at(observation)
-        contact = seen.load > CONTACT
+    def act(self, state: Seen) -> np.ndarray:
+        """Action, (..., 22), for the input of the reflexes, after corrections at strikes."""
+        contact = state.load > CONTACT
         if self._swung is None:
             self._swung, self._contact = np.zeros(contact.shape, int), contact
             self._side = np.ones(contact.shape[:-1])
@@ -140,7 +139,7 @@ class SteppedReflexes(Reflexes):
             struck = self.struck[..., foot]
             if not struck.any():
                 continue
-            offset = self.respond(strike_state(seen, foot), foot)
+            offset = self.respond(strike_state(state, foot), foot)
             self.offset = np.where(struck[..., None], offset, self.offset)
             self._side = np.where(struck, MIRRORED[foot], self._side)
         for (name, unit), offset in zip(
@@ -148,7 +147,7 @@ class SteppedReflexes(Reflexes):
         ):
             sign = self._side if name == TWIST else 1.0
             self._p[name] = self._uncorrected[name] + (sign * unit * offset)[..., None]
-        return super().__call__(observation)
+        return super().act(state)
 
     def respond(self, state: np.ndarray, foot: int) -> np.ndarray:
         """Offsets for the state at a strike of the right (0) or left foot (1)."""
