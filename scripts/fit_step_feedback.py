@@ -39,12 +39,10 @@ SECONDS = 10.0
 LATE = 2.0  # s, from which on states make the reference
 SEED, CHOICE_SEED = 100, 77
 RIDGE, OUTLIER = 3.0, 6.0  # OUTLIER in scales
-# Costs of squared deviations in scales, beside 1 of squared offsets.
-COSTS = {
-    "pitch": 1.0, "roll": 1.0, "forward": 1.0, "sideways": 1.0, "heading": 1.0, "height": 0.5,
-    "pitch rate": 0.5, "roll rate": 0.5, "yaw rate": 0.3,
-}  # fmt: skip
-OTHER_COST = 0.05
+HEADINGS = 0.1  # rad, largest at a start
+# Costs of squared deviations in scales, beside 1 of those that COSTS does not name, and of offsets.
+COSTS = {"heading": 0.1}
+OFFSET_COST = 4.0
 HORIZON = 300  # strikes, of the regulator
 OTHERS = [i for i in range(len(STATE)) if i != HEADING]
 
@@ -155,13 +153,14 @@ def fitted(
 
 def regulator(models: Sequence[tuple[np.ndarray, np.ndarray]]) -> np.ndarray:
     """Gains of the periodic linear-quadratic regulator, (2, offsets, state)."""
-    own = np.diag([COSTS.get(name, OTHER_COST) for name in STATE])
+    own = np.diag([COSTS.get(name, 1.0) for name in STATE])
     cost = [own, own]
     gains = np.zeros((2, len(OFFSETS), len(STATE)))
     for _ in range(HORIZON):
         for foot, (a, b) in enumerate(models):
             later = cost[1 - foot]
-            gains[foot] = np.linalg.solve(np.eye(len(OFFSETS)) + b.T @ later @ b, b.T @ later @ a)
+            effort = OFFSET_COST * np.eye(len(OFFSETS))
+            gains[foot] = np.linalg.solve(effort + b.T @ later @ b, b.T @ later @ a)
             total = own + a.T @ later @ (a - b @ gains[foot])
             cost[foot] = (total + total.T) / 2
     return gains
@@ -174,7 +173,8 @@ def main() -> None:
     parser.add_argument("--base", default="spatial-walk", help="parameters of the reflexes")
     parser.add_argument("--rounds", type=int, default=6)
     options = parser.parse_args()
-    walks, rng, seed = Walks(ID, COUNT, fine=True), np.random.default_rng(SEED), SEED
+    walks = Walks(ID, COUNT, fine=True, heading=HEADINGS)
+    rng, seed = np.random.default_rng(SEED), SEED
     graded = np.linspace(0, 1, COUNT)
     law, longest = None, 0.0
     parts: list[Strides] = []
