@@ -34,6 +34,13 @@ SMOOTHED = 10  # control steps, of accelerations
 LIMIT_MARGIN = 0.1  # rad, from a joint limit
 
 
+def _each(source: str, of_one: Callable[[np.ndarray], np.ndarray]) -> Any:
+    def values(robot: Any) -> dict[str, np.ndarray]:
+        return {side: of_one(value) for side, value in getattr(robot, source).items()}
+
+    return property(values)
+
+
 class Robot:
     """A robot of an environment; properties of its arms are dicts by "right" and "left".
 
@@ -213,27 +220,22 @@ class Robot:
     # Indices.
 
     def _index_joints(self, model: mujoco.MjModel) -> None:
-        self.joint_indexes = [int(model.joint(name).id) for name in self.robot_joints]
-        self.arm_joint_indexes = [int(model.joint(name).id) for name in self.robot_arm_joints]
+        def indices(names: Sequence[str]) -> tuple[list[int], list[int], list[int]]:
+            ids = [int(model.joint(name).id) for name in names]
+            return ids, model.jnt_qposadr[ids].tolist(), model.jnt_dofadr[ids].tolist()
+
+        own, arm = indices(self.robot_joints), indices(self.robot_arm_joints)
+        self.joint_indexes, self._ref_joint_pos_indexes, self._ref_joint_vel_indexes = own
+        self.arm_joint_indexes = arm[0]
+        self._ref_arm_joint_pos_indexes, self._ref_arm_joint_vel_indexes = arm[1:]
         self._ref_joint_indexes = self.joint_indexes
         self._ref_arm_joint_indexes = self.arm_joint_indexes
-        self._ref_joint_pos_indexes = model.jnt_qposadr[self.joint_indexes].tolist()
-        self._ref_joint_vel_indexes = model.jnt_dofadr[self.joint_indexes].tolist()
-        self._ref_arm_joint_pos_indexes = model.jnt_qposadr[self.arm_joint_indexes].tolist()
-        self._ref_arm_joint_vel_indexes = model.jnt_dofadr[self.arm_joint_indexes].tolist()
         motors = [name for each in self.part.manipulators for name in each.motors]
         self._motor_indexes = [int(model.actuator(name).id) for name in motors]
         self._ref_arm_joint_actuator_indexes = self._motor_indexes
-        fingers = {
-            side: [model.joint(name).id for name in names]
-            for side, names in self.gripper_joints.items()
-        }
-        self._ref_gripper_joint_pos_indexes = {
-            side: model.jnt_qposadr[ids].tolist() for side, ids in fingers.items()
-        }
-        self._ref_gripper_joint_vel_indexes = {
-            side: model.jnt_dofadr[ids].tolist() for side, ids in fingers.items()
-        }
+        fingers = {side: indices(names) for side, names in self.gripper_joints.items()}
+        self._ref_gripper_joint_pos_indexes = {side: each[1] for side, each in fingers.items()}
+        self._ref_gripper_joint_vel_indexes = {side: each[2] for side, each in fingers.items()}
 
     # Actions.
 
@@ -360,17 +362,9 @@ class Robot:
     def _hand_pose(self) -> dict[str, np.ndarray]:
         return {n: self.pose_in_base_from_name(arm.link) for n, arm in self._sides.items()}
 
-    @property
-    def _hand_pos(self) -> dict[str, np.ndarray]:
-        return {side: pose[:3, 3] for side, pose in self._hand_pose.items()}
-
-    @property
-    def _hand_orn(self) -> dict[str, np.ndarray]:
-        return {side: pose[:3, :3] for side, pose in self._hand_pose.items()}
-
-    @property
-    def _hand_quat(self) -> dict[str, np.ndarray]:
-        return {side: transform_utils.mat2quat(axes) for side, axes in self._hand_orn.items()}
+    _hand_pos = _each("_hand_pose", lambda pose: pose[:3, 3])
+    _hand_orn = _each("_hand_pose", lambda pose: pose[:3, :3])
+    _hand_quat = _each("_hand_pose", transform_utils.mat2quat)
 
     @property
     def _hand_total_velocity(self) -> dict[str, np.ndarray]:
@@ -383,13 +377,8 @@ class Robot:
             velocities[side] = rows[:, own] @ data.qvel[own]
         return velocities
 
-    @property
-    def _hand_vel(self) -> dict[str, np.ndarray]:
-        return {side: speed[:3] for side, speed in self._hand_total_velocity.items()}
-
-    @property
-    def _hand_ang_vel(self) -> dict[str, np.ndarray]:
-        return {side: speed[3:] for side, speed in self._hand_total_velocity.items()}
+    _hand_vel = _each("_hand_total_velocity", lambda velocity: velocity[:3])
+    _hand_ang_vel = _each("_hand_total_velocity", lambda velocity: velocity[3:])
 
     # Sensors.
 
