@@ -399,7 +399,7 @@ class TransportGroup(ObjectGroup):
     lid_handle_pos, lid_handle_quat = _pose("geom", lambda group: group.lid.handle_geoms[0])
     payload_pos, payload_quat = _pose("body", lambda group: group.payload.root_body)
     trash_pos, trash_quat = _pose("body", lambda group: group.trash.root_body)
-    target_bin_pos, _ = _pose("geom", lambda group: group.target_bin.base_geoms[0])
-    trash_bin_pos, _ = _pose("geom", lambda group: group.trash_bin.base_geoms[0])
+    target_bin_pos = _pose("geom", lambda group: group.target_bin.base_geoms[0])[0]
+    trash_bin_pos = _pose("geom", lambda group: group.trash_bin.base_geoms[0])[0]
     trash_in_trash_bin = _inside("trash", "trash_bin")
     payload_in_target_bin = _inside("payload", "target_bin")
