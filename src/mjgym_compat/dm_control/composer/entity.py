@@ -10,7 +10,7 @@ import mujoco
 import numpy as np
 
 from mjgym_compat.dm_control import mjcf
-from mjgym_compat.dm_control.composer.define import observable
+from mjgym_compat.dm_control.composer.define import observable, required
 from mjgym_compat.dm_control.composer.observation.observable.base import OPTIONS, Observable
 
 _NO_ROTATION = np.array([1.0, 0.0, 0.0, 0.0])
@@ -329,9 +329,7 @@ class Arena(Entity):
 class Robot(Entity):
     """An entity with actuators."""
 
-    @property
-    def actuators(self) -> Any:
-        raise NotImplementedError
+    actuators = required()
 
 
 class Initializer:
