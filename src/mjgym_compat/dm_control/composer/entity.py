@@ -171,7 +171,7 @@ class Entity(Callbacks):
         return frame
 
     def detach(self) -> None:
-        """Detach this entity from the one that it is attached to."""
+        """Detach this entity from its parent."""
         if self.parent is None:
             raise RuntimeError("Cannot detach an entity that is not attached.")
         self.parent._attached.remove(self)

@@ -33,7 +33,7 @@ class Known(legacy_base.Walker):
 
     Args:
         marker_rgba: colour of the geoms that tell players apart; None for that of the model.
-        initializer: of its pose; None for upright.
+        initializer: sets the initial pose; None for upright.
     """
 
     file: str
