@@ -13,8 +13,6 @@ from mjgym_compat.dm_control import mjcf
 from mjgym_compat.dm_control.composer.define import observable, required
 from mjgym_compat.dm_control.composer.observation.observable.base import OPTIONS, Observable
 
-_NO_ROTATION = np.array([1.0, 0.0, 0.0, 0.0])
-
 
 class Observables:
     """Observables of an entity: methods that `observable` decorates, sorted, and added ones."""

@@ -80,6 +80,18 @@ def sensors(tag: str, **options: Any) -> define.observable:
     return define.feature("sensordata", f"mjcf_model.sensor.{tag}", **options)
 
 
+def _group(name: str) -> Any:
+    """Observables of a group, of the walker and of the entities attached to it."""
+
+    def listed(observables: Any) -> list[Any]:
+        own = [getattr(observables, each) for each in observables._groups[name]]
+        for entity in observables._entity.iter_entities(exclude_self=True):
+            own += getattr(entity.observables, name, [])
+        return own
+
+    return property(listed)
+
+
 class WalkerObservables(composer.Observables):
     """Observables of any walker."""
 
@@ -95,20 +107,6 @@ class WalkerObservables(composer.Observables):
     sensors_accelerometer = sensors("accelerometer")
     sensors_framequat = sensors("framequat")
 
-    def _group(self, name: str) -> list[Any]:
-        own = [getattr(self, each) for each in self._groups[name]]
-        for entity in self._entity.iter_entities(exclude_self=True):
-            own += getattr(entity.observables, name, [])
-        return own
-
-    @property
-    def proprioception(self) -> list[Any]:
-        return self._group("proprioception")
-
-    @property
-    def kinematic_sensors(self) -> list[Any]:
-        return self._group("kinematic_sensors")
-
-    @property
-    def dynamic_sensors(self) -> list[Any]:
-        return self._group("dynamic_sensors")
+    proprioception = _group("proprioception")
+    kinematic_sensors = _group("kinematic_sensors")
+    dynamic_sensors = _group("dynamic_sensors")
