@@ -1,6 +1,7 @@
 """Decorators of methods that make observables and other parts, once."""
 
 import functools
+import operator
 from typing import Any
 
 from mjgym_compat.dm_control.composer.observation.observable.mjcf import MJCFFeature
@@ -15,11 +16,15 @@ class observable(functools.cached_property[Any]):
 
 
 def feature(kind: str, part: str, **options: Any) -> observable:
-    """An observable of numbers of an attribute of the entity.
+    """An `MJCFFeature` of the elements in an attribute of the entity, such as "joints"."""
+    elements = operator.attrgetter(part)
+    return observable(lambda own: MJCFFeature(kind, elements(own._entity), **options))
 
-    Args:
-        kind: see `MJCFFeature`.
-        part: the attribute's name: one element or several.
-        **options: of `MJCFFeature`.
-    """
-    return observable(lambda own: MJCFFeature(kind, getattr(own._entity, part), **options))
+
+def required() -> Any:
+    """A property that subclasses define."""
+
+    def undefined(self: Any) -> Any:
+        raise NotImplementedError
+
+    return property(undefined)

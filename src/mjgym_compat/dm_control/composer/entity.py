@@ -10,10 +10,8 @@ import mujoco
 import numpy as np
 
 from mjgym_compat.dm_control import mjcf
-from mjgym_compat.dm_control.composer.define import observable
+from mjgym_compat.dm_control.composer.define import observable, required
 from mjgym_compat.dm_control.composer.observation.observable.base import OPTIONS, Observable
-
-_NO_ROTATION = np.array([1.0, 0.0, 0.0, 0.0])
 
 
 class Observables:
@@ -171,7 +169,7 @@ class Entity(Callbacks):
         return frame
 
     def detach(self) -> None:
-        """Detach this entity from the one that it is attached to."""
+        """Detach this entity from its parent."""
         if self.parent is None:
             raise RuntimeError("Cannot detach an entity that is not attached.")
         self.parent._attached.remove(self)
@@ -329,9 +327,7 @@ class Arena(Entity):
 class Robot(Entity):
     """An entity with actuators."""
 
-    @property
-    def actuators(self) -> Any:
-        raise NotImplementedError
+    actuators = required()
 
 
 class Initializer:

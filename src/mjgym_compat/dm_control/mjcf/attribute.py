@@ -1,4 +1,4 @@
-"""Types of attributes of MJCF elements: values from Python, and their text in XML."""
+"""Types of MJCF attributes: conversion from Python values and to text in XML."""
 
 import hashlib
 from collections.abc import Callable, Collection
@@ -16,11 +16,11 @@ _INVALID_REFERENCE_TYPE = "expected a reference to a <{valid_type}>, got a <{act
 
 
 class Asset:
-    """Contents of a file that a model names.
+    """Contents of a file referred to by a model.
 
     Args:
-        extension: of its name, with the dot.
-        prefix: beginning of its name; files with the same contents and prefix are one file.
+        extension: file extension with the dot.
+        prefix: start of the file name.
     """
 
     def __init__(self, contents: str | bytes, extension: str, prefix: str = "") -> None:
@@ -45,11 +45,10 @@ class Asset:
 
 
 class SkinAsset(Asset):
-    """A skin file; its bones follow the bodies' names where the model is attached.
+    """A skin file; bones are written with the full names of their bodies.
 
     Args:
-        extension: of its name, with the dot.
-        get_body: looks up a body by name: anything with a `full_identifier`.
+        get_body: returns a body, anything with a `full_identifier`, by name.
     """
 
     def __init__(
@@ -104,11 +103,7 @@ class Keyword(Text):
 
 @dataclass(frozen=True)
 class Number(Text):
-    """A number; several where newer engines take several.
-
-    Args:
-        kind: int or float.
-    """
+    """An int or float, or an array of them where newer engines accept several."""
 
     kind: type = float
 
@@ -130,12 +125,7 @@ class Number(Text):
 
 @dataclass(frozen=True)
 class Array(Text):
-    """A row of numbers.
-
-    Args:
-        size: the most of them; None for any number.
-        kind: int or float.
-    """
+    """A one-dimensional array of at most `size` ints or floats, of any length if None."""
 
     size: int | None = None
     kind: type = float
@@ -192,11 +182,7 @@ class BasePath(Text):
 
 @dataclass(frozen=True)
 class File(Text):
-    """A file, as an `Asset`.
-
-    Args:
-        files: kind of the files, whose folder a `BasePath` is.
-    """
+    """A file as an `Asset`, in the folder set by the `BasePath` of the same `files`."""
 
     files: str = "asset"
 

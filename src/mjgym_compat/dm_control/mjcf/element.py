@@ -1,4 +1,4 @@
-"""Trees of MJCF elements, whose root can be attached to another tree."""
+"""Trees of MJCF elements; models can be attached to each other."""
 
 import copy
 import os
@@ -59,7 +59,6 @@ class Element:
 
     @property
     def root(self) -> "RootElement":
-        """Root of its own model."""
         return self._root
 
     @property
@@ -225,7 +224,7 @@ class Element:
             self._stacks[name] = stack
 
     def _only(self, spec: ElementSpec) -> "Element | None":
-        """The child that exists once; made when first asked for, unless it is on demand."""
+        """The only child of its kind, created on first access unless it is on demand."""
         child = self._single.get(spec.name)
         if child is None and not spec.on_demand:
             child = self._single[spec.name] = Element(spec, self, self._root)
@@ -240,7 +239,7 @@ class Element:
         return tuple(reversed(path))
 
     def _merged(self) -> "list[Element]":
-        """The same section of other models that share this one's attributes."""
+        """This section in the other models of the tree, which share its attributes."""
         path = self._path()
         if not path or path[0].name in _SEPARATE:
             return []
@@ -256,7 +255,7 @@ class Element:
         return self._existing()
 
     def _attached_sections(self) -> "list[Element]":
-        """The same sections of models attached to this one, if their elements are listed here."""
+        """This section in directly attached models, if it lists their elements too."""
         if self._parent is not self._root or self.tag in ("worldbody", "default"):
             return []
         return [getattr(model, self.tag) for model in self._root.attached_models]
@@ -293,7 +292,7 @@ class Element:
         """Remove this element, or clear it if its parent always has it.
 
         Raises:
-            ValueError: it has parts of attached models, and is not to clear them, too.
+            ValueError: it contains parts of attached models and `affect_attachments` is False.
         """
         others = self._merged()
         if not affect_attachments and (others or self._holds_attachments()):
@@ -324,10 +323,10 @@ class Element:
         self._removed = True
 
     def attach(self, attachment: "RootElement") -> "AttachmentFrame":
-        """Attach a model here: to a body, or where a site is.
+        """Attach a model to this body, or to its parent at the pose of this site.
 
         Returns:
-            The body that holds it, to which joints can be added.
+            The attachment frame, to which joints can be added.
         """
         if self.tag not in ("site", "body", "worldbody"):
             raise AttributeError(f"<{self.tag}> takes no attachments, only bodies and sites do")
@@ -336,7 +335,7 @@ class Element:
     # Finding.
 
     def find(self, namespace: str, identifier: str) -> "Element | None":
-        """The element of this name in this subtree; None if there is none."""
+        """Find an element of this subtree by name; None if there is none."""
         self._require_namespace(namespace)
         try:
             element: Element = self.namescope.get(namespace, identifier)
@@ -355,7 +354,7 @@ class Element:
             )
 
     def _holder(self) -> "Element | None":
-        """The parent; of a root, the attachment frame."""
+        """The parent, or the attachment frame of an attached root."""
         if self._parent is not None:
             return self._parent
         return self._root.parent_frame
@@ -380,7 +379,7 @@ class Element:
         return elements
 
     def _existing(self) -> "list[Element]":
-        """`all_children` without creating sections on demand."""
+        """Children that exist already; `all_children` creates missing sections."""
         single = self._single
         children = [single[tag] for tag in self._spec.children if tag in single] if single else []
         children += self._children
@@ -409,7 +408,7 @@ class Element:
             child.resolve_references()
 
     def referred(self, kind: Reference) -> str:
-        """Kind of the elements that an attribute refers to; "" if it is open."""
+        """Namespace that an attribute refers to; "" if it is not set yet."""
         if not kind.namespace.startswith("@"):
             return kind.namespace
         word = str(self._values.get(kind.namespace[1:], ""))
@@ -637,7 +636,7 @@ class RootElement(Element):
         return Path(path).read_bytes()
 
     def named_body(self, name: str) -> Any:
-        """A reference to a body by name, which need not exist yet."""
+        """Placeholder for a body by name, which may be added later."""
         return _NamedBody(self, name)
 
     @property
@@ -647,7 +646,7 @@ class RootElement(Element):
         return world
 
     def all_models(self) -> "Iterator[RootElement]":
-        """This model, and all that are attached to it."""
+        """This model and all attached to it, recursively."""
         yield self
         for model in self.attached_models:
             yield from model.all_models()
@@ -689,7 +688,7 @@ class RootElement(Element):
         return frame
 
     def detach(self) -> None:
-        """Detach this model from the one that it is attached to."""
+        """Detach this model from its parent model."""
         frame, outer = self.parent_frame, self.parent_model
         if frame is None or outer is None or frame.parent is None:
             raise RuntimeError("this model is not attached to another")
@@ -766,7 +765,7 @@ class ElementList(list[Element]):
             self.remove(element)
 
     def clear(self) -> None:
-        """Remove all from the model."""
+        """Remove all of these elements from the model."""
         del self[:]
 
     def __contains__(self, key: object) -> bool:
@@ -811,7 +810,7 @@ def _sections(model: Element) -> Iterator[Element]:
 
 
 def _reconciled(outer: RootElement, inner: RootElement) -> list[tuple[Element, str, Any]]:
-    """Values that two models will share: section of the outer one, attribute, value."""
+    """Shared settings after an attachment: outer section, attribute and value of each."""
     values: list[tuple[Element, str, Any]] = []
     for section in _sections(inner):
         path = section._path()
@@ -842,7 +841,7 @@ def _reconciled(outer: RootElement, inner: RootElement) -> list[tuple[Element, s
 
 
 def _namesake(child: Element, target: Element) -> Element | None:
-    """The child of `target` with the kind and name of another element."""
+    """The child of `target` with the same kind and name as `child`."""
     name = child._values.get(child.spec.identifier or "")
     for other in target._children:
         if (
@@ -892,11 +891,10 @@ class _Writer:
     """Writes elements as XML.
 
     Args:
-        scope: whose prefixes are left out.
-        precision: significant digits.
-        zero_threshold: numbers that are smaller are written as 0.
-        made: takes the element of each lxml element.
-        unnamed: whether elements without a name get one.
+        scope: scope that names are relative to.
+        zero_threshold: smaller numbers are written as 0.
+        made: filled with the element behind each lxml element.
+        unnamed: whether to number elements without a name.
     """
 
     def __init__(

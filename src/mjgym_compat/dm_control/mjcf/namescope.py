@@ -1,4 +1,4 @@
-"""Names of a model's elements, and those of models attached to it."""
+"""Names of elements in a model and in the models attached to it."""
 
 from typing import Any
 
@@ -11,11 +11,11 @@ class NameScope:
     """Names of the elements of one model.
 
     Args:
-        name: of the model, the prefix of its names where it is attached.
+        name: the model's name, which prefixes its elements' names once it is attached.
 
     Attributes:
-        parent: scope of the model that it is attached to.
-        revision: changes whenever a name does.
+        parent: scope of the outer model; None if it is not attached.
+        revision: counter that increases with every change of a name.
     """
 
     def __init__(self, name: str, mjcf_model: Any) -> None:
@@ -36,13 +36,13 @@ class NameScope:
         return self if self.parent is None else self.parent.root
 
     def full_prefix(self, prefix_root: "NameScope | None" = None) -> str:
-        """Prefix of this model's names, seen from another scope; the outermost by default."""
+        """Prefix of this model's names as written in an outer scope, by default the root."""
         if self is prefix_root or self.parent is None:
             return ""
         return f"{self.parent.full_prefix(prefix_root)}{self.name}{PREFIX_SEPARATOR}"
 
     def rename(self, name: str) -> None:
-        """Give the model another name."""
+        """Rename the model."""
         if PREFIX_SEPARATOR in name:
             raise ValueError(f"{name!r} holds {PREFIX_SEPARATOR!r}, which is reserved for prefixes")
         if self.parent is not None and name != self.name:
@@ -54,7 +54,7 @@ class NameScope:
         self.renumber()
 
     def attach(self, scope: "NameScope") -> None:
-        """Put the names of another model below this one's."""
+        """Add the scope of a model attached to this one."""
         if scope.name in self._inner:
             raise ValueError(f"Duplicated identifier {scope.name!r} in namespace <{FRAME}>")
         self._inner[scope.name] = scope
@@ -70,7 +70,7 @@ class NameScope:
         return self._inner[name]
 
     def free_name(self, name: str, number: int = 1) -> str:
-        """The given model name, with the first free number appended if an attached model has it."""
+        """A name that no attached model has: the given one, numbered if it is taken."""
         free = name
         while free in self._inner:
             free = f"{name}_{number}"
@@ -78,7 +78,7 @@ class NameScope:
         return free
 
     def add(self, namespace: str, identifier: str, element: Any) -> None:
-        """Note an element's name."""
+        """Register an element's name."""
         names = self._names.setdefault(namespace, {})
         if identifier in names:
             raise ValueError(f"Duplicated identifier {identifier!r} in namespace <{namespace}>")
@@ -86,12 +86,12 @@ class NameScope:
         self.renumber()
 
     def remove(self, namespace: str, identifier: str) -> None:
-        """Remove an element's name; KeyError if it is not taken."""
+        """Unregister a name; KeyError if there is none."""
         del self._names[namespace][identifier]
         self.renumber()
 
     def get(self, namespace: str, identifier: str) -> Any:
-        """Look up an element by its name with the prefixes of attached models."""
+        """Look up an element by its name, prefixed if it is in an attached model."""
         names = self._names.get(namespace, {})
         if identifier in names:
             return names[identifier]
@@ -107,7 +107,7 @@ class NameScope:
         return scope.get(namespace, rest) if element is None else element
 
     def outside(self, namespace: str, identifier: str, rest: str, outer: "NameScope") -> Any:
-        """Elements named after this model: its frame, default class, and the frame's joints."""
+        """Look up the frame, the frame's joint or the default class named after this model."""
         frame = self.mjcf_model.parent_frame
         if not rest and namespace in (FRAME, "body"):
             return frame
@@ -134,12 +134,12 @@ class NameScope:
         return True
 
     def enter(self, element: Any) -> None:
-        """Register an element, which gets a number if it has no name."""
+        """Register an element, named or not."""
         self._members.setdefault(element.spec.namespace, {})[id(element)] = element
         self.renumber()
 
     def leave(self, element: Any) -> None:
-        """Remove an element and its name."""
+        """Unregister an element and its name."""
         namespace = element.spec.namespace
         self._members.get(namespace, {}).pop(id(element), None)
         name = element._values.get(element.spec.identifier)
@@ -148,7 +148,7 @@ class NameScope:
         self.renumber()
 
     def renumber(self) -> None:
-        """Record that names have changed."""
+        """Drop the numbers of unnamed elements after a change of names."""
         self._numbers.clear()
         self.revision += 1
 

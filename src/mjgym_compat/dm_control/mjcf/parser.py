@@ -84,13 +84,7 @@ def _parse(text: str | bytes) -> Any:
 
 
 class _Reader:
-    """Reads MJCF.
-
-    Args:
-        folder: of the files that it names.
-        assets: contents of files by name.
-        escape: whether to replace "/" in names.
-    """
+    """Reads MJCF; `folder` and `assets` hold its files, `escape` replaces "/" in names."""
 
     def __init__(self, folder: Path, assets: dict[str, bytes], escape: bool) -> None:
         self._folder, self._assets, self._escape = folder, assets, escape

@@ -10,12 +10,12 @@ _GENERAL = ("general", "motor", "position", "velocity", "intvelocity", "damper",
 
 
 def get_attachment_frame(mjcf_model: RootElement) -> AttachmentFrame | None:
-    """The body that holds an attached model; None if it is attached to none."""
+    """Attachment frame of a model; None if it is not attached."""
     return mjcf_model.parent_frame
 
 
 def get_frame_freejoint(mjcf_model: RootElement) -> Element | None:
-    """The free joint of a model's attachment frame; None if there is none."""
+    """Free joint of a model's attachment frame, or None."""
     frame = mjcf_model.parent_frame
     if frame is None or "freejoint" not in frame.spec.children:
         return None
@@ -24,13 +24,13 @@ def get_frame_freejoint(mjcf_model: RootElement) -> Element | None:
 
 
 def get_frame_joints(mjcf_model: RootElement) -> list[Element] | None:
-    """Joints of a model's attachment frame; None if it is attached to none."""
+    """Joints of a model's attachment frame; None if it is not attached."""
     frame = mjcf_model.parent_frame
     return None if frame is None else frame.find_all("joint", immediate_children_only=True)
 
 
 def get_freejoint(element: Element) -> Element | None:
-    """The free joint of a body, as an element of its own or a joint of that type."""
+    """Free joint of a body, <freejoint> or <joint type="free">, or None."""
     children = element.spec.children
     if "freejoint" in children and element.freejoint is not None:
         joint: Element = element.freejoint
@@ -40,7 +40,7 @@ def get_freejoint(element: Element) -> Element | None:
 
 
 def commit_defaults(element: Element, attributes: Sequence[str] | None = None) -> None:
-    """Write the values that default classes give to an element into the element itself."""
+    """Copy attributes from an element's default classes into the element itself."""
     own = element.get_attributes()
     wanted = element.spec.attributes if attributes is None else attributes
     for default in _classes(element):
@@ -54,7 +54,7 @@ def commit_defaults(element: Element, attributes: Sequence[str] | None = None) -
 
 
 def _tags(element: Element) -> tuple[str, ...]:
-    """Elements of a default class that apply to an element, the most specific first."""
+    """Tags in a default class that apply to an element, the most specific first."""
     parent = element.parent.tag if element.parent is not None else ""
     if parent == "actuator":
         return _GENERAL[1:] + _GENERAL[:1] if element.tag != "general" else _GENERAL
@@ -62,7 +62,7 @@ def _tags(element: Element) -> tuple[str, ...]:
 
 
 def _classes(element: Element) -> list[Element]:
-    """Default classes of an element, from the most specific one to the root."""
+    """Default classes that apply to an element, the most specific first."""
     start: Any = element.dclass if "class" in element.spec.attributes else None
     above: Element | None = element
     while start is None and above is not None:

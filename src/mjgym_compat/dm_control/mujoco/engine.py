@@ -479,7 +479,7 @@ class Camera:
 
 
 class MovableCamera(Camera):
-    """A free camera whose pose can be set."""
+    """A free camera that can be moved."""
 
     def __init__(
         self,

@@ -45,8 +45,8 @@ class Axis:
     """Rows of an axis by name.
 
     Args:
-        kind: of the elements that have the rows, for messages.
-        rows: the row, or rows, of each name.
+        kind: kind of the named elements, for messages.
+        rows: row index, or slice of rows, by name.
     """
 
     def __init__(self, kind: str, rows: Mapping[str, Any]) -> None:

@@ -223,7 +223,7 @@ class MjData(_Struct):
 
 
 class MjvScene(mujoco.MjvScene):  # type: ignore[misc]
-    """An MjvScene whose `geoms` are those in use."""
+    """An MjvScene; `geoms` holds only those in use."""
 
     def __init__(self, model: MjModel | None = None, max_geom: int = 1000) -> None:
         if model is None:

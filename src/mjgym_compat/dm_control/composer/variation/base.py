@@ -41,7 +41,7 @@ class Variation:
 
         Args:
             initial_value: the value before any draw.
-            random_state: of NumPy; its global one by default.
+            random_state: a `np.random.RandomState`, by default NumPy's global one.
         """
         raise NotImplementedError
 

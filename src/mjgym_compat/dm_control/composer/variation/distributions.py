@@ -12,7 +12,7 @@ _NEGATIVE_TIMESCALE = "`timescale` must be >= 0, got {}"
 
 
 class Distribution(Variation):
-    """A draw of a NumPy distribution, whose arguments may vary too.
+    """A draw from a NumPy distribution; its arguments may be variations.
 
     Args:
         single_sample: whether one draw holds for all numbers; by default each number of the first

@@ -4,7 +4,7 @@ import itertools
 from typing import Any
 
 from mjgym_compat.dm_control import mjcf
-from mjgym_compat.dm_control.composer import variation
+from mjgym_compat.dm_control.composer import define, variation
 from mjgym_compat.dm_control.locomotion.arenas import looks
 from mjgym_compat.dm_control.locomotion.models import read
 
@@ -20,13 +20,8 @@ GREY = (0.5, 0.5, 0.5, 1)
 class Corridor(looks.Place):
     """An arena with a length and a width."""
 
-    @property
-    def corridor_length(self) -> float:
-        raise NotImplementedError
-
-    @property
-    def corridor_width(self) -> float:
-        raise NotImplementedError
+    corridor_length = define.required()
+    corridor_width = define.required()
 
     def is_at_target_position(self, position: Any, tolerance: float = 0.0) -> bool:
         return bool(position[0] > self.corridor_length - tolerance)

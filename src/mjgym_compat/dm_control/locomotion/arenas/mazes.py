@@ -80,9 +80,10 @@ class MazeWithTargets(looks.Place):
                 if texture.type == "skybox":
                     texture.remove()
             self.attach(skybox_texture)
+        by_char = wall_textures if isinstance(wall_textures, Mapping) else {WALL: wall_textures}
         self._walls = {
             char: self._materials(f"wall{k}", given)
-            for k, (char, given) in enumerate(_by_char(wall_textures).items())
+            for k, (char, given) in enumerate(by_char.items())
         }
         self._floors = [grass] if grass is not None else self._materials("floor", floor_textures)
         self.text_maze_regenerated_hook: Callable[[], Any] | None = None
@@ -196,10 +197,6 @@ class MazeWithTargets(looks.Place):
             first, after = np.array(wall.start), np.array(wall.end)
             (centre,) = self.grid_to_world_positions([(first + after - 1) / 2])
             yield centre[:2], (after - first)[::-1] * self.xy_scale / 2
-
-
-def _by_char(textures: Any) -> Mapping[str, Any]:
-    return textures if isinstance(textures, Mapping) else {WALL: textures}
 
 
 def _look(

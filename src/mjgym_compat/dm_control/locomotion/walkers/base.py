@@ -1,6 +1,5 @@
 """Walkers: robots that move about."""
 
-from collections.abc import Sequence
 from typing import Any, ClassVar, NamedTuple, Self
 
 import mujoco
@@ -9,7 +8,6 @@ from dm_env import specs
 
 from mjgym_compat.dm_control import composer, mjcf
 from mjgym_compat.dm_control.composer import define
-from mjgym_compat.dm_control.composer.observation import observable
 
 
 class _Pose(NamedTuple):
@@ -63,9 +61,7 @@ class Walker(composer.Robot):
     def transform_xmat_to_egocentric_frame(self, physics: Any, xmat: Any) -> np.ndarray:
         return self.global_xmat_to_local_frame(physics, xmat)
 
-    @property
-    def observable_joints(self) -> Sequence[mjcf.Element]:
-        raise NotImplementedError
+    observable_joints = define.required()
 
     @property
     def action_spec(self) -> specs.BoundedArray:
@@ -79,6 +75,23 @@ class Walker(composer.Robot):
         physics.bind(self.actuators).ctrl = action
 
 
+def sensors(tag: str, **options: Any) -> define.observable:
+    """An observable of all sensors of a type in a walker's model."""
+    return define.feature("sensordata", f"mjcf_model.sensor.{tag}", **options)
+
+
+def _group(name: str) -> Any:
+    """Observables of a group, of the walker and of the entities attached to it."""
+
+    def listed(observables: Any) -> list[Any]:
+        own = [getattr(observables, each) for each in observables._groups[name]]
+        for entity in observables._entity.iter_entities(exclude_self=True):
+            own += getattr(entity.observables, name, [])
+        return own
+
+    return property(listed)
+
+
 class WalkerObservables(composer.Observables):
     """Observables of any walker."""
 
@@ -89,38 +102,11 @@ class WalkerObservables(composer.Observables):
         "dynamic_sensors": (),
     }
 
-    def _sensors(self, tag: str, **options: Any) -> Any:
-        elements = getattr(self._entity.mjcf_model.sensor, tag)
-        return observable.MJCFFeature("sensordata", elements, **options)
-
     joints_pos = define.feature("qpos", "observable_joints")
+    sensors_gyro = sensors("gyro")
+    sensors_accelerometer = sensors("accelerometer")
+    sensors_framequat = sensors("framequat")
 
-    @composer.observable
-    def sensors_gyro(self) -> Any:
-        return self._sensors("gyro")
-
-    @composer.observable
-    def sensors_accelerometer(self) -> Any:
-        return self._sensors("accelerometer")
-
-    @composer.observable
-    def sensors_framequat(self) -> Any:
-        return self._sensors("framequat")
-
-    def _group(self, name: str) -> list[Any]:
-        own = [getattr(self, each) for each in self._groups[name]]
-        for entity in self._entity.iter_entities(exclude_self=True):
-            own += getattr(entity.observables, name, [])
-        return own
-
-    @property
-    def proprioception(self) -> list[Any]:
-        return self._group("proprioception")
-
-    @property
-    def kinematic_sensors(self) -> list[Any]:
-        return self._group("kinematic_sensors")
-
-    @property
-    def dynamic_sensors(self) -> list[Any]:
-        return self._group("dynamic_sensors")
+    proprioception = _group("proprioception")
+    kinematic_sensors = _group("kinematic_sensors")
+    dynamic_sensors = _group("dynamic_sensors")

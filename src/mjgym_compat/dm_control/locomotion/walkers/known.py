@@ -11,12 +11,29 @@ from mjgym_compat.dm_control.locomotion.models import read
 from mjgym_compat.dm_control.locomotion.walkers import base, legacy_base
 
 
+def _named(kind: str, fact: str) -> Any:
+    """The element, or the elements, named by a fact of the registered walker, once."""
+
+    def found(walker: Any) -> Any:
+        names = getattr(walker._facts, fact)
+        if isinstance(names, str):
+            return walker._find(kind, names)[0]
+        return walker._find(kind, *names)
+
+    return functools.cached_property(found)
+
+
+def every(kind: str) -> Any:
+    """All elements of a kind in the walker's model, once."""
+    return functools.cached_property(lambda walker: tuple(walker._mjcf_root.find_all(kind)))
+
+
 class Known(legacy_base.Walker):
     """A walker of this package.
 
     Args:
         marker_rgba: colour of the geoms that tell players apart; None for that of the model.
-        initializer: of its pose; None for upright.
+        initializer: sets the initial pose; None for upright.
     """
 
     file: str
@@ -40,38 +57,15 @@ class Known(legacy_base.Walker):
     def upright_pose(self) -> base.WalkerPose:
         return base.WalkerPose(xpos=(0, 0, self._facts.height), xquat=self._facts.quaternion)
 
-    @functools.cached_property
-    def root_body(self) -> mjcf.Element:
-        return self._find("body", self._facts.root)[0]
-
-    @functools.cached_property
-    def egocentric_camera(self) -> mjcf.Element:
-        return self._find("camera", self._facts.camera)[0]
-
-    @functools.cached_property
-    def end_effectors(self) -> tuple[mjcf.Element, ...]:
-        return self._find("body", *self._facts.end_effectors)
-
-    @functools.cached_property
-    def hands(self) -> tuple[mjcf.Element, ...]:
-        """Bodies that manipulate objects; empty if those are the end effectors."""
-        return self._find("body", *self._facts.hands)
-
-    @functools.cached_property
-    def actuators(self) -> tuple[mjcf.Element, ...]:
-        return tuple(self._mjcf_root.find_all("actuator"))
-
-    @functools.cached_property
-    def observable_joints(self) -> tuple[mjcf.Element, ...]:
-        return self._find("joint", *self._facts.observed_joints)
-
-    @functools.cached_property
-    def mocap_joints(self) -> tuple[mjcf.Element, ...]:
-        return tuple(self._mjcf_root.find_all("joint"))
-
-    @functools.cached_property
-    def bodies(self) -> tuple[mjcf.Element, ...]:
-        return tuple(self._mjcf_root.find_all("body"))
+    root_body = _named("body", "root")
+    egocentric_camera = _named("camera", "camera")
+    end_effectors = _named("body", "end_effectors")
+    hands = _named("body", "hands")
+    """Bodies that manipulate objects; empty if those are the end effectors."""
+    observable_joints = _named("joint", "observed_joints")
+    actuators = every("actuator")
+    mocap_joints = every("joint")
+    bodies = every("body")
 
     @property
     def mocap_tracking_bodies(self) -> tuple[mjcf.Element, ...]:
@@ -111,9 +105,7 @@ class WithHead(Known):
     arms: ClassVar[tuple[str, str]]
     """Bodies at the roots of the left and the right arm."""
 
-    @functools.cached_property
-    def head(self) -> mjcf.Element:
-        return self._find("body", self._facts.head)[0]
+    head = _named("body", "head")
 
     @functools.cached_property
     def left_arm_root(self) -> mjcf.Element:

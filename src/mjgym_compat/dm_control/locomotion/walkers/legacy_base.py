@@ -41,21 +41,10 @@ class Walker(base.Walker):
     def aliveness(self, physics: Any) -> float:
         return 0.0
 
-    @property
-    def ground_contact_geoms(self) -> Sequence[mjcf.Element]:
-        raise NotImplementedError
-
-    @property
-    def end_effectors(self) -> Sequence[mjcf.Element]:
-        raise NotImplementedError
-
-    @property
-    def egocentric_camera(self) -> mjcf.Element:
-        raise NotImplementedError
-
-    @property
-    def mocap_joints(self) -> Sequence[mjcf.Element]:
-        raise NotImplementedError
+    ground_contact_geoms = define.required()
+    end_effectors = define.required()
+    egocentric_camera = define.required()
+    mocap_joints = define.required()
 
     @property
     def touch_sensors(self) -> Sequence[mjcf.Element]:
@@ -131,6 +120,19 @@ def _part(name: str, i: int) -> Any:
     return define.observable(lambda observables: getattr(observables, name)[i])
 
 
+def _centre_velocity(axis: int) -> Any:
+    def reading(observables: Any) -> Any:
+        root = observables._entity.root_body
+        return observable.Generic(lambda physics: base.centre_velocity(physics, root)[axis])
+
+    return define.observable(reading)
+
+
+def _squashed(distance: Any, random_state: Any) -> np.ndarray:
+    far = np.where(np.asarray(distance) < 0, np.inf, distance)
+    return np.asarray(RANGE * np.tanh(far / RANGE))
+
+
 class WalkerObservables(base.WalkerObservables):
     """Observables of the published walkers."""
 
@@ -155,33 +157,15 @@ class WalkerObservables(base.WalkerObservables):
     # The world's vertical as the root body sees it.
     world_zaxis = define.feature("xmat", "root_body", index=slice(6, None))
 
-    @composer.observable
-    def sensors_velocimeter(self) -> Any:
-        return self._sensors("velocimeter")
-
-    @composer.observable
-    def sensors_force(self) -> Any:
-        return self._sensors("force")
-
-    @composer.observable
-    def sensors_torque(self) -> Any:
-        return self._sensors(
-            "torque", corruptor=lambda torque, random_state: np.tanh(torque / TORQUE_SCALE)
-        )
-
-    @composer.observable
-    def sensors_touch(self) -> Any:
-        return self._sensors(
-            "touch", corruptor=lambda force, random_state: np.array(force > TOUCHED, np.float64)
-        )
-
-    @composer.observable
-    def sensors_rangefinder(self) -> Any:
-        def squashed(distance: Any, random_state: Any) -> np.ndarray:
-            far = np.where(np.asarray(distance) < 0, np.inf, distance)
-            return np.asarray(RANGE * np.tanh(far / RANGE))
-
-        return self._sensors("rangefinder", corruptor=squashed)
+    sensors_velocimeter = base.sensors("velocimeter")
+    sensors_force = base.sensors("force")
+    sensors_torque = base.sensors(
+        "torque", corruptor=lambda torque, random_state: np.tanh(torque / TORQUE_SCALE)
+    )
+    sensors_touch = base.sensors(
+        "touch", corruptor=lambda force, random_state: np.array(force > TOUCHED, np.float64)
+    )
+    sensors_rangefinder = base.sensors("rangefinder", corruptor=_squashed)
 
     @composer.observable
     def egocentric_camera(self) -> Any:
@@ -201,17 +185,7 @@ class WalkerObservables(base.WalkerObservables):
         _part("sensors_gyro", i) for i in range(3)
     )
 
-    @composer.observable
-    def torso_xvel(self) -> Any:
-        return self._centre_velocity(0)
-
-    @composer.observable
-    def torso_yvel(self) -> Any:
-        return self._centre_velocity(1)
-
-    def _centre_velocity(self, axis: int) -> Any:
-        root = self._entity.root_body
-        return observable.Generic(lambda physics: base.centre_velocity(physics, root)[axis])
+    torso_xvel, torso_yvel = (_centre_velocity(axis) for axis in range(2))
 
     # What tasks add.
 

@@ -42,9 +42,7 @@ class Rat(known.WithHead):
     def pelvis_body(self) -> mjcf.Element:
         return self._find("body", "pelvis")[0]
 
-    @functools.cached_property
-    def observable_tendons(self) -> tuple[mjcf.Element, ...]:
-        return tuple(self._mjcf_root.find_all("tendon"))
+    observable_tendons = known.every("tendon")
 
     @functools.cached_property
     def mocap_tracking_bodies(self) -> tuple[mjcf.Element, ...]:
