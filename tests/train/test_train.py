@@ -390,7 +390,8 @@ class TestCommands:
         # Nothing is begun where one of them cannot be.
         self.train(tmp_path / "run", "--steps", 80, "--seeds", "2-3", code=1)
         assert not (tmp_path / "run_2").exists()
-        self.train(tmp_path / "run", *words, "--resume", "--steps", 120)
+        again = ("--seeds", 5, "--steps", 120, "--resume")
+        assert "seed 5: run" in self.train(tmp_path / "run", *again).stdout
         assert Run(tmp_path / "run_5").settings()["steps"] == 120
         self.train(tmp_path / "run", "--seeds", "1-", code=2)
         self.train(tmp_path / "run", "--jobs", "2", code=2)

@@ -81,6 +81,13 @@ def walked(steps, id="l2m/walk_planar-v0", start=START):
     return float(env.unwrapped.data.joint("pelvis_tx").qpos[0]), taken, fell
 
 
+@pytest.fixture
+def compiled():
+    """Forces as compiled laws, which `test_compiled_walker` holds to those in NumPy."""
+    pytest.importorskip("numba", reason='needs numba: pip install -e ".[fast]"')
+    assert gymnasium.make("l2m/walk_forward-v0").unwrapped.uncompiled == ""
+
+
 @pytest.mark.slow
 def test_it_walks():
     """As far as the recorded walk has come, within 2 %."""
@@ -93,8 +100,8 @@ def test_it_walks():
     assert len(taken) >= 4
 
 
-@pytest.mark.slow
-def test_it_walks_for_a_whole_episode():
+@pytest.mark.numba
+def test_it_walks_for_a_whole_episode(compiled):
     distance, taken, fell = walked(2500)
     assert not fell
     assert distance == pytest.approx(DISTANCE, rel=0.05)
@@ -117,9 +124,9 @@ STARTS = {
 }
 
 
-@pytest.mark.slow
+@pytest.mark.numba
 @pytest.mark.parametrize("off", STARTS.values(), ids=STARTS)
-def test_it_walks_in_space(off):
+def test_it_walks_in_space(off, compiled):
     forward, right, lean = off
     start = (START[0] + forward, START[1] + right, START[2], START[3] + lean, *START[4:])
     distance, taken, fell = walked(1000, "l2m/walk_forward-v0", start)
@@ -128,8 +135,8 @@ def test_it_walks_in_space(off):
     assert len(taken) > 15
 
 
-@pytest.mark.slow
-def test_round_2_is_walked_slower():
+@pytest.mark.numba
+def test_round_2_is_walked_slower(compiled):
     """For all of its 25 s from START, at less than 1.05 m/s."""
     distance, _, fell = walked(2500, "l2m/walk_around-v0", START)
     assert not fell
