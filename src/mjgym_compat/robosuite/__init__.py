@@ -104,10 +104,6 @@ MODULES = {
 }
 
 answer_under_own_name("robosuite")
-for _module, *_ in _MERGED.values():
-    _merged = importlib.import_module(f"{__name__}.{_module}")
-    if not hasattr(_merged, "__path__"):  # its own modules are merged into it
-        _merged.__path__ = []
 
 # Modules that `import robosuite` loads there, so that they are attributes.
 _LOADED = (

@@ -176,3 +176,5 @@ def _context(name: str, backend: str) -> Any:
 EGLGLContext = _context("EGLGLContext", "egl")
 GLFWGLContext = _context("GLFWGLContext", "glfw")
 OSMesaGLContext = _context("OSMesaGLContext", "osmesa")
+
+__path__: list[str] = []  # it answers for modules of others

@@ -442,3 +442,6 @@ class WholeBodyMinkIK(WholeBodyIK):
             robot_joint_names=self._joint_names,
             **{ours: specific[key] for key, ours in MINK_SOLVER.items() if key in specific},
         )
+
+
+__path__: list[str] = []  # it answers for modules of others

@@ -608,3 +608,5 @@ mobile_base_controller_factory = partial(controller_factory, "base")
 torso_controller_factory = partial(controller_factory, "torso")
 head_controller_factory = partial(controller_factory, "head")
 legs_controller_factory = partial(controller_factory, "legs")
+
+__path__: list[str] = []  # it answers for modules of others

@@ -336,3 +336,6 @@ class WipeArena(TableArena):
             if (np.abs(place) < self._reach).all():
                 return place
             self.direction += self.rng.normal(0, TURN)
+
+
+__path__: list[str] = []  # it answers for modules of others

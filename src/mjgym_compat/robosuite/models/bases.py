@@ -112,3 +112,6 @@ def robot_base_factory(name: str | None, idn: Any = 0) -> RobotBaseModel:
     build: Any = BASE_MAPPING[title]
     made: RobotBaseModel = build(idn=idn)
     return made
+
+
+__path__: list[str] = []  # it answers for modules of others

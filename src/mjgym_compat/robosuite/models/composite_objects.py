@@ -1,6 +1,6 @@
 """Objects composed of primitives by their sizes: rings, cones, a frame with a hook, a wrench."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from math import cos, pi, sin, sqrt
 from typing import Any
 
@@ -340,24 +340,6 @@ class HingedBoxObject(CompositeBodyObject):
         )
 
 
-def _pose(kind: str, name_of: Callable[[Any], str]) -> tuple[Any, Any]:
-    def pos(group: Any) -> np.ndarray:
-        return np.array(getattr(group.sim.data, f"get_{kind}_xpos")(name_of(group)))
-
-    def quat(group: Any) -> np.ndarray:
-        return transform_utils.mat2quat(getattr(group.sim.data, f"get_{kind}_xmat")(name_of(group)))
-
-    return property(pos), property(quat)
-
-
-def _inside(content: str, container: str) -> Any:
-    def touches(group: Any) -> bool:
-        geoms = getattr(group, container).base_geoms, getattr(group, content).contact_geoms
-        return sim_utils.check_contact(group.sim, *geoms)
-
-    return property(touches)
-
-
 class TransportGroup(ObjectGroup):
     """A payload in a bin with a lid, trash in the bin of its destination, and a bin for the trash.
 
@@ -396,10 +378,48 @@ class TransportGroup(ObjectGroup):
             "payload_in_target_bin": self.payload_in_target_bin,
         }
 
-    lid_handle_pos, lid_handle_quat = _pose("geom", lambda group: group.lid.handle_geoms[0])
-    payload_pos, payload_quat = _pose("body", lambda group: group.payload.root_body)
-    trash_pos, trash_quat = _pose("body", lambda group: group.trash.root_body)
-    target_bin_pos = _pose("geom", lambda group: group.target_bin.base_geoms[0])[0]
-    trash_bin_pos = _pose("geom", lambda group: group.trash_bin.base_geoms[0])[0]
-    trash_in_trash_bin = _inside("trash", "trash_bin")
-    payload_in_target_bin = _inside("payload", "target_bin")
+    def _quat(self, kind: str, name: str) -> np.ndarray:
+        axes = getattr(self.sim.data, f"get_{kind}_xmat")(name)
+        return np.array(transform_utils.mat2quat(axes))
+
+    @property
+    def lid_handle_pos(self) -> np.ndarray:
+        return np.array(self.sim.data.get_geom_xpos(self.lid.handle_geoms[0]))
+
+    @property
+    def lid_handle_quat(self) -> np.ndarray:
+        return self._quat("geom", self.lid.handle_geoms[0])
+
+    @property
+    def payload_pos(self) -> np.ndarray:
+        return np.array(self.sim.data.get_body_xpos(self.payload.root_body))
+
+    @property
+    def payload_quat(self) -> np.ndarray:
+        return self._quat("body", self.payload.root_body)
+
+    @property
+    def trash_pos(self) -> np.ndarray:
+        return np.array(self.sim.data.get_body_xpos(self.trash.root_body))
+
+    @property
+    def trash_quat(self) -> np.ndarray:
+        return self._quat("body", self.trash.root_body)
+
+    @property
+    def target_bin_pos(self) -> np.ndarray:
+        return np.array(self.sim.data.get_geom_xpos(self.target_bin.base_geoms[0]))
+
+    @property
+    def trash_bin_pos(self) -> np.ndarray:
+        return np.array(self.sim.data.get_geom_xpos(self.trash_bin.base_geoms[0]))
+
+    @property
+    def trash_in_trash_bin(self) -> bool:
+        geoms = self.trash_bin.base_geoms, self.trash.contact_geoms
+        return bool(sim_utils.check_contact(self.sim, *geoms))
+
+    @property
+    def payload_in_target_bin(self) -> bool:
+        geoms = self.target_bin.base_geoms, self.payload.contact_geoms
+        return bool(sim_utils.check_contact(self.sim, *geoms))

@@ -256,3 +256,6 @@ def register_gripper(target_class: type[GripperModel]) -> type[GripperModel]:
 
 globals().update({cls.__name__: cls for cls in GRIPPER_MAPPING.values()})
 globals().update({f"{name}Base": _gripper(name, raw=True) for name in BASES})
+
+
+__path__: list[str] = []  # it answers for modules of others

@@ -10,3 +10,6 @@ def __getattr__(name: str) -> Any:
         if not name.startswith("_") and hasattr(module, name):
             return getattr(module, name)
     raise AttributeError(f"module {__name__} has no {name!r}", name=name)
+
+
+__path__: list[str] = []  # it answers for modules of others

@@ -321,3 +321,6 @@ SpotArm = _robot(  # on a mount, as a model alone
 def is_robosuite_robot(robot: str) -> bool:
     """Whether a name is of a robot of this package."""
     return robot in NAMES
+
+
+__path__: list[str] = []  # it answers for modules of others

@@ -88,3 +88,6 @@ class Task(MujocoWorldBase, Instances):
 
 class ManipulationTask(Task):
     """A scene of robots that manipulate objects."""
+
+
+__path__: list[str] = []  # it answers for modules of others
