@@ -154,12 +154,12 @@ def fitted(
 def regulator(models: Sequence[tuple[np.ndarray, np.ndarray]]) -> np.ndarray:
     """Gains of the periodic linear-quadratic regulator, (2, offsets, state)."""
     own = np.diag([COSTS.get(name, 1.0) for name in STATE])
+    effort = OFFSET_COST * np.eye(len(OFFSETS))
     cost = [own, own]
     gains = np.zeros((2, len(OFFSETS), len(STATE)))
     for _ in range(HORIZON):
         for foot, (a, b) in enumerate(models):
             later = cost[1 - foot]
-            effort = OFFSET_COST * np.eye(len(OFFSETS))
             gains[foot] = np.linalg.solve(effort + b.T @ later @ b, b.T @ later @ a)
             total = own + a.T @ later @ (a - b @ gains[foot])
             cost[foot] = (total + total.T) / 2
