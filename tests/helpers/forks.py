@@ -16,7 +16,7 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-PATIENCE = 300  # s, for a program
+PATIENCE = 1_200  # s, for a program: other tests may leave it little of the processor
 LIBRARIES = """
 import contextlib, importlib
 for name in ("numpy", "mujoco", "gymnasium", "torch"):

@@ -36,6 +36,7 @@ APART = (*EXTRAS, "RLlib", "Minari")
 SHORTER = {
     "learning_starts=1_000": "learning_starts=9_000",  # episodes to plot, and no training
     "total_timesteps=20_000": "total_timesteps=4_000",
+    "steps=2_048,  # a first try": "steps=512,",
     "learn(100_000)": "learn(150)",
     'PPO("MlpPolicy", sb3.make_vec("dmc/walker-walk-v0", 16))': (
         'PPO("MlpPolicy", sb3.make_vec("dmc/walker-walk-v0", 16), n_steps=8, n_epochs=1)'
