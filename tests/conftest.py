@@ -140,6 +140,13 @@ def launched(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Any, Any]]:
 
 
 @pytest.fixture
+def compiled_forces() -> None:
+    """OpenSim's forces as compiled laws, which `test_compiled_walker` holds to those in NumPy."""
+    pytest.importorskip("numba", reason='needs numba: pip install -e ".[fast]"')
+    assert gymnasium.make("l2m/walk_forward-v0").unwrapped.uncompiled == ""
+
+
+@pytest.fixture
 def own_ids() -> Iterator[None]:
     """Whatever a test registers is gone afterwards."""
     ours, theirs = dict(registrations), dict(gymnasium.registry)

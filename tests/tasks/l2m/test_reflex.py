@@ -81,15 +81,8 @@ def walked(steps, id="l2m/walk_planar-v0", start=START):
     return float(env.unwrapped.data.joint("pelvis_tx").qpos[0]), taken, fell
 
 
-@pytest.fixture
-def compiled():
-    """Forces as compiled laws, which `test_compiled_walker` holds to those in NumPy."""
-    pytest.importorskip("numba", reason='needs numba: pip install -e ".[fast]"')
-    assert gymnasium.make("l2m/walk_forward-v0").unwrapped.uncompiled == ""
-
-
-@pytest.mark.slow
-def test_it_walks():
+@pytest.mark.numba
+def test_it_walks(compiled_forces):
     """As far as the recorded walk has come, within 2 %."""
     steps = 200
     distance, taken, fell = walked(steps)
@@ -101,7 +94,7 @@ def test_it_walks():
 
 
 @pytest.mark.numba
-def test_it_walks_for_a_whole_episode(compiled):
+def test_it_walks_for_a_whole_episode(compiled_forces):
     distance, taken, fell = walked(2500)
     assert not fell
     assert distance == pytest.approx(DISTANCE, rel=0.05)
@@ -126,7 +119,7 @@ STARTS = {
 
 @pytest.mark.numba
 @pytest.mark.parametrize("off", STARTS.values(), ids=STARTS)
-def test_it_walks_in_space(off, compiled):
+def test_it_walks_in_space(off, compiled_forces):
     forward, right, lean = off
     start = (START[0] + forward, START[1] + right, START[2], START[3] + lean, *START[4:])
     distance, taken, fell = walked(1000, "l2m/walk_forward-v0", start)
@@ -136,7 +129,7 @@ def test_it_walks_in_space(off, compiled):
 
 
 @pytest.mark.numba
-def test_round_2_is_walked_slower(compiled):
+def test_round_2_is_walked_slower(compiled_forces):
     """For all of its 25 s from START, at less than 1.05 m/s."""
     distance, _, fell = walked(2500, "l2m/walk_around-v0", START)
     assert not fell
@@ -156,8 +149,8 @@ def test_steering_changes_nothing_by_default():
     assert np.abs(steered_rows - plain_rows).max() > 0.01
 
 
-@pytest.mark.slow
-def test_the_twist_turns_the_walker():
+@pytest.mark.numba
+def test_the_twist_turns_the_walker(compiled_forces):
     """Two walkers, with the target 23 degrees to the left of one and to the right of the other."""
     envs = gymnasium.make_vec(
         "l2m/walk_forward-v0", num_envs=2, init_pose=START, dtype="float64", observation="dict",

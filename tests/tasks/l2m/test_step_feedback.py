@@ -102,8 +102,8 @@ def test_many_at_once():
     assert np.abs(script.offset[0]).max() > 0
 
 
-@pytest.mark.slow
-def test_it_walks_from_more_starts():
+@pytest.mark.numba
+def test_it_walks_from_more_starts(compiled_forces):
     """Of 12 starts around START, more for 6 s than without feedback."""
     starts = np.random.default_rng(3).uniform(-1, 1, (12, 3)) * [0.1, 0.1, np.deg2rad(3)]
     envs = gymnasium.make_vec(
