@@ -22,11 +22,14 @@ SIDEWAYS = ("roll", "sideways", "roll rate", "yaw rate", "heading")
 
 
 def constant(offsets):
-    """A law of the same offsets at each strike."""
-    gains = np.zeros((2, len(OFFSETS), len(STATE)))
-    gains[:, :, 0] = -np.asarray(offsets, dtype=float)
-    reference = np.full((2, len(STATE)), -1e9)  # deviations are at their limit of 5
-    return StepFeedback(gains / 5, reference, np.ones(len(STATE)))
+    """A law of the same offsets at each strike, before they are bounded."""
+    size = len(STATE)
+    zeros = np.zeros((len(OFFSETS), size))
+    return StepFeedback(np.zeros(size), np.ones(size), (zeros,), (np.array(offsets, dtype=float),))
+
+
+def bounded(offset):
+    return LARGEST_OFFSET * np.tanh(offset / LARGEST_OFFSET)
 
 
 def rows(count=84):
@@ -40,11 +43,11 @@ def test_without_offsets_the_reflexes_are_the_same():
 
 
 def test_offsets_begin_at_a_strike():
-    """And are those that the reflexes have by other parameters; large ones are clipped."""
+    """And are those that the reflexes have by other parameters."""
     lean = 2.0  # units of 1.5 degrees; a parameter is 10 degrees
     stepped = SteppedReflexes(WALK, constant([lean, *[0.0] * (len(OFFSETS) - 1)]))
     changed = Reflexes(
-        {**WALK, "theta_tgt": WALK["theta_tgt"] + 1.5 * lean / 10}, abduction="angle"
+        {**WALK, "theta_tgt": WALK["theta_tgt"] + 1.5 * bounded(lean) / 10}, abduction="angle"
     )
     plain = Reflexes(WALK, abduction="angle")
     struck = False
@@ -53,9 +56,26 @@ def test_offsets_begin_at_a_strike():
         struck |= bool(stepped.struck.any())
         np.testing.assert_allclose(found, after if struck else before, atol=1e-12)
     assert struck
-    assert stepped.offset[0] == pytest.approx(lean)
-    much = constant([100.0] * len(OFFSETS)).offsets(np.zeros(len(STATE)), 0)
-    np.testing.assert_array_equal(much, LARGEST_OFFSET)
+    assert stepped.offset[0] == pytest.approx(bounded(lean))
+
+
+def test_the_network_of_a_law():
+    """Two layers by hand: far states are clipped, and offsets bounded."""
+    rng = np.random.default_rng(0)
+    reference, scale = rng.normal(size=len(STATE)), rng.uniform(0.5, 2, len(STATE))
+    weights = rng.normal(size=(3, len(STATE))), rng.normal(size=(len(OFFSETS), 3))
+    biases = rng.normal(size=3), rng.normal(size=len(OFFSETS))
+    law = StepFeedback(reference, scale, weights, biases)
+    states = reference + scale * rng.normal(0, 4, (50, len(STATE)))
+    for state, found in zip(states, law.offsets(states), strict=True):
+        x = [max(-5.0, min(5.0, d)) for d in (state - reference) / scale]
+        hidden = [np.tanh(b + sum(w * d for w, d in zip(row, x, strict=True)))
+                  for row, b in zip(weights[0], biases[0], strict=True)]  # fmt: skip
+        out = [b + sum(w * h for w, h in zip(row, hidden, strict=True))
+               for row, b in zip(weights[1], biases[1], strict=True)]  # fmt: skip
+        np.testing.assert_allclose(found, bounded(np.array(out)), rtol=1e-12)
+    much = constant([100.0] * len(OFFSETS)).offsets(np.zeros(len(STATE)))
+    np.testing.assert_allclose(much, LARGEST_OFFSET)
 
 
 def test_a_strike_follows_a_swing():

@@ -3,10 +3,10 @@
     law = SteppedReflexes(parameters("spatial-walk"), feedback("spatial-walk"))
     action = law(observation)
 
-At a strike the body's state is compared with that of the steady walk, and a linear law offsets some
-parameters until the next strike. Its gains are those of a linear-quadratic regulator from strike to
-strike: `scripts/fit_step_feedback.py` fits how states and offsets at one strike lead to the state
-at the next. A strike of the left foot is seen in a mirror: "own" is the foot that strikes.
+At a strike the body's state is compared with that of the steady walk, and a small network offsets
+some parameters until the next strike. `scripts/fit_step_feedback.py` has trained it on a model of
+how states and offsets at one strike lead to the state at the next. A strike of the left foot is
+seen in a mirror: "own" is the foot that strikes.
 """
 
 import functools
@@ -21,7 +21,7 @@ from mjgym.tasks.l2m.reflex import CONTACT, TWIST, Reflexes, Seen
 SWING = 15  # observations without contact, before a contact is a strike
 LARGEST_DEVIATION = 5.0  # of the state, in its scales
 LARGEST_OFFSET = 4.0  # in the units of OFFSETS
-LARGEST_HEADING = 0.1  # rad, from the target's direction, to which the walker reacts
+LARGEST_HEADING = 0.28  # rad, from the target's direction, to which the walker reacts
 
 # Parameters that are corrected, and the unit of their offsets: rad for angles.
 OFFSETS = {
@@ -44,33 +44,44 @@ HEADING = STATE.index("heading")  # from the target's direction
 
 
 class StepFeedback(NamedTuple):
-    """Linear law at strikes of the right and left foot: offsets = -gains @ (deviation / scale).
+    """Network from the deviation of a state to offsets: hidden layers with tanh.
 
     Attributes:
-        gains: (2, offsets, state).
-        reference: (2, state), of the steady walk.
-        scale: (state,)
+        reference: (state,), of the steady walk.
+        scale: (state,), of deviations.
+        weights: of each layer, (outputs, inputs).
+        biases: of each layer, (outputs,).
     """
 
-    gains: np.ndarray
     reference: np.ndarray
     scale: np.ndarray
+    weights: tuple[np.ndarray, ...]
+    biases: tuple[np.ndarray, ...]
 
-    def offsets(self, state: np.ndarray, foot: int) -> np.ndarray:
+    def offsets(self, state: np.ndarray) -> np.ndarray:
         """Offsets of the parameters, (..., offsets), for the state at a strike."""
-        deviation = (state - self.reference[foot]) / self.scale
-        deviation = np.clip(deviation, -LARGEST_DEVIATION, LARGEST_DEVIATION)
-        offsets = -deviation @ self.gains[foot].T
-        clipped: np.ndarray = np.clip(offsets, -LARGEST_OFFSET, LARGEST_OFFSET)
-        return clipped
+        deviation = (state - self.reference) / self.scale
+        x = np.clip(deviation, -LARGEST_DEVIATION, LARGEST_DEVIATION)
+        *hidden, last = zip(self.weights, self.biases, strict=True)
+        for weight, bias in hidden:
+            x = np.tanh(x @ weight.T + bias)
+        x = x @ last[0].T + last[1]
+        bounded: np.ndarray = LARGEST_OFFSET * np.tanh(x / LARGEST_OFFSET)
+        return bounded
 
 
 @functools.cache
 def feedback(which: str) -> StepFeedback:
-    """The feedback that has been fitted for named parameters of the reflexes."""
+    """The feedback that has been trained for named parameters of the reflexes."""
     path = mjcf.asset_path(f"l2m/steps_{which}.npz")
     with np.load(path, allow_pickle=False) as file:
-        return StepFeedback(**{name: file[name] for name in StepFeedback._fields})
+        layers = range(sum(name.startswith("weight_") for name in file))
+        weights, biases = (
+            tuple(file[f"{kind}_{i}"].astype(float) for i in layers) for kind in ("weight", "bias")
+        )
+        return StepFeedback(
+            file["reference"].astype(float), file["scale"].astype(float), weights, biases
+        )
 
 
 def strike_state(seen: Seen, foot: int) -> np.ndarray:
@@ -151,4 +162,4 @@ class SteppedReflexes(Reflexes):
 
     def respond(self, state: np.ndarray, foot: int) -> np.ndarray:
         """Offsets for the state at a strike of the right (0) or left foot (1)."""
-        return self.law.offsets(state, foot)
+        return self.law.offsets(state)

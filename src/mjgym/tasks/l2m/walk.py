@@ -230,11 +230,10 @@ class Walk(Task):
     def scripted_policy(self) -> Reflexes:
         if self.planar:
             return Reflexes(parameters(self.reflexes))
-        if not self.difficulty:
+        if self.round == 1:
             return SteppedReflexes(parameters("spatial-walk"), feedback("spatial-walk"))
         # In Round 2 targets soon lie behind: the slower walker strays less from them.
-        name = "spatial-slow" if self.round == 2 else "spatial-walk"
-        return Reflexes(parameters(name), abduction="angle")
+        return Reflexes(parameters("spatial-slow"), abduction="angle")
 
     def colours(self, v: View) -> Arrays:
         """Muscles from pale to red by their activations."""
