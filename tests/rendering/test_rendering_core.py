@@ -215,8 +215,9 @@ SHOWN = [
 ]
 
 
-def test_pictures_equal_those_of_mujoco():
-    """On a textured model of its own, in the same state, drawn by mujoco.Renderer on EGL."""
+@pytest.mark.parametrize("backend", ["egl", "osmesa"])
+def test_pictures_equal_those_of_mujoco(backend):
+    """On a textured model of its own, in the same state, drawn by mujoco.Renderer."""
     _run(
         """
 import mujoco
@@ -255,7 +256,7 @@ for name in sys.argv[1:]:
     renderer.close()
 """,
         *SHOWN,
-        MUJOCO_GL="egl",
+        MUJOCO_GL=backend,
     )
 
 
@@ -267,7 +268,7 @@ for name in sys.argv[2:]:
     described, simulation = started(name)
     for quality in ("reference", "fast"):
         renderer = Renderer(described.model, simulation.model, quality)
-        picture = renderer.render(shown(simulation), width=80, height=60)
+        picture = renderer.render(shown(simulation), width=160, height=120)
         np.save(f"{sys.argv[1]}-{name}-{quality}.npy", picture)
         renderer.close()
 """,
@@ -528,7 +529,7 @@ def test_eight_threads_render_at_once(draws, shared):
     assert not wrong
 
 
-def test_four_processes_render_at_once():
+def test_eight_processes_render_at_once():
     script = """
 described, simulation = started("room")
 renderer = Renderer(described.model, simulation.model, "fast")
@@ -536,13 +537,13 @@ print(sum(int(renderer.render(shown(simulation)).sum()) for _ in range(25)))
 """
     outputs = []
     threads = [
-        threading.Thread(target=lambda: outputs.append(_run(script)), daemon=True) for _ in range(4)
+        threading.Thread(target=lambda: outputs.append(_run(script)), daemon=True) for _ in range(8)
     ]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join(WATCHDOG)
-    assert len(outputs) == 4
+    assert len(outputs) == 8
     assert len(set(outputs)) == 1
 
 
@@ -701,12 +702,12 @@ def test_opening_and_closing_leaves_memory_flat(draws):
     gc.collect()
     files, threads, memory = _open_files(), threading.active_count(), [_resident()]
     for _ in range(3):
-        for _ in range(8):
+        for _ in range(20):
             cycle()
         gc.collect()
         memory.append(_resident())
     # What leaks does so in each round; what the heap takes once, it does not take again.
-    assert np.diff(memory).min() < 8 * 2**20
+    assert np.diff(memory).min() < 20 * 2**20
     assert _open_files() <= files  # fewer, if what an earlier test has left ends now
     assert threading.active_count() <= threads
 
