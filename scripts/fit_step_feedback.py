@@ -52,7 +52,8 @@ LATE = 2.0  # s, from which on states of the first round make the reference
 FARTHEST = 1.2  # of the largest perturbation, in a round
 HEADINGS = 0.1  # rad, largest at a start
 TURNED, LARGEST_TURN, EVERY = 0.7, 1.5, 4.0  # share with a new direction, rad, each so many s
-FIRST_NOISE, NOISES = 0.4, ((0.0, 0.2), (0.0, 0.5, 0.9))  # of offsets, of the walks in a batch
+# Noise on offsets, of the walks in each batch of the first round and of the others.
+FIRST_NOISES, NOISES = ((0.0,), (0.4,)), ((0.0, 0.2), (0.0, 0.5, 0.9))
 HEADING_SCALE = 0.07  # rad
 FARTHEST_STATE = 8.0  # in scales
 OTHERS = [i for i in range(len(STATE)) if i != HEADING]  # the heading changes no other number
@@ -66,6 +67,13 @@ FALL, DEVIATION, TURNING, EFFORT = 150.0, 1.5, 0.25, 0.02
 AHEAD, ASIDE = 1.0, 12.0  # initial headings in scales: deviation of all, and range of half of them
 
 CHOICE_SEED = 77
+
+NO_FEEDBACK = StepFeedback(
+    np.zeros(len(STATE)),
+    np.ones(len(STATE)),
+    (np.zeros((len(OFFSETS), len(STATE))),),
+    (np.zeros(len(OFFSETS)),),
+)
 
 
 class Strides(NamedTuple):
@@ -92,17 +100,13 @@ class Trained(SteppedReflexes):
     """Stepped reflexes towards any direction, with noise on their offsets.
 
     Args:
-        law: none: all offsets are noise.
-        noise: (n,)
+        law: the feedback.
+        noise: standard deviation of each walker's offsets, (n,).
         rng: draws the noise.
     """
 
-    def __init__(
-        self, law: StepFeedback | None, noise: np.ndarray, rng: np.random.Generator
-    ) -> None:
-        zeros = np.zeros(len(STATE))
-        nothing = StepFeedback(zeros, zeros + 1, (np.zeros((len(OFFSETS), len(STATE))),), (0.0,))
-        super().__init__(parameters(BASE), law or nothing)
+    def __init__(self, law: StepFeedback, noise: np.ndarray, rng: np.random.Generator) -> None:
+        super().__init__(parameters(BASE), law)
         self.noise, self.rng = noise, rng
         self.error = np.zeros(len(noise))  # of the heading, rad
 
@@ -361,21 +365,16 @@ def main() -> None:
     rounds = Rounds(options.seed + done)
     graded, whole = np.linspace(0, FARTHEST, COUNT), np.ones(COUNT)
     silent = np.zeros(COUNT)
+    law = policy.law(*reference_of(parts[0])) if parts else NO_FEEDBACK
     for number in range(done, options.rounds):
-        law = policy.law(*reference_of(joined(parts))) if parts else None
-        for k, noises in enumerate(NOISES):
-            noise = np.resize(noises, COUNT) if law else np.full(COUNT, k * FIRST_NOISE)
-            script = Trained(law, rounds.rng.permutation(noise), rounds.rng)
-            found, seconds = rounds.walk(
-                script, graded, 1_000 + 2 * number + k, None if law else silent
-            )
-            # Late strides of the first round, without noise, are the reference for ever.
-            found = found._replace(late=np.zeros_like(found.late)) if parts else found
+        for k, noises in enumerate(NOISES if number else FIRST_NOISES):
+            noise = rounds.rng.permutation(np.resize(noises, COUNT))
+            script, seed = Trained(law, noise, rounds.rng), 1_000 + 2 * number + k
+            found, seconds = rounds.walk(script, graded, seed, None if number else silent)
             parts.append(found)
             print(f"noise {noises}: {seconds.mean():.2f} s, {len(found.fell)} strides", flush=True)
-        strides = joined(parts)
-        reference, scale = reference_of(strides)
-        known = scaled(strides, reference, scale)
+        reference, scale = reference_of(parts[0])  # late strides without feedback and noise
+        known = scaled(joined(parts), reference, scale)
         fit(models, known, EPOCHS if number else FIRST_EPOCHS)
         recent = sum(len(part.fell) for part in parts[-RECENT:])
         states = known.state[-recent:]
