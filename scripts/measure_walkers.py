@@ -12,8 +12,8 @@
   what it would cost points that react, from the same place to the same targets.
 
 Intervals are Student's, 95 %, of means. The rows are in assets/baselines/learn_to_move.csv, the
-searches of parameters (`search.csv` of `search_walker.py`) in learn_to_move_search.csv and, with
-steering, learn_to_move_steered.csv beside it, reactions in learn_to_move_reactions.csv.
+search of parameters (`search.csv` of `search_walker.py`) in learn_to_move_search.csv beside it,
+reactions in learn_to_move_reactions.csv.
 """
 
 import argparse
@@ -36,10 +36,7 @@ from mjgym_train.statistics import mean_interval
 ROOT = Path(__file__).parents[1]
 FILE, GUIDE = ROOT / "assets/baselines/learn_to_move.csv", ROOT / "assets/guides/learn_to_move.md"
 END = "<!-- end -->"
-SEARCHES = {
-    "search": ROOT / "assets/baselines/learn_to_move_search.csv",
-    "steered": ROOT / "assets/baselines/learn_to_move_steered.csv",
-}
+SEARCH = ROOT / "assets/baselines/learn_to_move_search.csv"
 REACTIONS = ROOT / "assets/baselines/learn_to_move_reactions.csv"
 SHOWN = 8  # generations of the search
 STARTS, START_SEED, SEEDS = 100, 2019, 64
@@ -258,8 +255,11 @@ def main() -> None:
         else:  # read now, as another measurement may have written it
             write(FILE, [*{key(x): x for x in (*read(FILE), *measured)}.values()])
     text = GUIDE.read_text(encoding="utf-8")
-    tables = {name: curve(read(file)) for name, file in SEARCHES.items()}
-    tables |= {"walkers": table(read(FILE)), "reactions": reaction_table(read(REACTIONS))}
+    tables = {
+        "search": curve(read(SEARCH)),
+        "walkers": table(read(FILE)),
+        "reactions": reaction_table(read(REACTIONS)),
+    }
     for mark, lines in tables.items():
         before, _, after = guide_marks.parts(text, f"<!-- {mark} -->", END)
         text = f"{before}\n\n{lines}\n\n{after}"

@@ -6,8 +6,7 @@
 It needs `pip install -e ".[fast]" cma`. A generation's candidates walk from the same starts, START
 and others drawn anew; the horizon grows as more of the walks reach it. A walk is worth its seconds
 without a fall, each up to half more at the target velocity, and a twentieth of its published
-reward. With `--slow W` all start from START, and each second is worth 1, and W for each m/s below
-1.2 m/s. RUN holds `search.csv` (a line per generation) and `search.pickle` (the state). Physics
+reward. RUN holds `search.csv` (a line per generation) and `search.pickle` (the state). Physics
 steps are 2 ms, or those of the id with `--fine`. `--choose` ends with the choice of `chosen.toml`:
 of the distribution's mean and 47 of its points, those that walk longest from START, up to 25 s, and
 of these the one with the longest mean walk, up to 10 s, from 16 other starts.
@@ -30,7 +29,6 @@ from mjgym.tasks.l2m.musculoskeletal import Musculoskeletal
 from mjgym.tasks.l2m.reflex import (
     BALANCE,
     START,
-    STEERING,
     Reflexes,
     looked_at,
     parameters,
@@ -39,8 +37,7 @@ from mjgym.tasks.l2m.walk import OpenSimWalk
 from mjgym.util import atomic
 
 CANDIDATES = 24
-# Of a generation's starts, shares of the largest perturbation; and if targets draw them aside.
-SPREADS, STEERED_SPREADS = (0.0, 1.0, 1.0, 1.0), (0.0, 0.0, 0.0, 1.0)
+SPREADS = (0.0, 1.0, 1.0, 1.0)  # of a generation's starts, shares of the largest perturbation
 COARSE = 0.002  # s, physics steps
 SPEED_RANGE, LEAN_RANGE = 0.1, np.deg2rad(3)  # m/s forward and sideways, rad, of starts
 ENOUGH, LONGER = 0.35, 1.15  # share of walks that reach the horizon, and its growth then
@@ -50,8 +47,7 @@ CHOSEN_FROM, CHOSEN_BY, CHOICE_SEED = 48, 16, 1  # points, starts and seed of th
 CHOICE_EPISODES = 500  # seed of the first; scores have 0 to 63, and the search begins at 1000
 LONG, LONG_ENOUGH = 25.0, 10.0  # s, of the choice: from START, and from the others
 # Of one-at-a-time variations, the better.
-FIRST = {"cd_f": 1.5, "HAB_6_DG": 0.5, "HAD_6_DG": 0.3, "turn_twist": 0.4}
-USUAL = 1.2  # m/s, above which a slow walk loses
+FIRST = {"cd_f": 1.5, "HAB_6_DG": 0.5, "HAD_6_DG": 0.3}
 PER_SECOND = 20.0  # largest published reward, which counts as much as a second without a fall
 
 
@@ -125,9 +121,7 @@ class Walks:
         state["qpos"][:, at["pelvis_rotation"]] = np.tile(heading, repeats)
         return envs.set_state(state)
 
-    def walk(
-        self, reflexes: Reflexes, observation: np.ndarray, steps: int, slow: float | None = None
-    ) -> dict[str, Any]:
+    def walk(self, reflexes: Reflexes, observation: np.ndarray, steps: int) -> dict[str, Any]:
         """Time without a fall (s), worth, reward, and whether it is alive, of each walk."""
         total = len(observation)
         time, worth, reward = np.zeros((3, total))
@@ -143,11 +137,8 @@ class Walks:
             here = alive[rows]
             state = looked_at(full[rows])
             velocity = state.velocity[:, :2]
-            if slow is None:
-                off = np.hypot(*(state.target - velocity).T)
-                more = 0.5 * np.clip(1 - off / 1.4, -1, 1)
-            else:
-                more = slow * (USUAL - np.hypot(*velocity.T))
+            off = np.hypot(*(state.target - velocity).T)
+            more = 0.5 * np.clip(1 - off / 1.4, -1, 1)
             reward[rows] += here * paid[: len(rows)]
             here &= ~fell[: len(rows)]
             time[rows] += self.timestep * here
@@ -164,8 +155,7 @@ class Walks:
                 smaller.reset(seed=0)
                 smaller.set_state(envs.get_state(padded))
                 envs, rows = smaller, rows[kept]
-        if slow is None:
-            worth += reward / PER_SECOND
+        worth += reward / PER_SECOND
         return {"time": time, "worth": worth, "reward": reward, "alive": alive}
 
 
@@ -176,11 +166,9 @@ def reflexes_of(names: list[str], points: np.ndarray) -> Reflexes:
     )
 
 
-def begin(base: str, seed: int, steered: bool) -> dict[str, Any]:
+def begin(base: str, seed: int) -> dict[str, Any]:
     """Initial state of a search from named parameters."""
-    new = (*BALANCE, *STEERING) if steered else BALANCE
-    known = {**parameters("spatial"), **dict.fromkeys(new, 0.0)}
-    known |= {name: x for name, x in FIRST.items() if name in known} | dict(parameters(base))
+    known = {**parameters("spatial"), **dict.fromkeys(BALANCE, 0.0), **FIRST, **parameters(base)}
     names = list(known)
     middle = np.array(list(known.values()))
     spread = np.maximum(SPREAD * np.abs(middle), LEAST_SPREAD)
@@ -221,11 +209,8 @@ def main() -> None:
     parser.add_argument("--id", default="l2m/walk_forward-v0")
     parser.add_argument("--base", default="spatial-walk")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--heading", type=float, default=0.0, help="degrees, of starts")
     parser.add_argument("--longest", type=float, default=25.0, help="s, of the horizon")
     parser.add_argument("--fine", action="store_true")
-    parser.add_argument("--steered", action="store_true", help="with the parameters of turns")
-    parser.add_argument("--slow", type=float, metavar="W", help="search a slower walk, from START")
     parser.add_argument("--cpu-minutes", type=float, default=100.0)
     parser.add_argument("--step", type=float, default=1.0, help="factor of the step size, now")
     parser.add_argument("--choose", action="store_true", help="write a point of the distribution")
@@ -235,30 +220,19 @@ def main() -> None:
     file, log = options.run / "search.pickle", options.run / "search.csv"
     if file.exists() and not options.trust:
         parser.error(f"{file} is a pickle, which can run code: add --trust if it is your own")
-    state = (
-        pickle.loads(file.read_bytes())
-        if file.exists()
-        else begin(options.base, options.seed, options.steered)
-    )
+    state = pickle.loads(file.read_bytes()) if file.exists() else begin(options.base, options.seed)
     strategy = state["strategy"]
     strategy.sigma *= options.step
-    spreads = STEERED_SPREADS if options.steered else SPREADS
-    if options.slow is not None:
-        spreads = (0.0,)
-    starts = len(spreads)
-    walks = Walks(options.id, CANDIDATES * starts, options.fine, np.deg2rad(options.heading))
+    starts = len(SPREADS)
+    walks = Walks(options.id, CANDIDATES * starts, options.fine)
     before, start = state["cpu"], time.process_time()
     while state["cpu"] < 60 * options.cpu_minutes:
         points = np.array(strategy.ask())
         seed = 1000 * (state["generation"] + 1)
-        observation = walks.start(state["rng"], CANDIDATES, seed, spreads)
+        observation = walks.start(state["rng"], CANDIDATES, seed, SPREADS)
         steps = round(state["horizon"] / walks.timestep)
-        found = walks.walk(
-            reflexes_of(state["names"], np.repeat(points, starts, axis=0)),
-            observation,
-            steps,
-            options.slow,
-        )
+        reflexes = reflexes_of(state["names"], np.repeat(points, starts, axis=0))
+        found = walks.walk(reflexes, observation, steps)
         worth = found["worth"].reshape(CANDIDATES, starts).mean(axis=1)
         strategy.tell(points, list(-worth))
         share = found["alive"].reshape(CANDIDATES, starts).mean(axis=1)

@@ -11,7 +11,6 @@ from mjgym.tasks.l2m.reflex import (
     BALANCE,
     CONTACT,
     START,
-    STEERING,
     Reflexes,
     looked_at,
     parameters,
@@ -126,45 +125,6 @@ def test_it_walks_in_space(off, compiled_forces):
     assert not fell
     assert distance > 9
     assert len(taken) > 15
-
-
-@pytest.mark.numba
-def test_round_2_is_walked_slower(compiled_forces):
-    """For all of its 25 s from START, at less than 1.05 m/s."""
-    distance, _, fell = walked(2500, "l2m/walk_around-v0", START)
-    assert not fell
-    assert 20 < distance < 1.05 * 25
-
-
-def test_steering_changes_nothing_by_default():
-    rows = episodes()["reflex"]["obs"][:20]
-    values = parameters("spatial-walk")
-    plain = Reflexes(values, abduction="angle")
-    zeros = Reflexes({**values, **dict.fromkeys(STEERING, 0.0)}, abduction="angle")
-    steered = Reflexes({**values, "turn_lean": 1.0}, abduction="angle")
-    aside = rows.copy()
-    aside[:, 60], aside[:, 181] = 0.0, 1.4  # the target is on the left
-    np.testing.assert_array_equal([plain(x) for x in aside], [zeros(x) for x in rows])
-    steered_rows, plain_rows = [np.array([law(x) for x in aside]) for law in (steered, plain)]
-    assert np.abs(steered_rows - plain_rows).max() > 0.01
-
-
-@pytest.mark.numba
-def test_the_twist_turns_the_walker(compiled_forces):
-    """Two walkers, with the target 23 degrees to the left of one and to the right of the other."""
-    envs = gymnasium.make_vec(
-        "l2m/walk_forward-v0", num_envs=2, init_pose=START, dtype="float64", observation="dict",
-        seen_field="centre",
-    )  # fmt: skip
-    law = Reflexes({**parameters("spatial-walk"), "turn_twist": 0.8}, abduction="angle")
-    observation, _ = envs.reset(seed=0)
-    for _ in range(220):
-        observation["v_tgt"] = 1.4 * np.array([[np.cos(0.4), x * np.sin(0.4)] for x in (1, -1)])
-        observation, _, fell, _, _ = envs.step(law(observation))
-        assert not fell.any()
-    left, right = envs.unwrapped.view.qpos[:, envs.unwrapped.model.joint("pelvis_rotation").qposadr]
-    assert left > 0.2
-    assert right < -0.2
 
 
 class TestBalance:

@@ -7,10 +7,12 @@ import pytest
 from helpers.body_records import episodes
 from mjgym.tasks.l2m.reflex import START, Reflexes, looked_at, parameters
 from mjgym.tasks.l2m.step_feedback import (
+    LARGEST_LEAD,
     LARGEST_OFFSET,
     OFFSETS,
     STATE,
     SWING,
+    TURN_RATE,
     StepFeedback,
     SteppedReflexes,
     feedback,
@@ -32,8 +34,17 @@ def bounded(offset):
     return LARGEST_OFFSET * np.tanh(offset / LARGEST_OFFSET)
 
 
+PITCH, ROLL, RATES, YAW = 243, 244, slice(248, 250), 250  # in the flat observation
+TARGET = [60, 181]  # forward and leftward, at the walker
+
+
 def rows(count=84):
-    return episodes()["reflex"]["obs"][:count]
+    """Recorded observations, with a target where the walker's start headed."""
+    observations = episodes()["reflex"]["obs"][:count].copy()
+    yaw = observations[:, YAW]
+    heading = 0.01 * np.cumsum((yaw + np.append(0.0, yaw[:-1])) / 2)
+    observations[:, TARGET] = np.stack([np.cos(heading), -np.sin(heading)], axis=-1)
+    return observations
 
 
 def test_without_offsets_the_reflexes_are_the_same():
@@ -120,6 +131,65 @@ def test_many_at_once():
         if t >= 40:
             np.testing.assert_allclose(found[1], single(seen[t - 40]), atol=1e-12)
     assert np.abs(script.offset[0]).max() > 0
+
+
+def turned(observations, angle):
+    """The same motion, with the tilt and the list about axes that are turned by an angle."""
+    found = observations.copy()
+    cosine, sine = np.cos(angle), np.sin(angle)
+    for pitch, roll in ((PITCH, ROLL), (RATES.start, RATES.start + 1)):
+        found[:, pitch] = cosine * observations[:, pitch] + sine * observations[:, roll]
+        found[:, roll] = cosine * observations[:, roll] - sine * observations[:, pitch]
+    return found
+
+
+def test_it_acts_the_same_in_every_direction():
+    """Once the course has turned, leans are along it."""
+    angle, law = 1.0, feedback("spatial-walk")
+    straight, aside = SteppedReflexes(WALK, law), SteppedReflexes(WALK, law)
+    plain = rows()
+    straight(plain[0])
+    aside(plain[0])
+    aside.course, aside.heading = aside.course + angle, aside.heading + angle
+    for row, other in zip(plain[1:], turned(plain, angle)[1:], strict=True):
+        np.testing.assert_allclose(aside(other), straight(row), atol=1e-9)
+    assert aside.course - straight.course == pytest.approx(angle)
+
+
+@pytest.mark.parametrize("side", [1, -1])
+def test_the_course_turns_to_the_target(side):
+    """Even behind it: to one side, at no more than the turn rate, within the lead."""
+    script = SteppedReflexes(WALK, feedback("spatial-walk"))
+    row = rows(1)[0]
+    row[YAW] = 0.0  # it does not turn itself
+    for step in range(1, 400):
+        # The target changes sides behind it.
+        row[TARGET] = -1.0, (0.1 if step < 20 else -0.1) * side
+        script(row)
+        lead = side * script.course
+        assert lead <= LARGEST_LEAD + 0.01 * TURN_RATE + 1e-9
+        assert lead == pytest.approx(min(step * 0.01 * TURN_RATE, lead), abs=1e-9)
+    assert lead > LARGEST_LEAD
+
+
+@pytest.mark.numba
+def test_it_turns(compiled_forces):
+    """To targets on the left and on the right of two walkers, and the heading is known."""
+    envs = gymnasium.make_vec(
+        "l2m/walk_around-v0", 2, dtype="float64", init_pose=START, observation="dict",
+        seen_field="centre",
+    )  # fmt: skip
+    script = envs.unwrapped.task.scripted_policy()
+    observation, _ = envs.reset(seed=0)
+    for _ in range(800):
+        observation["v_tgt"] = 1.4 * np.array([[np.cos(0.8), x * np.sin(0.8)] for x in (1, -1)])
+        observation, _, fell, _, _ = envs.step(script(observation))
+        assert not fell.any()
+    heading = envs.unwrapped.view.qpos[:, envs.unwrapped.model.joint("pelvis_rotation").qposadr]
+    heading = np.ravel(heading)
+    assert heading[0] > 0.8
+    assert heading[1] < -0.8
+    np.testing.assert_allclose(script.heading, heading, atol=0.05)
 
 
 @pytest.mark.numba

@@ -70,8 +70,6 @@ SCALES = {
     "SOL_1_FG": (1.2, 0.0), "TA_5_PG": (2.0, 0.0), "TA_5_G_SOL": (0.5, 0.0),
     "HAB_3_PG": (10.0, 0.0), "HAB_6_PG": (2.0, 0.0), "HAD_3_PG": (2.0, 0.0),
     "HAD_3_DG": (0.3, 0.0), "HAD_6_PG": (2.0, 0.0),
-    "turn_lean": (0.1, 0.0), "turn_stance": (0.1, 0.0), "turn_twist": (5.0, 0.0),
-    "pace_lean": (0.1, 0.0),
     "cd": (0.1, 0.0), "cd_f": (0.1, 0.0), "cv_lean": (0.1, 0.0), "HAB_6_DG": (0.1, 0.0),
     "HAD_6_DG": (0.1, 0.0),
 }  # fmt: skip
@@ -80,16 +78,11 @@ IN_DEGREES = (
     "theta_tgt_f", "c0_f", "cv_f",
 )  # fmt: skip
 
-# By angle to the target (turn) and by missing speed (pace): lean of the trunk, and stimulations of
-# hip abductors and adductors in stance.
-STEERING = ("turn_lean", "turn_stance", "turn_twist", "pace_lean")
 # Foot placement by the angle of the standing leg, forward and sideways, as Song and Geyer have it;
 # lean of the trunk by sideways speed (rad s/m); and damping of the sideways swing.
 BALANCE = ("cd", "cd_f", "cv_lean", "HAB_6_DG", "HAD_6_DG")
-# By itself, without a target: how much a leg ahead pushes to the right, and one behind to the left.
+# How much a leg ahead pushes to the right, and one behind to the left.
 TWIST = "twist"
-SHARPEST = 0.5  # rad, largest turn that the walker aims at
-SLOW = 0.5  # m/s, slower targets turn it less
 
 
 class Seen(NamedTuple):
@@ -122,9 +115,9 @@ class Seen(NamedTuple):
 def parameters(which: str) -> Mapping[str, float]:
     """Unscaled parameters by name, of "planar", "spatial" or any other in the files.
 
-    "planar" walks with OpenSim's forces and "planar-fast" with MuJoCo's muscles; "spatial-walk",
-    and slower "spatial-slow", walk in space, on the angle of hip abduction. "spatial" does not
-    walk: it is osim-rl's starting point for optimisation, on the rate.
+    "planar" walks with OpenSim's forces and "planar-fast" with MuJoCo's muscles; "spatial-walk"
+    walks in space, on the angle of hip abduction. "spatial" does not walk: it is osim-rl's starting
+    point for optimisation, on the rate.
     """
     path = mjcf.asset_path("l2m/reflex_fast.toml" if which.endswith("-fast") else "l2m/reflex.toml")
     table: dict[str, dict[str, float]] = tomllib.loads(path.read_text(encoding="utf-8"))
@@ -136,8 +129,8 @@ class Reflexes:
 
     Args:
         parameters: unscaled, by name, as returned by `parameters`; numbers, or arrays (k, 1) of k
-            walkers. Without those of the frontal plane the walker is planar; those of `STEERING`,
-            which turn and pace it by the target field, and of `BALANCE` are 0 by default.
+            walkers. Without those of the frontal plane the walker is planar; those of `BALANCE`
+            are 0 by default.
         abduction: reading of the hip's abduction that places the foot sideways: its angle, with
             the smallest stimulation added to abductors and adductors too, or its rate, as in
             osim-rl's example.
@@ -150,7 +143,7 @@ class Reflexes:
     ) -> None:
         self.planar = "theta_tgt_f" not in parameters
         self.abduction = abduction
-        self._p: dict[str, Any] = dict.fromkeys((*STEERING, *BALANCE, TWIST), 0.0)
+        self._p: dict[str, Any] = dict.fromkeys((*BALANCE, TWIST), 0.0)
         for name, value in parameters.items():
             scale, offset = SCALES.get(name, (1.0, 0.0))
             scaled = scale * value + offset
@@ -196,8 +189,6 @@ class Reflexes:
         knee_rate = state.rates[..., 2]
         alpha, alpha_rate = hip - 0.5 * knee, state.rates[..., 1] - 0.5 * knee_rate
 
-        turn = _turn(state.target)
-        late_by = state.target[..., 0:1] - state.velocity[..., 0:1]
         alpha_target = p["c0"] - p["cv"] * state.velocity[..., 0:1] - theta
         behind = contact * (alpha + theta - UPRIGHT)
         alpha_target = alpha_target - p["cd"] * behind[..., ::-1]
@@ -218,7 +209,7 @@ class Reflexes:
         standing = stance * ~begins + initiating * (1 - load_other)
         force = state.force
 
-        leaning = theta - p["theta_tgt"] - p["pace_lean"] * late_by
+        leaning = theta - p["theta_tgt"]
         hip_flexion = (
             stance * load * _positive(-p["HFL_3_PG"] * leaning - p["HFL_3_DG"] * theta_rate)
             + swinging * _positive(p["HFL_6_PG"] * late + p["HFL_6_DG"] * alpha_rate)
@@ -263,7 +254,7 @@ class Reflexes:
             "TA": tibialis,
         }  # fmt: skip
         stimulations = {name: LEAST + x for name, x in stimulations.items()}
-        stimulations |= self._sideways(state, stance * load, swinging, turn, behind)
+        stimulations |= self._sideways(state, stance * load, swinging, behind)
         rows = [np.clip(stimulations[name], LEAST, 1.0) for name in MUSCLES_OF_A_LEG]
         legs = np.stack(rows, axis=-1)
         return legs.reshape(*legs.shape[:-2], -1)
@@ -273,7 +264,6 @@ class Reflexes:
         state: Seen,
         standing: np.ndarray,
         swinging: np.ndarray,
-        turn: np.ndarray,
         behind: np.ndarray,
     ) -> dict[str, Any]:
         """Stimulations of the hip abductor and adductor."""
@@ -290,11 +280,10 @@ class Reflexes:
         outside = (state.load > CONTACT) * (abduction - lean)
         target = p["c0_f"] + p["cv_f"] * inward - p["cd_f"] * outside[..., ::-1] - lean
         off = alpha - target
-        fallen = lean - p["theta_tgt_f"] - p["cv_lean"] * inward - p["turn_lean"] * turn
-        # A leg ahead that pushes outward turns the trunk to its other side; one behind, to its own.
-        aside = (p["turn_stance"] + p["turn_twist"] * behind) * turn - sign * p[TWIST] * behind
-        push = p["HAB_3_PG"] * fallen + p["HAB_3_DG"] * lean_rate - aside
-        pull = p["HAD_3_PG"] * fallen + p["HAD_3_DG"] * lean_rate - aside
+        fallen = lean - p["theta_tgt_f"] - p["cv_lean"] * inward
+        twist = sign * p[TWIST] * behind
+        push = p["HAB_3_PG"] * fallen + p["HAB_3_DG"] * lean_rate + twist
+        pull = p["HAD_3_PG"] * fallen + p["HAD_3_DG"] * lean_rate + twist
         out = _positive(p["HAB_6_PG"] * off - p["HAB_6_DG"] * abduction_rate)
         back = _positive(-p["HAD_6_PG"] * off + p["HAD_6_DG"] * abduction_rate)
         least = LEAST if by_angle else 0.0
@@ -369,15 +358,6 @@ def _first_phases(lead: tuple[int, ...]) -> dict[str, np.ndarray]:
     right, left, none = ([True, False], [False, True], [False, False])
     first = {"contact": right, "flex": left, "hold_knee": none, "stop": none, "hold_leg": none}
     return {name: np.broadcast_to(np.array(x), (*lead, 2)) for name, x in first.items()}
-
-
-def _turn(target: np.ndarray) -> np.ndarray:
-    """Angle to turn by towards the side of each leg, (..., 2), rad."""
-    ahead, left = target[..., 0], target[..., 1]
-    off = np.clip(np.arctan2(left, ahead), -SHARPEST, SHARPEST)
-    off = off * np.minimum(np.hypot(ahead, left) / SLOW, 1.0)
-    turn: np.ndarray = np.array([-1.0, 1.0]) * off[..., None]
-    return turn
 
 
 def _positive(x: np.ndarray) -> np.ndarray:

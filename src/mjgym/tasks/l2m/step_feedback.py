@@ -5,8 +5,9 @@
 
 At a strike the body's state is compared with that of the steady walk, and a small network offsets
 some parameters until the next strike. `scripts/fit_step_feedback.py` has trained it on a model of
-how states and offsets at one strike lead to the state at the next. A strike of the left foot is
-seen in a mirror: "own" is the foot that strikes.
+how states and offsets at one strike lead to the state at the next, and for turning
+`scripts/reinforce_step_feedback.py` has gone on from there by reinforcement. A strike of the left
+foot is seen in a mirror: "own" is the foot that strikes.
 """
 
 import functools
@@ -21,7 +22,11 @@ from mjgym.tasks.l2m.reflex import CONTACT, TWIST, Reflexes, Seen
 SWING = 15  # observations without contact, before a contact is a strike
 LARGEST_DEVIATION = 5.0  # of the state, in its scales
 LARGEST_OFFSET = 4.0  # in the units of OFFSETS
-LARGEST_HEADING = 0.28  # rad, from the target's direction, to which the walker reacts
+LARGEST_HEADING = 0.28  # rad, from the course, to which the walker reacts
+TURN_RATE = np.deg2rad(12.0)  # rad/s, of the course
+LARGEST_LEAD = np.deg2rad(8.0)  # of the course over the heading
+BEHIND = 2.2  # rad, of a target from the course; it keeps turning to one side then
+OBSERVED_EVERY = 0.01  # s
 
 # Parameters that are corrected, and the unit of their offsets: rad for angles.
 OFFSETS = {
@@ -40,7 +45,7 @@ STATE = (
     *(f"{leg} {joint} rate" for leg in ("own", "other") for joint in _JOINTS),
     *("own VAS", "own SOL", "other VAS", "other SOL", "other GAS"),
 )
-HEADING = STATE.index("heading")  # from the target's direction
+HEADING = STATE.index("heading")  # from the course
 
 
 class StepFeedback(NamedTuple):
@@ -106,7 +111,11 @@ def strike_state(seen: Seen, foot: int) -> np.ndarray:
 
 
 class SteppedReflexes(Reflexes):
-    """Reflexes in space that are corrected at each foot strike.
+    """Reflexes in space that are corrected at each foot strike, and turn towards the target.
+
+    The observed pitch and roll are OpenSim's tilt and list: leans forward and to the right of a
+    walker that heads along its start, whatever its heading is. Reading them so keeps it on that
+    course. Here they are read along a course that turns towards the target, and the walker follows.
 
     Args:
         parameters: as of `Reflexes`; hips are read by their angle.
@@ -115,10 +124,16 @@ class SteppedReflexes(Reflexes):
     Attributes:
         struck: whether each foot has struck at the last observation, (..., 2).
         offset: offsets since the last strike, (..., offsets), in the units of `OFFSETS`.
+        heading: since the start, positive leftward, (...), rad.
+        course: of the leans, likewise.
     """
 
     struck: np.ndarray
     offset: np.ndarray
+    heading: np.ndarray
+    course: np.ndarray
+    _yaw_rate: np.ndarray  # at the last observation, rad/s
+    _way: np.ndarray  # of turning: 1 to the left, -1 to the right, 0 at first
     _contact: np.ndarray  # of each foot, at the last observation
 
     def __init__(self, parameters: Mapping[str, Any], law: StepFeedback) -> None:
@@ -136,6 +151,9 @@ class SteppedReflexes(Reflexes):
         self._swung = np.where(where[..., None], 0, self._swung)
         self._contact = self._contact | where[..., None]
         self.offset = np.where(where[..., None], 0.0, self.offset)
+        self.heading, self.course, self._yaw_rate, self._way = (
+            np.where(where, 0.0, x) for x in (self.heading, self.course, self._yaw_rate, self._way)
+        )
 
     def act(self, state: Seen) -> np.ndarray:
         """Action, (..., 22), for the input of the reflexes, after corrections at strikes."""
@@ -144,6 +162,9 @@ class SteppedReflexes(Reflexes):
             self._swung, self._contact = np.zeros(contact.shape, int), contact
             self._side = np.ones(contact.shape[:-1])
             self.offset = np.zeros((*contact.shape[:-1], len(OFFSETS)))
+            zeros = np.zeros((4, *contact.shape[:-1]))
+            self.heading, self.course, self._yaw_rate, self._way = zeros
+        state = self._on_course(state)
         self.struck = contact & ~self._contact & (self._swung >= SWING)
         self._swung, self._contact = np.where(contact, 0, self._swung + 1), contact
         for foot in (0, 1):
@@ -159,6 +180,29 @@ class SteppedReflexes(Reflexes):
             sign = self._side if name == TWIST else 1.0
             self._p[name] = self._uncorrected[name] + (sign * unit * offset)[..., None]
         return super().act(state)
+
+    def _on_course(self, seen: Seen) -> Seen:
+        """Turn the course, and read the leans and the direction of walking along it."""
+        *moved, pitch_rate, roll_rate, yaw_rate = np.moveaxis(seen.velocity, -1, 0)
+        self.heading = self.heading + OBSERVED_EVERY * (self._yaw_rate + yaw_rate) / 2
+        self._yaw_rate = yaw_rate
+        ahead, left = np.moveaxis(seen.target, -1, 0)
+        turn = self.heading + np.arctan2(left, ahead) - self.course
+        turn = (turn + np.pi) % (2 * np.pi) - np.pi
+        behind = (np.abs(turn) > BEHIND) & (self._way != 0)
+        self._way = np.where(behind, self._way, np.where(turn < 0, -1.0, 1.0))
+        step = np.minimum(np.abs(turn), OBSERVED_EVERY * TURN_RATE)
+        follows = self._way * (self.course - self.heading) <= LARGEST_LEAD
+        self.course = self.course + self._way * step * follows
+        cosine, sine = np.cos(self.course), np.sin(self.course)
+        rates = cosine * pitch_rate - sine * roll_rate, sine * pitch_rate + cosine * roll_rate
+        off = self.heading - self.course
+        return seen._replace(
+            pitch=cosine * seen.pitch - sine * seen.roll,
+            roll=sine * seen.pitch + cosine * seen.roll,
+            velocity=np.stack([*moved, *rates, yaw_rate], axis=-1),
+            target=np.stack([np.cos(off), -np.sin(off)], axis=-1),
+        )
 
     def respond(self, state: np.ndarray, foot: int) -> np.ndarray:
         """Offsets for the state at a strike of the right (0) or left foot (1)."""

@@ -230,10 +230,9 @@ class Walk(Task):
     def scripted_policy(self) -> Reflexes:
         if self.planar:
             return Reflexes(parameters(self.reflexes))
-        if self.round == 1:
-            return SteppedReflexes(parameters("spatial-walk"), feedback("spatial-walk"))
-        # In Round 2 targets soon lie behind: the slower walker strays less from them.
-        return Reflexes(parameters("spatial-slow"), abduction="angle")
+        # That of Round 2 turns more tightly; that of Round 1 recovers from more starts.
+        law = feedback("spatial-walk" if self.round == 1 else "spatial-turn")
+        return SteppedReflexes(parameters("spatial-walk"), law)
 
     def colours(self, v: View) -> Arrays:
         """Muscles from pale to red by their activations."""
