@@ -42,13 +42,13 @@ SHOWN = 8  # generations of the search
 STARTS, START_SEED, SEEDS = 100, 2019, 64
 QUADRANT = 45.0  # degrees of bearing in a row
 # Of points: mean speed (m/s), time of a step, of the six that the reward asks for, and to stop (s).
-PACE, STEP, SIX_STEPS, STOP = 0.93, 0.52, 2.2, 0.5
+PACE, STEP, SIX_STEPS, STOP = 1.15, 0.54, 2.2, 0.5
 POINTS = {  # speed (m/s), turn towards the target (degrees/s), whether it stops
     "a point that walks straight on": (PACE, 0.0, False),
     "a point at 0.9 m/s": (0.9, 0.0, False),
     "a point at 0.6 m/s": (0.6, 0.0, False),
-    "a point that turns by 8 degrees/s": (PACE, 8.0, False),
-    "a point that turns by 12 degrees/s": (PACE, 12.0, False),
+    "a point that turns by 14 degrees/s": (PACE, 14.0, False),
+    "a point that turns by 30 degrees/s": (PACE, 30.0, False),
     "a point that stops after six steps, once the target is behind": (PACE, 0.0, True),
 }
 

@@ -23,8 +23,8 @@ SWING = 15  # observations without contact, before a contact is a strike
 LARGEST_DEVIATION = 5.0  # of the state, in its scales
 LARGEST_OFFSET = 4.0  # in the units of OFFSETS
 LARGEST_HEADING = 0.28  # rad, from the course, to which the walker reacts
-TURN_RATE = np.deg2rad(12.0)  # rad/s, of the course
-LARGEST_LEAD = np.deg2rad(8.0)  # of the course over the heading
+TURN_RATE = np.deg2rad(14.0)  # rad/s, of the course
+LARGEST_LEAD = np.deg2rad(9.0)  # of the course over the heading
 BEHIND = 2.2  # rad, of a target from the course; it keeps turning to one side then
 OBSERVED_EVERY = 0.01  # s
 

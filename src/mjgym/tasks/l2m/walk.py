@@ -230,9 +230,7 @@ class Walk(Task):
     def scripted_policy(self) -> Reflexes:
         if self.planar:
             return Reflexes(parameters(self.reflexes))
-        # That of Round 2 turns more tightly; that of Round 1 recovers from more starts.
-        law = feedback("spatial-walk" if self.round == 1 else "spatial-turn")
-        return SteppedReflexes(parameters("spatial-walk"), law)
+        return SteppedReflexes(parameters("spatial-walk"), feedback("spatial-walk"))
 
     def colours(self, v: View) -> Arrays:
         """Muscles from pale to red by their activations."""
