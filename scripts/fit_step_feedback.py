@@ -29,6 +29,7 @@ import torch
 from search_walker import Walks
 from torch import Tensor, nn
 
+from mjgym.rotations import smallest_angle
 from mjgym.tasks.l2m.reflex import looked_at, parameters
 from mjgym.tasks.l2m.step_feedback import (
     HEADING,
@@ -164,7 +165,7 @@ class Rounds:
         for step in range(round(longest / self.walks.timestep)):
             seen = looked_at(observation)
             here = np.array(task.body.positions(envs.view))[:, ROTATION]
-            script.error = (here - target + np.pi) % (2 * np.pi) - np.pi
+            script.error = smallest_angle(here - target, 2 * np.pi)
             action = script(observation)
             for side in (0, 1):
                 struck = script.struck[:, side] & alive

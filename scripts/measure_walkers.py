@@ -28,6 +28,7 @@ import numpy as np
 from measure_scripted_policies import commit
 from search_walker import Walks
 
+from mjgym.rotations import smallest_angle
 from mjgym.tasks.l2m.reflex import START
 from mjgym.tasks.l2m.walk import VELOCITY_WEIGHTS
 from mjgym.util import atomic
@@ -166,8 +167,7 @@ def point(task: Any, draws: np.ndarray, speed: float, turn: float, stops: bool) 
             behind = (ahead * target).sum(axis=-1) < 0
             if stops and now >= SIX_STEPS:
                 stopped = np.where(behind, np.minimum(stopped, now), stopped)
-        off = np.arctan2(target[:, 1], target[:, 0]) - heading
-        off = (off + np.pi) % (2 * np.pi) - np.pi
+        off = smallest_angle(np.arctan2(target[:, 1], target[:, 0]) - heading, 2 * np.pi)
         pace = speed * np.clip(1 - (now - stopped) / STOP, 0, 1)
         velocity = pace[:, None] * ahead
         heading = heading + dt * np.clip(off, -turn, turn)

@@ -139,11 +139,11 @@ class Walkers:
         self.observation, _ = self.envs.reset(seed=seed)
         self.begun = np.zeros(COUNT, dtype=bool)  # whether there was a strike in the episode
         self.paid, self.score = np.zeros((2, COUNT))  # since the last strike; of the episode
-        self._last = self._strike()
+        self._last = tuple(x.copy() for x in self._strike())  # of each walker in its episode
 
     def _strike(self) -> tuple[np.ndarray, ...]:
         script = self.script
-        return script.state.copy(), script.drawn.copy(), script.log_probability.copy()
+        return script.state, script.drawn, script.log_probability
 
     def iteration(self) -> tuple[Strikes, list[float], int]:
         """What followed the strikes of an iteration, scores of ended episodes, and falls."""

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mjgym import mjcf
+from mjgym.rotations import smallest_angle
 from mjgym.tasks.l2m.reflex import CONTACT, TWIST, Reflexes, Seen
 
 SWING = 15  # observations without contact, before a contact is a strike
@@ -187,19 +188,18 @@ class SteppedReflexes(Reflexes):
         self.heading = self.heading + OBSERVED_EVERY * (self._yaw_rate + yaw_rate) / 2
         self._yaw_rate = yaw_rate
         ahead, left = np.moveaxis(seen.target, -1, 0)
-        turn = self.heading + np.arctan2(left, ahead) - self.course
-        turn = (turn + np.pi) % (2 * np.pi) - np.pi
+        turn = smallest_angle(self.heading + np.arctan2(left, ahead) - self.course, 2 * np.pi)
         behind = (np.abs(turn) > BEHIND) & (self._way != 0)
         self._way = np.where(behind, self._way, np.where(turn < 0, -1.0, 1.0))
         step = np.minimum(np.abs(turn), OBSERVED_EVERY * TURN_RATE)
         follows = self._way * (self.course - self.heading) <= LARGEST_LEAD
         self.course = self.course + self._way * step * follows
-        cosine, sine = np.cos(self.course), np.sin(self.course)
-        rates = cosine * pitch_rate - sine * roll_rate, sine * pitch_rate + cosine * roll_rate
+        pitch, roll = _along(self.course, seen.pitch, seen.roll)
+        rates = _along(self.course, pitch_rate, roll_rate)
         off = self.heading - self.course
         return seen._replace(
-            pitch=cosine * seen.pitch - sine * seen.roll,
-            roll=sine * seen.pitch + cosine * seen.roll,
+            pitch=pitch,
+            roll=roll,
             velocity=np.stack([*moved, *rates, yaw_rate], axis=-1),
             target=np.stack([np.cos(off), -np.sin(off)], axis=-1),
         )
@@ -207,3 +207,11 @@ class SteppedReflexes(Reflexes):
     def respond(self, state: np.ndarray, foot: int) -> np.ndarray:
         """Offsets for the state at a strike of the right (0) or left foot (1)."""
         return self.law.offsets(state)
+
+
+def _along(
+    course: np.ndarray, forward: np.ndarray, right: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Components forward and to the right of a course, of a vector in the start's axes."""
+    cosine, sine = np.cos(course), np.sin(course)
+    return cosine * forward - sine * right, sine * forward + cosine * right
