@@ -45,7 +45,7 @@ TARGET = 3  # numbers of the target that the critic sees
 
 
 class Strikes(NamedTuple):
-    """What followed foot strikes, (n, ...).
+    """Foot strikes and their outcomes, (n, ...).
 
     Attributes:
         state: in scales, and the target.
@@ -146,7 +146,7 @@ class Walkers:
         return script.state, script.drawn, script.log_probability
 
     def iteration(self) -> tuple[Strikes, list[float], int]:
-        """What followed the strikes of an iteration, scores of ended episodes, and falls."""
+        """Strikes of an iteration, scores of the episodes that ended, and number of falls."""
         steps: list[list[tuple[Any, ...]]] = [[] for _ in range(COUNT)]
         scores, falls = [], 0
         for _ in range(STEPS):
