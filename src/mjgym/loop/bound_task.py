@@ -1,6 +1,7 @@
 """A task on a simulation: its hooks have run once, and their constant results are kept."""
 
 import dataclasses
+import functools
 
 from mjgym.loop.hooks import bind_and_validate, defined_hooks, probe
 from mjgym.sim import Simulation
@@ -30,7 +31,6 @@ class BoundTask:
         reward_shape: shape lead, with a trailing axis of players if there are several.
         forces_always: whether forces are computed in every control step.
         forces_sometimes: whether `current_forces` decides that by the state.
-        law: the compiled law of control, or the reason why control runs on arrays.
 
     Raises:
         ValueError: a hook writes to the model.
@@ -74,14 +74,21 @@ class BoundTask:
                     hook = f"{type(task).__name__}.{field}"
                     hint = or_else(name, view.memory)
                     raise ValueError(f"{hook}: memory() has no {name!r}{hint}")
-        law: CompiledLaw | str = "controls are computed once in a control step"
-        if task.control_every_substep:
-            law = "the backend, the integrator or what varies takes no compiled law"
-            if simulation.runs_laws:
-                law = task.compiled_law()
+
+    @functools.cached_property
+    def law(self) -> CompiledLaw | str:
+        """The compiled law of control, or the reason why control runs on arrays.
+
+        It is compiled when it is first asked for, which can take seconds.
+        """
+        if not self.task.control_every_substep:
+            return "controls are computed once in a control step"
+        if not self.simulation.runs_laws:
+            return "the backend, the integrator or what varies takes no compiled law"
+        law = self.task.compiled_law()
         if not isinstance(law, str):
-            simulation.run_under(law)
-        self.law = law
+            self.simulation.run_under(law)
+        return law
 
     def sample_entries(self) -> Arrays:
         """The observation's entries in one simulation."""

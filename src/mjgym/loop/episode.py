@@ -189,6 +189,7 @@ class Episodes:
             where: mask of those that begin, bool of shape lead; None for all.
             by_reset: whether the user's `reset` begins it, rather than an autoreset.
         """
+        _ = self._bound.law  # compiled now, so that the first step need not wait for it
         kept = {name: self.view.by_row(self.view.memory[name]) for name in self.task.kept}
         goes_on = self.view.by_row(self.started) & ~self._reseeded
 
