@@ -332,8 +332,9 @@ class TestALawOfTheUsersOwn:
         rng = np.random.default_rng(0)
         own = {"control": lambda self, v, action: v.qpos * rng.uniform()}
         available.warned.cache_clear()
+        env = Env(dataclass(frozen=True)(type("Own", (Turned,), own))())
         with pytest.warns(RuntimeWarning, match="gives other numbers on this machine"):
-            Env(dataclass(frozen=True)(type("Own", (Turned,), own))()).reset(seed=0)
+            env.reset(seed=0)
 
 
 def _long(x):
@@ -381,8 +382,8 @@ class TestFailures:
     def test_a_law_that_gives_other_numbers_is_said(self, monkeypatch):
         monkeypatch.setattr("mjgym_fast.agreement.agrees", lambda *_: False)
         available.warned.cache_clear()
+        env = Env(Lift(table_friction=(0.9, 0.005, 0.0001)))
         with pytest.warns(RuntimeWarning, match="gives other numbers on this machine"):
-            env = Env(Lift(table_friction=(0.9, 0.005, 0.0001)))
             env.reset(seed=0)
         assert env.uncompiled == "the compiled law gives other numbers on this machine than NumPy"
         env.step(env.action_space.sample())
