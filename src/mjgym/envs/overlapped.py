@@ -65,7 +65,7 @@ class OverlappedVectorEnv(GoalMethods, gymnasium.vector.VectorEnv[Any, Any, Any]
     def _adopt(self, members: list[VectorEnv]) -> None:
         self._members, first = members, members[0]
         self.task, self.model = first.task, first.model
-        self.uncompiled, self.varied = first.uncompiled, first.varied
+        self.varied = first.varied
         self.physics_timestep = first.physics_timestep
         self.control_timestep = first.control_timestep
         counts = [member.num_envs for member in members]
@@ -311,6 +311,11 @@ class OverlappedVectorEnv(GoalMethods, gymnasium.vector.VectorEnv[Any, Any, Any]
             self._members[0].check_usable()  # in a fork they would never finish
         while self._sent:
             self._sent.popleft()[1].exception()
+
+    @property
+    def uncompiled(self) -> str:
+        """The reason why control runs on arrays; empty with a compiled law."""
+        return self._members[0].uncompiled
 
     @property
     def spec(self) -> Any:
