@@ -3,6 +3,7 @@
     python benchmarks/peers.py                              # all ids, about an hour
     python benchmarks/peers.py --quick                      # a handful of them
     python benchmarks/peers.py dmc/walker-walk-v0 dmc/cartpole-swingup-v0 --num-envs 256
+    python benchmarks/peers.py --only bare dm_control single  # of these subjects, ten minutes
     python benchmarks/peers.py dmc/walker-walk-v0 --memory  # memory, creation and import time
 
 It makes a separate virtual environment (or reuses an existing one), installs this checkout
@@ -67,6 +68,9 @@ def parse(arguments: Sequence[str], known: Sequence[str] | None) -> argparse.Nam
     parser.add_argument(
         "--memory", action="store_true", help="memory, creation and import time instead"
     )
+    parser.add_argument(
+        "--only", nargs="+", choices=SUBJECTS, default=list(SUBJECTS), help="subjects to time"
+    )
     options = parser.parse_args(arguments)
     if options.num_envs is None:
         options.num_envs = MEMORY_NUM_ENVS if options.memory else NUM_ENVS
@@ -102,11 +106,12 @@ def time_all(options: argparse.Namespace, threads: int, unavailable: dict[str, s
         "unavailable": unavailable,
     }
     title = f"{content['machine']['cpu']}, {threads} cores, {content['machine']['date'][:10]}"
+    builders = {name: SUBJECTS[name] for name in SUBJECTS if name in options.only}
     results: list[report.Result] = []
     options.out.mkdir(parents=True, exist_ok=True)
     for number, id in enumerate(options.ids, 1):
         settings = Settings(id, envs_for(id, options.num_envs), threads, cpu=options.cpu)
-        results.append(compare_steps(SUBJECTS, settings, options, unavailable))
+        results.append(compare_steps(builders, settings, options, unavailable))
         ratios = [f"{name} {r['median']:.2f}" for name, r in results[-1]["ratios"].items()]
         print(f"{number}/{len(options.ids)} {id}: {', '.join(ratios) or 'nothing'}", flush=True)
         content["results"] = results

@@ -295,7 +295,7 @@ def write_json(path: Path, content: dict[str, Any]) -> None:
 
 
 def plot(path: Path, results: Sequence[Result], title: str) -> None:
-    """Plot horizontal bars of each id's ratios, with a line at 1 and the mean."""
+    """Plot horizontal bars of each id's ratios, with a line at 1 and the mean, if there are any."""
     import matplotlib as mpl
 
     mpl.use("Agg")
@@ -303,6 +303,8 @@ def plot(path: Path, results: Sequence[Result], title: str) -> None:
 
     ids = [r["id"] for r in results]
     means = summary(results)
+    if not means:
+        return
     figure, axes = pyplot.subplots(
         1,
         len(means),
