@@ -284,9 +284,9 @@ def dm_control(settings: Settings) -> Subject:
     It is timed from our start: some terrains cost several times as much as others.
     """
     import gymnasium
-    from comparison.other_suites import make_dm_control
 
     import mjgym  # noqa: F401  (registers the ids)
+    from comparison.other_suites import make_dm_control
 
     env = make_dm_control(settings.id, seed=settings.seed)
     ours: Any = gymnasium.make(settings.id).unwrapped
