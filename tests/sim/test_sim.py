@@ -15,6 +15,7 @@ from helpers import suite
 from helpers.lanes import mostly_slow
 from mjgym.sim import Batched, Single
 from mjgym.sim.engine import STATE_FIELDS, quiet
+from mjgym.sim.single import UNLOGGED
 from mjgym.task.models import compile_model
 
 # Something of everything: contacts, limits, activations, terrain, tendons, sensors of all stages.
@@ -869,7 +870,7 @@ class TestQuiet:
     def test_says_nothing_whatever_the_engine_warns_of(self, empty_folder, capfd):
         config = log_config()
         single = at_defaults(mujoco.MjModel.from_xml_string(CROWD))
-        assert single.data.warning.number.any()
+        assert (single.data.warning.number > UNLOGGED).any()
         single.view.forward()
         single.view.detect_contacts()
         single.reset(lambda i, scratch: scratch.restore_defaults())

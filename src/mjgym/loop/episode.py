@@ -33,7 +33,6 @@ from mjgym.loop.states import MEMORY, READINGS, in_simulation
 from mjgym.observables import Image, Sensing
 from mjgym.sim import Part, Rows, Single, View
 from mjgym.sim.compiled import CompiledLaw
-from mjgym.sim.engine import mute, unmute
 from mjgym.task import Arrays
 from mjgym.util import generators
 from mjgym.util.values import whole_number
@@ -248,18 +247,14 @@ class Episodes:
         task, view, simulation, defined = self.task, self.view, self.simulation, self._defined
         if self._writes_before_steps:
             self._write_before_step(action, where)
-        mute()  # `quiet` without its object
-        try:
-            if self._in_parts or self.sensing is not None:
-                self._step_in_parts(action, where)
-            else:
-                control = task.control(view, action)
-                simulation.step(control, self.substeps, where, forces=self._bound.forces_always)
-            if self._bound.forces_sometimes:
-                due = self._each(task.current_forces(view))
-                simulation.update_forces(due if where is None else due & where)
-        finally:
-            unmute()
+        if self._in_parts or self.sensing is not None:
+            self._step_in_parts(action, where)
+        else:
+            control = task.control(view, action)
+            simulation.step(control, self.substeps, where, forces=self._bound.forces_always)
+        if self._bound.forces_sometimes:
+            due = self._each(task.current_forces(view))
+            simulation.update_forces(due if where is None else due & where)
         self.steps = self.steps + 1 if where is None else self.steps + where
         diverged = simulation.diverged()
         terms = task.terms(view)
@@ -436,12 +431,12 @@ class Episodes:
 
     def observe(self) -> Arrays:
         """The entries of the current observation: the task's or their readings, and goals."""
-        goals = {} if self.goals is None else self.goals.entries(self.view)
         if self.sensing is None:
-            return {**self.task.observation(self.view), **goals}
-        shown: Arrays = self.sensing.observe(self._time(), self.view.lead, self.entries)
-        # Readings are NumPy's on every engine.
-        return {**{name: self.view.from_numpy(value) for name, value in shown.items()}, **goals}
+            shown = self.task.observation(self.view)
+        else:  # readings are NumPy's on every engine
+            readings = self.sensing.observe(self._time(), self.view.lead, self.entries)
+            shown = {name: self.view.from_numpy(value) for name, value in readings.items()}
+        return shown if self.goals is None else {**shown, **self.goals.entries(self.view)}
 
     def _time(self) -> np.ndarray:
         """Physics steps of the episodes so far, (n,)."""

@@ -2,6 +2,7 @@
 
 import os
 import threading
+from contextlib import AbstractContextManager
 from typing import Any, Protocol
 
 import mujoco
@@ -119,8 +120,8 @@ _SILENT = mujoco.MjLogConfig.get()
 _SILENT.logto_console = _SILENT.logto_file = False
 
 
-class _Muting:
-    """Reference count of callers that silence the engine's log, which is one per process."""
+class _Quiet:
+    """Silences the engine's log, which is one per process, until the last of all callers leaves."""
 
     def __init__(self) -> None:
         self.begin()
@@ -131,41 +132,25 @@ class _Muting:
         self._count = 0
         self._before = _SILENT
 
-    def mute(self) -> None:
-        """Stop the engine's log output until `unmute`."""
+    def __enter__(self) -> None:
         with self._lock:
             if not self._count:
-                self._before = _configuration()
-                _silence()
+                self._before = mujoco.MjLogConfig.get()
+                _SILENT.set()
             self._count += 1
 
-    def unmute(self) -> None:
-        """Restore the log configuration once every caller of `mute` has called this."""
+    def __exit__(self, *error: object) -> None:
         with self._lock:
             self._count -= 1
             if not self._count:
                 self._before.set()
 
 
-# Bound once: attribute lookups in every step cost as much as a step of a pendulum.
-_configuration, _silence = mujoco.MjLogConfig.get, _SILENT.set
-_muting = _Muting()
-mute, unmute = _muting.mute, _muting.unmute
-
+_quiet = _Quiet()
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_muting.begin)
+    os.register_at_fork(after_in_child=_quiet.begin)
 
 
-class quiet:
-    """Context that silences the engine's log: a divergence is reported in `info`.
-
-    A class, because a generator costs nearly as much as a step of a small model.
-    """
-
-    __slots__ = ()
-
-    def __enter__(self) -> None:
-        mute()
-
-    def __exit__(self, *error: object) -> None:
-        unmute()
+def quiet() -> AbstractContextManager[None]:
+    """Context that silences the engine's log: a divergence is reported in `info`."""
+    return _quiet

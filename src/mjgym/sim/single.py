@@ -29,6 +29,9 @@ from mjgym.sim.views import Named, View
 from mjgym.util.suggestions import did_you_mean
 
 ONLY = np.zeros(1, dtype=np.int64)  # rows of a single simulation
+# The engine logs a warning whose count is 0. Counting from here costs nothing per step, unlike
+# `quiet`, which takes as long as a physics step of a pendulum.
+UNLOGGED = -(2**30)
 
 
 class SingleView(View):
@@ -247,6 +250,7 @@ class Single:
         self.varied = varied_fields(self.varies, varying)
         self._defaults = {name: np.array(get_field(model, name)) for name in self.varied}
         self._warnings = self.data.warning.number
+        self._warnings[...] = UNLOGGED
         self._no_warnings = self._warnings.tobytes()
         self._splits = _splits(model)
         self.untried = True
@@ -261,6 +265,7 @@ class Single:
         if vary is not None:
             vary(self.model)
         mujoco.mj_resetData(self.model, self.data)  # reads mocap poses from the model
+        self._warnings[...] = UNLOGGED
 
     def forward(self, *, contacts: bool = True) -> None:
         _forward(self.model, self.data, ACTUATION_OFF if contacts else ACTUATION_OFF | CONTACTS_OFF)
@@ -329,10 +334,10 @@ class Single:
         mujoco.mj_forwardSkip(self.model, self.data, _VELOCITIES_DONE, False)
 
     def diverged(self) -> Array | None:
-        warnings = self._warnings
-        if warnings.tobytes() == self._no_warnings or not warnings[DIVERGED].any():
+        if self._warnings.tobytes() == self._no_warnings:
             return None
-        return np.True_
+        counts = self._warnings[DIVERGED]  # 0 after the engine's or a user's `mj_resetData`
+        return np.True_ if ((counts != UNLOGGED) & (counts != 0)).any() else None
 
     def get_state(self, rows: np.ndarray = ONLY) -> dict[str, np.ndarray]:
         state = {name: np.array(getattr(self.data, name))[None] for name in self.state_fields}
@@ -352,7 +357,7 @@ class Single:
                 getattr(self.data, name)[...] = value
         if self.varying is not None:
             self.varying.follow(self.model)
-        self._warnings[...] = 0
+        self._warnings[...] = UNLOGGED
         _forward(self.model, self.data, off=0)
         if "sensordata" in state:  # some sensors belong to the step before the state
             self.data.sensordata[...] = state["sensordata"][0]

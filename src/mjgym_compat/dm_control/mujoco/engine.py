@@ -251,7 +251,8 @@ class Physics(simulation.Physics):
         """Raise MuJoCo's warnings in a `with` block."""
         before = self.data.ptr.warning.number.copy()
         yield
-        new = self.data.ptr.warning.number > before
+        counts = self.data.ptr.warning.number  # 0 after a reset, also by the engine
+        new = (counts > before) & (counts != 0)
         if new.any():
             message = _INVALID_PHYSICS_STATE.format(
                 warning_names=", ".join(_WARNINGS[int(i)] for i in np.flatnonzero(new))
