@@ -51,11 +51,11 @@ METHODS = {
 
 
 def method_of(method: str | Method, settings: dict[str, Any]) -> Method:
-    """The method of a name with some settings, or one that is given.
+    """A method by its name, with settings, or a `Method` as it is.
 
     Raises:
-        TypeError: it has no such setting; the message lists those that it has. Or what is given is
-            no method.
+        TypeError: it has no such setting (the message lists those that it has), or `method` is
+            neither a name nor a `Method`.
         ValueError: a value is wrong or the name is unknown; the message names the nearest ones.
     """
     if not isinstance(method, str):

@@ -141,9 +141,11 @@ def _check_model(
 
 
 def _misfits(top: Node, kind: Kind, *, root: bool = True) -> list[Problem]:
-    """Elements and attributes below an element that the schema lacks there, or the engine ignores.
+    """Problems with elements and attributes that the schema lacks, or the engine ignores.
 
-    `root`: whether the attributes of the element itself count.
+    Args:
+        top: element that is searched.
+        root: whether the attributes of `top` itself count.
     """
     problems: list[Problem] = []
     left = [(top, kind)]

@@ -297,7 +297,7 @@ def find_file(name: str, *folders: Path) -> Path | None:
 
 
 def near_files(name: str, *folders: Path, but: Path | None = None) -> tuple[str, ...]:
-    """Names of files below some folders, except `but`, that resemble a missing one."""
+    """Names of up to three files in some folders, other than `but`, that resemble a missing one."""
     known: dict[str, str] = {}
     for folder in folders:
         for path in (p for p in _below(folder) if p.suffix == Path(name).suffix and p != but):

@@ -59,8 +59,8 @@ class Wipe(OneTable):
     more than 1 since the first step; then of the spots that are left `proportion_wiped`, the share
     of those that are not, `wipe_radius`, the distance of the farthest from their centroid (m),
     `wipe_centroid` (m), and `gripper_to_wipe_centroid`, from the tool (m), in world axes. With
-    `condensed=False` instead of each spot `marker<i>_pos` (m), `marker<i>_wiped` and
-    `gripper_to_marker<i>` (m).
+    `condensed=False` there are `marker<i>_pos` (m), `marker<i>_wiped` and `gripper_to_marker<i>`
+    (m) of each spot instead.
 
     Reward: `fault` -10, and nothing else, where the arm (not the sponge) touches anything or a
     joint is within 0.1 rad of a limit. Otherwise `wipe` pays 50 for each spot that is wiped now,

@@ -65,5 +65,5 @@ class FloorTextures(_Look):
 
 
 def texture_list(look: Any) -> list[mjcf.Element]:
-    """Textures of a look, or of a list of them."""
+    """Texture elements of walls, floors or a skybox, or of a plain list."""
     return list(getattr(look, "textures", look))
