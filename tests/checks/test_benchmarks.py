@@ -91,6 +91,25 @@ print(sorted({"mjgym", "mujoco", "numpy", "gymnasium"} & set(sys.modules)))
     assert (done.stdout, done.stderr) == ("[]\n", "")
 
 
+def test_the_process_of_dm_control_registers_our_ids() -> None:
+    """It is timed from our start, and nothing else in its process imports the package."""
+    program = """
+import sys, types
+import numpy
+sys.path.insert(0, sys.argv[1])
+from comparison import other_suites, subjects
+limits = types.SimpleNamespace(minimum=-numpy.ones(1), maximum=numpy.ones(1))
+env = types.SimpleNamespace(reset=lambda: None, step=print, action_spec=lambda: limits)
+other_suites.make_dm_control = lambda id, seed: env
+assert "mjgym" not in sys.modules
+subject = subjects.dm_control(subjects.Settings("dmc/cartpole-swingup-v0", 1, 1))
+assert subject.advance is print
+"""
+    run = [sys.executable, "-c", program, str(Path(peers.__file__).parent)]
+    done = subprocess.run(run, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
 def test_dogs_are_few() -> None:
     assert names.envs_for("dmc/dog-run-v0", 256) == 32
     assert names.envs_for("dmc/dog-run-v0", 4) == 4
@@ -110,6 +129,7 @@ def test_quick_ids_are_registered() -> None:
         (["--seconds", "0"], "--seconds: must be more than 0"),
         (["--seconds", "nan"], "--seconds: must be more than 0"),
         (["--quick", "dmc/walker-walk-v0"], "--quick"),
+        (["--only", "dm_contrl"], "invalid choice: 'dm_contrl'"),
         (["--nothing"], "--nothing"),
     ],
 )
@@ -223,6 +243,8 @@ def test_files(tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
     report.plot(tmp_path / "peers.png", canned(), "canned")
     assert (tmp_path / "peers.png").stat().st_size > 0
+    report.plot(tmp_path / "nothing.png", [{"id": "dmc/none-v0", "ratios": {}}], "no ratio")
+    assert not (tmp_path / "nothing.png").exists()
 
 
 def test_actions() -> None:
