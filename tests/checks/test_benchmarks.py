@@ -99,7 +99,8 @@ import numpy
 sys.path.insert(0, sys.argv[1])
 from comparison import other_suites, subjects
 limits = types.SimpleNamespace(minimum=-numpy.ones(1), maximum=numpy.ones(1))
-env = types.SimpleNamespace(reset=lambda: None, step=print, action_spec=lambda: limits)
+calls = {"reset": print, "step": print, "close": print, "action_spec": lambda: limits}
+env = types.SimpleNamespace(**calls)
 other_suites.make_dm_control = lambda id, seed: env
 assert "mjgym" not in sys.modules
 subject = subjects.dm_control(subjects.Settings("dmc/cartpole-swingup-v0", 1, 1))
