@@ -37,6 +37,7 @@ class Env(GoalMethods, RolloutMethods, gymnasium.Env[Any, np.ndarray]):
 
     Attributes:
         model: the live MjModel (without textures).
+        data: the live MjData; its counts of warnings start below 0, so that the engine logs none.
         physics_timestep: seconds.
         control_timestep: seconds between two actions.
         max_episode_steps: control steps after which an episode is truncated; None for no limit but
