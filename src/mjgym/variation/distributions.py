@@ -145,7 +145,7 @@ def _refuse_where(wrong: Any, message: str, *values: Any) -> None:
 def draws_of(
     value: Value, rng: np.random.Generator, n: int, shape: Shape, first: int
 ) -> np.ndarray:
-    """A quantity n times, (n, *shape), be it a distribution or constant."""
+    """Draw n values, (n, *shape), from a distribution, or repeat a constant."""
     if isinstance(value, Distribution):
         return value.draws(rng, n, shape, first)
     return np.broadcast_to(value, (n, *shape))

@@ -266,7 +266,7 @@ class _Inner:
 
     @contextlib.contextmanager
     def dial(self) -> Iterator[socket.socket]:
-        """Open a connection, whose address means the guard as long as it lasts."""
+        """Connect to the guarded server; while open, the connection counts as the guard's own."""
         with socket.socket() as connection:
             connection.bind((_INNER, 0))
             address = connection.getsockname()[:2]

@@ -30,7 +30,7 @@ TERMS = 30  # of an exponential series, for angles up to pi
 
 
 def get_nullspace_gains(joint_names: Sequence[str], weight_dict: Mapping[str, float]) -> np.ndarray:
-    """Pull of each joint towards zero, 1/s: its weight, or 1."""
+    """Gain of each joint towards zero, 1/s; 1 for joints without a weight."""
     return np.array([weight_dict.get(name, 1.0) for name in joint_names])
 
 
