@@ -54,6 +54,7 @@ CANDIDATES: dict[str, tuple[str, ...]] = {
     "n-step-5": (*SMALL, "n_step=5"),
     "average": (*SMALL, "average_rate=0.005"),
     "together": (*SMALL, "n_step=5", "average_rate=0.005"),
+    "noise": (*SMALL, "n_step=5", "average_rate=0.005", "noise_min=0.2", "noise_max=1.0"),
 }
 """Changes to the default settings of TD3."""
 
