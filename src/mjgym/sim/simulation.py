@@ -26,10 +26,7 @@ class Part(Protocol):
     def step(
         self, control: Array, n: int, where: Array | None = None, *, forces: bool = False
     ) -> None:
-        """Set the controls and advance, see `Simulation.step`.
-
-        The caller silences the engine's log, as physics steps are short.
-        """
+        """Set the controls and advance, see `Simulation.step`; the engine logs nothing."""
 
 
 Rows = slice | EllipsisType
