@@ -13,7 +13,8 @@
 
 Intervals are Student's, 95 %, of means. The rows are in assets/baselines/learn_to_move.csv, the
 search of parameters (`search.csv` of `search_walker.py`) in learn_to_move_search.csv beside it,
-reactions in learn_to_move_reactions.csv.
+`progress.csv` of `reinforce_step_feedback.py` in learn_to_move_reinforcement.csv, and reactions in
+learn_to_move_reactions.csv.
 """
 
 import argparse
@@ -38,8 +39,10 @@ ROOT = Path(__file__).parents[1]
 FILE, GUIDE = ROOT / "assets/baselines/learn_to_move.csv", ROOT / "assets/guides/learn_to_move.md"
 END = "<!-- end -->"
 SEARCH = ROOT / "assets/baselines/learn_to_move_search.csv"
+REINFORCEMENT = ROOT / "assets/baselines/learn_to_move_reinforcement.csv"
 REACTIONS = ROOT / "assets/baselines/learn_to_move_reactions.csv"
 SHOWN = 8  # generations of the search
+EVERY = 10.0  # CPU minutes of reinforcement in a row
 STARTS, START_SEED, SEEDS = 100, 2019, 64
 QUADRANT = 45.0  # degrees of bearing in a row
 # Of points: mean speed (m/s), time of a step, of the six that the reward asks for, and to stop (s).
@@ -49,6 +52,7 @@ POINTS = {  # speed (m/s), turn towards the target (degrees/s), whether it stops
     "a point at 0.9 m/s": (0.9, 0.0, False),
     "a point at 0.6 m/s": (0.6, 0.0, False),
     "a point that turns by 14 degrees/s": (PACE, 14.0, False),
+    "a point that turns by 22 degrees/s": (PACE, 22.0, False),
     "a point that turns by 30 degrees/s": (PACE, 30.0, False),
     "a point that stops after six steps, once the target is behind": (PACE, 0.0, True),
 }
@@ -209,6 +213,22 @@ def curve(rows: list[dict[str, Any]]) -> str:
     return "\n".join(lines)
 
 
+def learning(rows: list[dict[str, Any]]) -> str:
+    """Format the progress of reinforcement as Markdown: means over every few CPU minutes."""
+    lines = ["| CPU min | episodes | score | falls in 100 s |", "|---|---|---|---|"]
+    cpu, episodes, score, falls = np.array(
+        [[float(x[n]) for n in ("cpu_s", "episodes", "score", "falls_in_100_s")] for x in rows]
+    ).T
+    for first in np.arange(0.0, cpu[-1] / 60, EVERY):
+        some = (cpu > 60 * first) & (cpu <= 60 * (first + EVERY))
+        mean = np.average(score[some], weights=episodes[some])
+        lines.append(
+            f"| {first:.0f} to {min(first + EVERY, cpu[-1] / 60):.0f} | {episodes[some].sum():.0f}"
+            f" | {mean:.0f} | {falls[some].mean():.1f} |"
+        )
+    return "\n".join(lines)
+
+
 def reaction_table(rows: list[dict[str, Any]]) -> str:
     """Format the parts of the score as Markdown."""
     lines = ["| | episodes | velocity | effort | score |", "|---|---|---|---|---|"]
@@ -257,6 +277,7 @@ def main() -> None:
     text = GUIDE.read_text(encoding="utf-8")
     tables = {
         "search": curve(read(SEARCH)),
+        "reinforcement": learning(read(REINFORCEMENT)),
         "walkers": table(read(FILE)),
         "reactions": reaction_table(read(REACTIONS)),
     }

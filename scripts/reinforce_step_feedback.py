@@ -5,9 +5,10 @@
 
 It needs `pip install -e ".[train,fast]" cma`. It begins with the feedback that ships. An action is
 the offsets from a foot strike to the next, drawn around the policy's; episodes are those of the
-score, from START, with physics steps of 2 ms. An iteration walks with all environments and improves
-policy and critic by what each strike was followed by: the published reward, and the critic's value
-at the next strike.
+score, from START, with physics steps of 2 ms, and their courses turn at several rates. An iteration
+walks with all environments and improves policy and critic by what each strike was followed by: the
+published reward, and the critic's value at the next strike. RUN holds `steps.npz`, the state, and
+`progress.csv`, a line per iteration.
 """
 
 import argparse
@@ -18,6 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import torch
 from fit_step_feedback import BASE, Policy, written
+from measure_walkers import write
 from search_walker import CoarseWalk
 from torch import Tensor, nn
 
@@ -33,7 +35,8 @@ from mjgym.tasks.l2m.step_feedback import (
 )
 from mjgym.util import atomic
 
-COUNT, STEPS, THREADS = 192, 600, 2  # environments, control steps of an iteration
+COUNT, STEPS, THREADS = 192, 600, 1  # environments, control steps of an iteration
+TURN_RATES = np.deg2rad(np.linspace(10.0, 30.0, COUNT))  # of the courses, rad/s
 DEVIATION = 0.13  # of offsets from the policy's
 DISCOUNT, TRACE = 0.97, 0.9  # per strike
 REWARD = 6.0  # of a usual strike, by which rewards are divided
@@ -78,7 +81,7 @@ class Explorer(SteppedReflexes):
 
     def __init__(self, policy: Policy, law: StepFeedback, count: int) -> None:
         super().__init__(parameters(BASE), law)
-        self.policy = policy
+        self.policy, self.turn_rate = policy, TURN_RATES
         self.state = np.zeros((count, len(STATE) + TARGET), np.float32)
         self.drawn = np.zeros((count, len(OFFSETS)), np.float32)
         self.log_probability = np.zeros(count, np.float32)
@@ -263,13 +266,15 @@ def main() -> None:
         torch.optim.Adam(critic.parameters(), CRITIC_RATE),
     ]
     file, done, spent = options.run / "state.pt", 0, 0.0
+    progress: list[dict[str, float]] = []
     if file.exists():
         kept = torch.load(file, weights_only=True)
         policy.load_state_dict(kept["policy"])
         critic.load_state_dict(kept["critic"])
         for optimizer, state in zip(optimizers, kept["optimizers"], strict=True):
             optimizer.load_state_dict(state)
-        done, spent = kept["iterations"], kept["cpu"]
+        progress = kept["progress"]
+        done, spent = len(progress), progress[-1]["cpu_s"]
         torch.manual_seed(options.seed + done)
     walkers = Walkers(policy, critic, law, 100_000 * (options.seed + 1) + COUNT * done)
     begun = time.process_time()
@@ -283,18 +288,20 @@ def main() -> None:
         done += 1
         cpu = spent + time.process_time() - begun
         hundreds = COUNT * STEPS * walkers.envs.control_timestep / 100
-        print(
-            f"iteration {done}: {len(scores)} episodes, score {np.mean(scores or [0]):.1f},"
-            f" {falls / hundreds:.2f} falls in 100 s, divergence {divergence:.3f}, {cpu:.0f} CPU s",
-            flush=True,
-        )
+        line = {
+            "iteration": done, "cpu_s": round(cpu, 1), "episodes": len(scores),
+            "score": round(float(np.mean(scores or [0])), 1),
+            "falls_in_100_s": round(falls / hundreds, 2), "divergence": round(divergence, 3),
+        }  # fmt: skip
+        print(*(f"{name} {value}" for name, value in line.items()), flush=True)
+        progress.append(line)
+        write(options.run / "progress.csv", progress)
         written(policy.law(law.reference, law.scale), options.run / "steps.npz")
         with atomic.replacing(file) as part:
             torch.save(
                 {
                     "policy": policy.state_dict(), "critic": critic.state_dict(),
-                    "optimizers": [x.state_dict() for x in optimizers],
-                    "iterations": done, "cpu": cpu,
+                    "optimizers": [x.state_dict() for x in optimizers], "progress": progress,
                 },
                 part,
             )  # fmt: skip

@@ -140,7 +140,7 @@ class Problem:
         return Plan(self.actions(knots), knots, np.broadcast_to(spread, knots.shape), self.phase)
 
     def after(self, plan: Plan, by: int) -> tuple["Problem", Plan]:
-        """Shift the problem and a plan by some control steps; the plan's last action is repeated."""
+        """Shift the problem and a plan by some control steps, holding the plan's last action."""
         if not plan.knots.size:
             ahead = np.minimum(np.arange(self.steps) + by, self.steps - 1)
             return self, replace(plan, actions=plan.actions[ahead])

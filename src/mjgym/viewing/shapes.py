@@ -56,7 +56,7 @@ class Shapes:
         self._meshes: dict[Look, list[trimesh.Trimesh]] = {}
 
     def see(self, i: int, model: mujoco.MjModel) -> bool:
-        """Update the looks of a sub-environment from its model; returns whether they have changed."""
+        """Update a sub-environment's looks from its model; returns whether they have changed."""
         seen = b"".join(getattr(model, name).tobytes() for name in (*_GEOM, *_SITE, *_SHARED))
         if self._seen.get(i) == seen:
             return False

@@ -7,8 +7,8 @@ import pytest
 from helpers.body_records import episodes
 from mjgym.tasks.l2m.reflex import START, Reflexes, looked_at, parameters
 from mjgym.tasks.l2m.step_feedback import (
-    LARGEST_LEAD,
     LARGEST_OFFSET,
+    LEAD,
     OFFSETS,
     STATE,
     SWING,
@@ -167,9 +167,9 @@ def test_the_course_turns_to_the_target(side):
         row[TARGET] = -1.0, (0.1 if step < 20 else -0.1) * side
         script(row)
         lead = side * script.course
-        assert lead <= LARGEST_LEAD + 0.01 * TURN_RATE + 1e-9
+        assert lead <= (LEAD + 0.01) * TURN_RATE + 1e-9
         assert lead == pytest.approx(min(step * 0.01 * TURN_RATE, lead), abs=1e-9)
-    assert lead > LARGEST_LEAD
+    assert lead > LEAD * TURN_RATE
 
 
 @pytest.mark.numba

@@ -25,7 +25,7 @@ LARGEST_DEVIATION = 5.0  # of the state, in its scales
 LARGEST_OFFSET = 4.0  # in the units of OFFSETS
 LARGEST_HEADING = 0.28  # rad, from the course, to which the walker reacts
 TURN_RATE = np.deg2rad(14.0)  # rad/s, of the course
-LARGEST_LEAD = np.deg2rad(9.0)  # of the course over the heading
+LEAD = 0.6  # s of turning, by which the course is ahead of the heading at most
 BEHIND = 2.2  # rad, of a target from the course; it keeps turning to one side then
 OBSERVED_EVERY = 0.01  # s
 
@@ -123,12 +123,14 @@ class SteppedReflexes(Reflexes):
         law: the feedback.
 
     Attributes:
+        turn_rate: of the course, rad/s.
         struck: whether each foot has struck at the last observation, (..., 2).
         offset: offsets since the last strike, (..., offsets), in the units of `OFFSETS`.
         heading: since the start, positive leftward, (...), rad.
         course: of the leans, likewise.
     """
 
+    turn_rate: Any = TURN_RATE
     struck: np.ndarray
     offset: np.ndarray
     heading: np.ndarray
@@ -191,8 +193,8 @@ class SteppedReflexes(Reflexes):
         turn = smallest_angle(self.heading + np.arctan2(left, ahead) - self.course, 2 * np.pi)
         behind = (np.abs(turn) > BEHIND) & (self._way != 0)
         self._way = np.where(behind, self._way, np.where(turn < 0, -1.0, 1.0))
-        step = np.minimum(np.abs(turn), OBSERVED_EVERY * TURN_RATE)
-        follows = self._way * (self.course - self.heading) <= LARGEST_LEAD
+        step = np.minimum(np.abs(turn), OBSERVED_EVERY * self.turn_rate)
+        follows = self._way * (self.course - self.heading) <= LEAD * self.turn_rate
         self.course = self.course + self._way * step * follows
         pitch, roll = _along(self.course, seen.pitch, seen.roll)
         rates = _along(self.course, pitch_rate, roll_rate)

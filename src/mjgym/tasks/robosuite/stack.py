@@ -40,11 +40,11 @@ class Stack(OneTable, GoalTask):
     `cubeA_quat` (x, y, z, w), `cubeB_pos`, `cubeB_quat`, `cubeA_to_cubeB`, from A to B (m),
     `gripper_to_cubeA` and `gripper_to_cubeB`, from the tool (m), in world axes.
 
-    Reward: the largest of three stages, at most 2. At cube A: `reach` pays 0.25 (1 - tanh(10 d)) for a
-    distance of d (m) between tool and A, and `grasp` 0.25 for holding it. With A's middle 4 cm
-    above the table: `lift` pays 1 and `align` 0.5 (1 - tanh(r)) for a distance of r (m) from B,
-    seen from above. `stack` pays 2 while A is that high, touches B and is not held. Success: while
-    `stack` pays.
+    Reward: the largest of three stages, at most 2. At cube A: `reach` pays 0.25 (1 - tanh(10 d))
+    for a distance of d (m) between tool and A, and `grasp` 0.25 for holding it. With A's middle
+    4 cm above the table: `lift` pays 1 and `align` 0.5 (1 - tanh(r)) for a distance of r (m) from
+    B, seen from above. `stack` pays 2 while A is that high, touches B and is not held. Success:
+    while `stack` pays.
 
     Goal: from cube B's middle to A's, in world axes (m), reached within 1 cm of lying on it, held
     or not.
