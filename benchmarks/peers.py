@@ -3,7 +3,7 @@
     python benchmarks/peers.py                              # all ids, about an hour
     python benchmarks/peers.py --quick                      # a handful of them
     python benchmarks/peers.py dmc/walker-walk-v0 dmc/cartpole-swingup-v0 --num-envs 256
-    python benchmarks/peers.py --only bare dm_control single  # of these subjects, ten minutes
+    python benchmarks/peers.py --only bare dm_control single  # ten minutes
     python benchmarks/peers.py dmc/walker-walk-v0 --memory  # memory, creation and import time
 
 It makes a separate virtual environment (or reuses an existing one), installs this checkout

@@ -25,7 +25,7 @@ LARGEST_DEVIATION = 5.0  # of the state, in its scales
 LARGEST_OFFSET = 4.0  # in the units of OFFSETS
 LARGEST_HEADING = 0.28  # rad, from the course, to which the walker reacts
 TURN_RATE = np.deg2rad(22.0)  # rad/s, of the course
-LEAD = 0.6  # s of turning, by which the course is ahead of the heading at most
+LEAD = 0.6  # s; the course leads the heading by at most what it turns in this time
 BEHIND = 2.2  # rad, of a target from the course; it keeps turning to one side then
 OBSERVED_EVERY = 0.01  # s
 
