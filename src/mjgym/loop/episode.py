@@ -33,6 +33,7 @@ from mjgym.loop.states import MEMORY, READINGS, in_simulation
 from mjgym.observables import Image, Sensing
 from mjgym.sim import Part, Rows, Single, View
 from mjgym.sim.compiled import CompiledLaw
+from mjgym.sim.engine import quiet
 from mjgym.task import Arrays
 from mjgym.util import generators
 from mjgym.util.values import whole_number
@@ -367,10 +368,11 @@ class Episodes:
             if isinstance(rows, slice):
                 memories[rows.start] = part.view.memory
 
-        if self.sensing is None:
-            self.simulation.for_each_shard(work)
-        else:  # sensing reads all simulations at once
-            work(self.simulation, ...)
+        with quiet():  # a hook may pass on NaN to a simulation that the engine has reset
+            if self.sensing is None:
+                self.simulation.for_each_shard(work)
+            else:  # sensing reads all simulations at once
+                work(self.simulation, ...)
         if memories and "substep" in self._defined:
             parts = [memories[start] for start in sorted(memories)]
             self.view.memory = {
