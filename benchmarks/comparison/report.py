@@ -296,15 +296,15 @@ def write_json(path: Path, content: dict[str, Any]) -> None:
 
 def plot(path: Path, results: Sequence[Result], title: str) -> None:
     """Plot horizontal bars of each id's ratios, with a line at 1 and the mean, if there are any."""
+    means = summary(results)
+    if not means:
+        return
     import matplotlib as mpl
 
     mpl.use("Agg")
     from matplotlib import pyplot
 
     ids = [r["id"] for r in results]
-    means = summary(results)
-    if not means:
-        return
     figure, axes = pyplot.subplots(
         1,
         len(means),

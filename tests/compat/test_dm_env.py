@@ -78,6 +78,15 @@ def test_time_limit_ends_with_discount_one():
     assert env.step([0.5]).first()
 
 
+def test_a_divergence_names_its_warning_alone():
+    """Though the engine resets the counts of all warnings."""
+    env = adapter.load("cartpole", "swingup")
+    env.reset()
+    env.physics.data.qvel[:] = np.nan
+    with pytest.raises(adapter.PhysicsError, match=r"warned: mjWARN_BADQVEL$"):
+        env.physics.step()
+
+
 def test_termination_ends_with_discount_zero():
     env = adapter.load("lqr", "lqr_2_1", task_kwargs={"random": 0})
     env.reset()
