@@ -55,6 +55,11 @@ CANDIDATES: dict[str, tuple[str, ...]] = {
     "average": (*SMALL, "average_rate=0.005"),
     "together": (*SMALL, "n_step=5", "average_rate=0.005"),
     "noise": (*SMALL, "n_step=5", "average_rate=0.005", "noise_min=0.2", "noise_max=1.0"),
+    "one-critic": (
+        *(*SMALL, "n_step=5", "average_rate=0.005", "critics=1"),
+        *("num_envs=32", "updates_per_step=0.125"),
+        *("exploration={gaussian: 0.7, ornstein_uhlenbeck: 0.3}", "ou_scale=0.4"),
+    ),
 }
 """Changes to the default settings of TD3."""
 

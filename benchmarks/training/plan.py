@@ -108,6 +108,7 @@ class Job:
         options: of `mjgym train`.
         steps: of training.
         cpu_minutes: CPU minutes of training.
+        algorithm: of `mjgym train`.
     """
 
     part: str
@@ -119,6 +120,7 @@ class Job:
     options: tuple[str, ...] = ()
     steps: int | None = None
     cpu_minutes: float | None = None
+    algorithm: str = "td3"
 
     def folder(self, out: Path) -> Path:
         """Folder of the run."""
@@ -143,8 +145,8 @@ class Job:
         if self.part == "peer":
             peer = str(Path(__file__).with_name("sb3_peer.py"))
             return [[sys.executable, peer, self.id, *self.settings, *arguments]]
-        train = [*MJGYM, "train", "td3", self.id, f"name={self.name}", *self.settings]
-        train += [*arguments, *self.options]
+        train = [*MJGYM, "train", self.algorithm, self.id, f"name={self.name}"]
+        train += [*self.settings, *arguments, *self.options]
         if (folder / "config.yaml").exists():
             train.append("--resume")
         return [train, [*MJGYM, "evaluate", str(folder)]]

@@ -28,7 +28,6 @@ class OffPolicyAgent(Agent):
 
     Config: ClassVar[type[OffPolicyConfig]] = OffPolicyConfig
     config: OffPolicyConfig
-    critics_count: ClassVar[int] = 2
     actor_optimizer: torch.optim.Optimizer
 
     def __init__(self, config: OffPolicyConfig, observation_size: Size, action_size: int) -> None:
@@ -54,6 +53,11 @@ class OffPolicyAgent(Agent):
         self.register_buffer("updates", torch.zeros((), dtype=torch.int64))
         self.updates: Tensor
         self.losses: Tensor  # of the last batch's transitions, (B,), where replay is prioritised
+
+    @property
+    def critics_count(self) -> int:
+        """Number of critics; targets are of the one with the lowest value."""
+        return 2
 
     def make_critics(self) -> Critics:
         """Make the critics; called once `critic`, `inputs` and `discounts` exist."""

@@ -17,7 +17,7 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
-from mjgym_train.config import Count, OffPolicyConfig
+from mjgym_train.config import Count, OffPolicyConfig, fixed
 from mjgym_train.learn.algorithms.agent import Metrics
 from mjgym_train.learn.algorithms.deterministic import DeterministicAgent, DeterministicConfig
 from mjgym_train.learn.buffer import Batch
@@ -27,6 +27,7 @@ from mjgym_train.learn.buffer import Batch
 class TD3Config(DeterministicConfig):
     """Settings of TD3."""
 
+    critics: Count = fixed(2)  # of which targets take the lowest; 1: D4PG with delay and smoothing
     policy_delay: Count = 2  # updates of the critics for one of the actor and of the targets
     target_rate: float = 0.04  # of the targets at each of theirs
     target_noise: float = 0.2  # of the target's action, which lies within -1 and 1
@@ -38,6 +39,10 @@ class TD3(DeterministicAgent):
 
     Config: ClassVar[type[OffPolicyConfig]] = TD3Config
     config: TD3Config
+
+    @property
+    def critics_count(self) -> int:
+        return self.config.critics
 
     def update(self, batch: Batch) -> Metrics:
         """One critic update and, every `policy_delay` updates, one actor update."""
