@@ -83,7 +83,7 @@ def test_the_packaged_settings_are_those_of_the_goals():
     cls = algorithms.find("td3").Config
     about = {"algorithm": "td3", "id": WALK, "steps": 1}
     packaged = config.read(cls, [assets() / "training" / "fast.yaml"], (), **about)
-    settings = (*recipe.CANDIDATES["together"], *recipe.USUAL)
+    settings = (*recipe.CANDIDATES["one-critic"], *recipe.USUAL)
     settings += (f"evaluations={recipe.GOAL_EVALUATIONS}", "tensorboard=true")
     assert packaged == config.read(cls, (), settings, **about)
 

@@ -62,8 +62,10 @@ PLAIN = [
     for critic in ("mean", "categorical", "quantile")
     for norm in (True, False)
 ]
+COUNTS = [("td3", "categorical", True, {"critics": count}) for count in (1, 3)]
 CASES = [
     *PLAIN,
+    *COUNTS,
     ("td3", "categorical", True, {"max_gradient_norm": 0.1}),
     ("d4pg", "categorical", False, {}),
     ("td3", "categorical", True, {"average_rate": 0.1}),
@@ -103,10 +105,10 @@ def test_the_policy_is_the_averaged_actor(name):
     np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-7)
 
 
-@pytest.mark.parametrize(("algorithm", "critic", "norm", "others"), PLAIN)
+@pytest.mark.parametrize(("algorithm", "critic", "norm", "others"), [*PLAIN, *COUNTS])
 def test_gradients_are_pytorchs(algorithm, critic, norm, others):
     """After one update from equal weights, Adam's first moments are the gradients, to 1e-5."""
-    agent, twin = (agent_of(algorithm, critic=critic, layer_norm=norm) for _ in range(2))
+    agent, twin = (agent_of(algorithm, critic=critic, layer_norm=norm, **others) for _ in range(2))
     for each in (agent, twin):
         if hasattr(each, "updates"):
             each.updates += 1  # the actor's turn

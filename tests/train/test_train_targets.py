@@ -64,3 +64,13 @@ def test_a_soft_value_has_the_entropy_of_what_follows():
     assert torch.allclose(more, -0.5 * following * log_density[:, None].detach(), atol=1e-5)
     assert more[:2].abs().min() > 1e-3
     assert (more[2:] == 0).all()  # nothing follows
+
+
+@pytest.mark.parametrize("count", [1, 2, 3])
+def test_targets_take_the_lowest_of_td3s_critics(count):
+    agent = made("td3", f"critics={count}", "critic=mean", "n_step=3", "target_noise=0")
+    outputs = agent.target_critics(BATCH.following, agent.target_actor(BATCH.following))
+    assert len(outputs) == count
+    rewards, following = agent.returns(BATCH)
+    expected = rewards + following * outputs[..., 0].min(0).values
+    assert torch.allclose(agent.target(BATCH)[..., 0], expected)

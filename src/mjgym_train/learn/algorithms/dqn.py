@@ -56,7 +56,6 @@ class DQN(OffPolicyAgent):
     Config: ClassVar[type[OffPolicyConfig]] = DQNConfig
     config: DQNConfig
     bins: int
-    critics_count = 1
 
     def __init__(self, config: DQNConfig, observation_size: Size, action_size: int) -> None:
         self.bins = config.bins or BANG_OFF_BANG
