@@ -330,13 +330,24 @@ def whole_table(rows: Sequence[Row]) -> str:
     return f"{report.table((*header, 'failed', 'success'), lines)}\n\n{count}"
 
 
+def common_table(rows: Sequence[Row]) -> str:
+    """Means beside published ones; an id has the runs of the last candidate that was run on it."""
+    found: dict[str, list[float]] = {}
+    for name in CANDIDATES:
+        own = [row for row in rows if (row.part, row.name) == ("tables", name)]
+        for id in {row.id for row in own}:
+            found[id] = [float(row.score) for row in own if row.id == id]
+    return scores.common(found)
+
+
 def every() -> dict[str, Callable[[], str]]:
-    """Both tables, by name."""
+    """All tables, by name."""
     rows = packaged()
     return {
         "recipe-search": functools.partial(search_table, rows),
         "recipe-goals": functools.partial(goals_table, rows),
         "recipe-tables": functools.partial(whole_table, rows),
+        "recipe-common": functools.partial(common_table, rows),
     }
 
 

@@ -180,8 +180,17 @@ def beside_report(rows: Sequence[Row], method: str = RECIPE) -> str:
     return report.table(header, cells)
 
 
-def common(rows: Sequence[Row], method: str = RECIPE) -> str:
-    """Means over the ids that a published method and the table both have."""
+def scores_of(rows: Sequence[Row], method: str = RECIPE) -> dict[str, list[float]]:
+    """Scores of a method's runs on each id of the suite."""
+    return {id: score_table.line(rows, method, id).scores for id in suites()["suite"]}
+
+
+def common(scores: Mapping[str, Sequence[float]]) -> str:
+    """Means over the ids that a published method and these runs both have.
+
+    Args:
+        scores: of each id's runs.
+    """
     groups: dict[str, dict[str, float]] = {}
     for one in published():
         groups.setdefault(f"{one.method}, {_millions(one.steps)}", {})[one.id] = one.score
@@ -189,12 +198,11 @@ def common(rows: Sequence[Row], method: str = RECIPE) -> str:
         groups.setdefault(f"{said.method}, 2018, {said.budget}", {})[said.id] = said.score
     cells = []
     for name, theirs in groups.items():
-        lines = {id: score_table.line(rows, method, id) for id in theirs}
-        own = {id: statistics.mean(line.scores) for id, line in lines.items() if line.scores}
+        own = {id: statistics.mean(scores[id]) for id in theirs if scores.get(id)}
         if own:
             ahead = sum(theirs[id] > score for id, score in own.items())
             means = (statistics.mean(own.values()), statistics.mean(theirs[id] for id in own))
-            runs = sum(lines[id].runs for id in own)
+            runs = sum(len(scores[id]) for id in own)
             cells.append([name, str(len(own)), *(f"{m:.0f}" for m in means), str(ahead), str(runs)])
     header = ("method", "ids in common", "mean here", "its mean", "it leads on", "runs here")
     return report.table(header, cells) if cells else f"{MISSING.capitalize()}."
@@ -373,7 +381,7 @@ def every(folder: Path = score_table.FOLDER) -> Mapping[str, Callable[[], str]]:
         **made,
         "not-learned": functools.partial(not_learned, rows),
         "published": functools.partial(beside_published, rows),
-        "common": functools.partial(common, rows),
+        "common": functools.partial(common, scores_of(rows)),
         "report": functools.partial(beside_report, rows),
         "sources": sources,
     }

@@ -76,6 +76,14 @@ def test_a_table_counts_its_runs():
     assert table.endswith("1 of 87 ids have runs, 2 in all.")
 
 
+def test_means_beside_published_ones_are_of_the_last_candidate():
+    runs = (("together", WALK, "500"), ("one-critic", WALK, "80"), ("together", RUN, "40"))
+    rows = [row("tables", name, id, score=score) for name, id, score in runs]
+    rows.append(row("goals", "one-critic", RUN, score="900"))
+    found = cells(recipe.common_table(rows), "SimbaV2, 0.5M")
+    assert (found[0], found[1], found[4]) == ("2", "60", "2")
+
+
 @pytest.mark.torch
 def test_the_packaged_settings_are_those_of_the_goals():
     from mjgym_train.learn import algorithms

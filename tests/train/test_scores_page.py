@@ -96,8 +96,9 @@ class TestReport:
         simba = {row.id: row.score for row in scores.published() if row.method == "SimbaV2"}
         mean = f"{(simba[WALK] + simba[RUN]) / 2:.0f}"
         ahead = sum(simba[id] > score for id, score in ((WALK, 950), (RUN, 100)))
-        assert cells(scores.common(made), "SimbaV2, 0.5M") == ["2", "525", mean, str(ahead), "3"]
-        assert scores.common([]) == "Not measured."
+        table = scores.common(scores.scores_of(made))
+        assert cells(table, "SimbaV2, 0.5M") == ["2", "525", mean, str(ahead), "3"]
+        assert scores.common({}) == "Not measured."
 
 
 class TestNotLearned:
