@@ -180,9 +180,9 @@ def beside_report(rows: Sequence[Row], method: str = RECIPE) -> str:
     return report.table(header, cells)
 
 
-def scores_of(rows: Sequence[Row], method: str = RECIPE) -> dict[str, list[float]]:
-    """Scores of a method's runs on each id of the suite."""
-    return {id: score_table.line(rows, method, id).scores for id in suites()["suite"]}
+def scores_of(rows: Sequence[Row]) -> dict[str, list[float]]:
+    """Scores of the recipe's runs on each id of the suite."""
+    return {id: score_table.line(rows, RECIPE, id).scores for id in suites()["suite"]}
 
 
 def common(scores: Mapping[str, Sequence[float]]) -> str:
@@ -381,7 +381,7 @@ def every(folder: Path = score_table.FOLDER) -> Mapping[str, Callable[[], str]]:
         **made,
         "not-learned": functools.partial(not_learned, rows),
         "published": functools.partial(beside_published, rows),
-        "common": functools.partial(common, scores_of(rows)),
+        "common": lambda: common(scores_of(rows)),
         "report": functools.partial(beside_report, rows),
         "sources": sources,
     }

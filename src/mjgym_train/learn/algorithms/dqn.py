@@ -56,6 +56,7 @@ class DQN(OffPolicyAgent):
     Config: ClassVar[type[OffPolicyConfig]] = DQNConfig
     config: DQNConfig
     bins: int
+    critics_count = 1
 
     def __init__(self, config: DQNConfig, observation_size: Size, action_size: int) -> None:
         self.bins = config.bins or BANG_OFF_BANG
@@ -64,7 +65,7 @@ class DQN(OffPolicyAgent):
     def make_critics(self) -> Critics:
         config = self.config
         return Critics(
-            1,
+            self.critics_count,
             self.inputs,
             0,
             config.hidden,
