@@ -385,6 +385,30 @@ def _of_hard_ids(of_ids: RowsById, known: Others) -> str:
     return f"Of {len(near)} hard ids, {sum(near)} reach {NEAR:.0%} of the best other score."
 
 
+def entries(rows: Sequence[Row], planner: str = "mppi") -> dict[str, list[scores.Unlearned]]:
+    """A planner's lines of the leaderboard by id, one for each budget."""
+    found: dict[str, list[scores.Unlearned]] = {}
+    for id, budget in sorted({(row.id, row.budget) for row in rows if row.planner == planner}):
+        own = by_id(rows, planner, budget, [id])[id]
+        returns, seeds = [row.total for row in own], sorted({row.seed for row in own})
+        error = statistics.stdev(returns) / len(own) ** 0.5 if len(own) > 1 else None
+        line = scores.Unlearned(
+            f"{planner}, {budget:g} s",
+            statistics.mean(returns),
+            error,
+            ", ".join(sorted({_engine(row) for row in own})),
+            f"{seeds[0]} to {seeds[-1]}" if len(seeds) > 1 else str(seeds[0]),
+        )
+        found.setdefault(id, []).append(line)
+    return found
+
+
+def _engine(row: Row) -> str:
+    """The engine of a row's versions, as the leaderboard writes it."""
+    found = dict(one.split(" ") for one in row.versions.split(", "))
+    return f"MuJoCo {found['mujoco']}"
+
+
 def others() -> Others:
     """Learned scores by id, and the best published ones with their method."""
     rows = score_table.read()

@@ -301,7 +301,9 @@ TABLES = {
     },
     "legged": {"commands": commands.table, "speed": legged.packaged},
     "leaderboard": {
-        "leaderboard": lambda: scores.leaderboard_table(leaderboard.read()),
+        "leaderboard": lambda: scores.leaderboard_table(
+            leaderboard.read(), planning.entries(planning.read())
+        ),
     },
     "results": training_tables() | cloning_tables() | recipe.every() | {"policies": policies_table},
     "tasks": {"suite": suite_table},

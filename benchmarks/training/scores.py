@@ -244,32 +244,53 @@ def not_learned(rows: Sequence[Row], method: str = RECIPE) -> str:
     return report.table(("id", "score", "without learning", "most of those published"), lines)
 
 
-def leaderboard_table(rows: Sequence[leaderboard.Row]) -> str:
-    """The leaderboard, with random and zero actions, best first for each id."""
+@dataclass(frozen=True)
+class Unlearned:
+    """A line of the leaderboard without weights: actions that nothing has learned."""
+
+    method: str
+    score: float  # mean return
+    standard_error: float | None  # None for one episode
+    engine: str
+    seeds: str
+
+
+def leaderboard_table(
+    rows: Sequence[leaderboard.Row], planned: Mapping[str, Sequence[Unlearned]]
+) -> str:
+    """The leaderboard with planners, random and zero actions, best first for each id.
+
+    Args:
+        rows: runs.
+        planned: planners by id.
+    """
     cells = []
     for id in dict.fromkeys(row.id for row in rows):
-        entries = [
-            (
-                row.score,
-                [
-                    *(row.method, f"{row.score:.0f}", f"{row.standard_error:.1f}", row.success),
-                    *(row.cpu_minutes, row.steps, row.learner, row.machine, row.engine, row.date),
-                    f"{row.first_seed} to {row.first_seed + leaderboard.EPISODES - 1}",
-                    f"`{row.policy_sha256[:16]}`",
-                ],
-            )
-            for row in rows
-            if row.id == id
-        ]
-        for name, nothing in baselines.of(id).items():
-            error = nothing.std / nothing.episodes**0.5
-            blank = [""] * 5
-            own = [name, f"{nothing.mean:.0f}", f"{error:.1f}", *blank, f"MuJoCo {nothing.mujoco}"]
-            entries.append((nothing.mean, [*own, "", "table's", ""]))
+        entries = [(row.score, _submitted(row)) for row in rows if row.id == id]
+        for one in (*planned.get(id, ()), *_untrained(id)):
+            error = "" if one.standard_error is None else f"{one.standard_error:.1f}"
+            own = [one.method, f"{one.score:.0f}", error, *[""] * 5, one.engine, "", one.seeds, ""]
+            entries.append((one.score, own))
         cells += [[id, *entry] for _, entry in sorted(entries, key=lambda pair: -pair[0])]
     header = ("id", "method", "score", "standard error", "success", "CPU min", "steps", "learner")
     columns = (*header, "machine", "scored on", "date", "seeds", "policy")
     return report.table(columns, cells) if cells else "No run has been handed in."
+
+
+def _submitted(row: leaderboard.Row) -> list[str]:
+    return [
+        *(row.method, f"{row.score:.0f}", f"{row.standard_error:.1f}", row.success),
+        *(row.cpu_minutes, row.steps, row.learner, row.machine, row.engine, row.date),
+        f"{row.first_seed} to {row.first_seed + leaderboard.EPISODES - 1}",
+        f"`{row.policy_sha256[:16]}`",
+    ]
+
+
+def _untrained(id: str) -> list[Unlearned]:
+    return [
+        Unlearned(name, own.mean, own.std / own.episodes**0.5, f"MuJoCo {own.mujoco}", "table's")
+        for name, own in baselines.of(id).items()
+    ]
 
 
 # Plots.

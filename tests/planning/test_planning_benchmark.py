@@ -143,6 +143,16 @@ def test_the_table_counts_episodes(bench):
     assert "| not measured |" in other.splitlines()[2]
 
 
+def test_lines_of_the_leaderboard_are_means_by_budget(bench):
+    about = {"versions": "mjgym 1, mujoco 4.0.0"}
+    rows = [row(bench, **about), row(bench, seed=10001, total=7.0, **about)]
+    rows += [row(bench, budget=1.0, **about), row(bench, planner=f"mppi{bench.PRIOR}", **about)]
+    several, one = bench.entries(rows)["dmc/reacher-easy-v0"]
+    expected = "mppi, 0.1 s", 6.0, pytest.approx(1.0), "MuJoCo 4.0.0", "10000 to 10001"
+    assert dataclasses.astuple(several) == expected
+    assert dataclasses.astuple(one) == ("mppi, 1 s", 5.0, None, "MuJoCo 4.0.0", "10000")
+
+
 def test_the_table_has_learned_and_published_scores(bench):
     known = {"dmc/reacher-easy-v0": 970.4}, {"dmc/reacher-easy-v0": "991, SimbaV2"}
     rows = [row(bench), row(bench, seed=10001, total=7.0, spent=1.5), row(bench, budget=1.0)]

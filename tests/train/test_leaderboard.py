@@ -71,17 +71,19 @@ def test_an_id_of_ones_own_is_refused(folder, tmp_path):
         leaderboard.scored(run)
 
 
-def test_the_page_has_random_and_zero_actions(submitted):
+def test_the_page_has_planners_and_random_and_zero_actions(submitted):
     (row,) = leaderboard.read(submitted)
+    planned = {ID: [scores.Unlearned("mppi, 1 s", 500.0, None, "MuJoCo 4.0.0", "10000")]}
     lines = [
         [cell.strip() for cell in line.strip("|").split("|")]
-        for line in scores.leaderboard_table([row]).splitlines()[2:]
+        for line in scores.leaderboard_table([row], planned).splitlines()[2:]
     ]
     found = {method: float(score) for _, method, score, *_ in lines}
-    assert set(found) == {"mine", "random", "zero"}
+    assert set(found) == {"mine", "mppi, 1 s", "random", "zero"}
+    assert found["mppi, 1 s"] == 500
     assert found["zero"] == round(baselines.of(ID)["zero"].mean)
     assert list(found.values()) == sorted(found.values(), reverse=True)
-    assert scores.leaderboard_table([]).startswith("No run")
+    assert scores.leaderboard_table([], {}).startswith("No run")
 
 
 @pytest.mark.parametrize("row", leaderboard.read(), ids=lambda row: f"{row.id} {row.method}")
