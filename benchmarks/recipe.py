@@ -2,6 +2,7 @@
 
     python benchmarks/recipe.py search            # successive halving, then a table
     python benchmarks/recipe.py goals             # the chosen settings on tasks with a goal
+    python benchmarks/recipe.py goals --settings ppo  # or sb3-sac, in the same CPU time
     python benchmarks/recipe.py tables            # all ids of the guide to scores
     python benchmarks/recipe.py table             # results so far
     python benchmarks/recipe.py collect           # add finished runs to assets/baselines
@@ -64,8 +65,11 @@ CANDIDATES: dict[str, tuple[str, ...]] = {
 }
 """Changes to the default settings of TD3, or of another algorithm."""
 
-ALGORITHMS = {"dqn": "dqn"}
-"""Algorithms of the candidates; the others are TD3's."""
+METHODS: dict[str, tuple[str, ...]] = {**CANDIDATES, "ppo": (), plan.PEER: ()}
+"""The candidates, and what they are compared with at equal CPU time: defaults."""
+
+ALGORITHMS = {name: name for name in ("dqn", "ppo", plan.PEER)}
+"""Algorithms of the methods; the others are TD3's."""
 
 ROUNDS = (
     ("dmc/walker-walk-v0", "dmc/cheetah-run-v0"),
@@ -105,7 +109,9 @@ GOALS = {
 The scores of hopper-stand and humanoid-walk are the default recipe's after five CPU minutes.
 """
 
-USUAL = ("threads=1", "tensorboard=false", "keep_buffer=false", "evaluation_episodes=10")
+EPISODES = 10  # of an evaluation
+REPLAY = ("keep_buffer=false",)
+USUAL = ("threads=1", "tensorboard=false", f"evaluation_episodes={EPISODES}", *REPLAY)
 SEARCH_EVALUATIONS, GOAL_EVALUATIONS = 4, 10
 LAST = 2  # evaluations that rank a candidate
 SEEDS = (0, 1, 2)
@@ -152,9 +158,13 @@ class Cell:
         """The run as `goals.py` makes it."""
         short = self.part == "search" or self.cpu_minutes < 1
         count = SEARCH_EVALUATIONS if short else GOAL_EVALUATIONS
-        settings = (*CANDIDATES[self.name], *USUAL, f"evaluations={count}")
-        of = (self.part, self.name, self.id, self.seed, None, settings)
         algorithm = ALGORITHMS.get(self.name, "td3")
+        settings = (*METHODS[self.name], *USUAL, f"evaluations={count}")
+        if algorithm == "ppo":
+            settings = tuple(word for word in settings if word not in REPLAY)
+        elif algorithm == plan.PEER:
+            settings = ("--evaluations", str(count), "--episodes", str(EPISODES))
+        of = (self.part, self.name, self.id, self.seed, None, settings)
         return plan.Job(*of, cpu_minutes=self.cpu_minutes, algorithm=algorithm)
 
     def row(self, out: Path) -> Row | None:
@@ -173,7 +183,7 @@ class Cell:
             return None
         about = json.loads(run.fingerprint_file.read_text())
         returns = [line.value for line in found]
-        settings = CANDIDATES[self.name]
+        settings = METHODS[self.name]
         return Row(
             **dataclasses.asdict(self),
             cpu_s=round(spent[found[-1].env_step], 1),
@@ -196,14 +206,16 @@ class Cell:
             subprocess.CalledProcessError: it failed.
         """
         if self.row(out) is None:
-            train, evaluate = self.job().commands(out)
-            for command in (train, *([evaluate] if self.part != "search" else [])):
-                subprocess.run(command, check=True)
+            if self.part == "search":
+                subprocess.run(self.job().commands(out)[0], check=True)
+            else:
+                plan.run(self.job(), out)
 
 
 def _typed(command: str) -> str:
-    """A run's command as a person types it; `plan.Job` runs it by `python -c`."""
-    return f"mjgym {command.removeprefix('-c ')}"
+    """A run's command as a person types it; `plan.Job` runs that of `mjgym` by `python -c`."""
+    ours = command.removeprefix("-c ")
+    return f"python {command}" if ours == command else f"mjgym {ours}"
 
 
 def _score(file: Path) -> dict[str, str]:
@@ -260,7 +272,7 @@ def of_runs(out: Path) -> list[Row]:
     """Results of the finished runs in folders."""
     every = [id for ids in ROUNDS for id in ids]
     cells = [Cell("search", n, id, 0, SEARCH_CPU_MINUTES) for n in CANDIDATES for id in every]
-    for name in CANDIDATES:
+    for name in METHODS:
         cells += goals((), name, SEEDS)
         cells += table_cells((), name, range(max(TABLE_SEEDS.values())))
     return [row for cell in cells if (row := cell.row(out)) is not None]
@@ -299,7 +311,7 @@ def goals_table(rows: Sequence[Row]) -> str:
     """A row for each task with a goal and settings that were tried on it."""
     lines = []
     for id, (goal, minutes) in GOALS.items():
-        for name in CANDIDATES:
+        for name in METHODS:
             own = [row for row in rows if (row.part, row.name, row.id) == ("goals", name, id)]
             if not own:
                 continue
@@ -373,7 +385,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     known = [id for ids in scores.suites().values() for id in ids]
     parser.add_argument("--ids", nargs="+", default=[], choices=known, metavar="ID")
     parser.add_argument(
-        "--settings", default="small", choices=list(CANDIDATES), help="of goals and tables"
+        "--settings", default="small", choices=list(METHODS), help="of goals and tables"
     )
     parser.add_argument("--seeds", nargs="+", type=int, default=SEEDS)
     parser.add_argument("--out", type=Path, default=RESULTS / "recipe", help="of the runs")

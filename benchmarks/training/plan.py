@@ -108,7 +108,7 @@ class Job:
         options: of `mjgym train`.
         steps: of training.
         cpu_minutes: CPU minutes of training.
-        algorithm: of `mjgym train`.
+        algorithm: of `mjgym train`, or `PEER`.
     """
 
     part: str
@@ -142,7 +142,7 @@ class Job:
             for word in (f"--{name.replace('_', '-')}", value)
         ]
         arguments = [*map(str, ("--seed", self.seed, *budget, "--out", folder))]
-        if self.part == "peer":
+        if self.algorithm == PEER:
             peer = str(Path(__file__).with_name("sb3_peer.py"))
             return [[sys.executable, peer, self.id, *self.settings, *arguments]]
         train = [*MJGYM, "train", self.algorithm, self.id, f"name={self.name}"]
@@ -195,7 +195,11 @@ def jobs(
                 if part == "peer":
                     extra = ("--quick",) if quick else ()
                 length = None if steps else 0.02 if quick else minutes or GOALS[id][1]
-                found += [Job(part, name, id, seed, length, extra, steps=steps) for seed in seeds]
+                algorithm = PEER if part == "peer" else "td3"
+                found += [
+                    Job(part, name, id, seed, length, extra, steps=steps, algorithm=algorithm)
+                    for seed in seeds
+                ]
     return found
 
 
@@ -260,7 +264,7 @@ def run(job: Job, out: Path) -> None:
     if job.done(out):
         return
     folder = job.folder(out)
-    if job.part == "peer" and folder.exists():
+    if job.algorithm == PEER and folder.exists():
         shutil.rmtree(folder)  # it cannot continue
     for command in job.commands(out):
         subprocess.run(command, check=True)

@@ -1,13 +1,16 @@
 """stable-baselines3's SAC with its defaults, in one environment, as a run of ours.
 
     python benchmarks/training/sb3_peer.py dmc/walker-walk-v0 --minutes 30 --out FOLDER
+    python benchmarks/training/sb3_peer.py dmc/walker-walk-v0 --cpu-minutes 1 --out FOLDER
 
-It writes the same metrics and the same final score. Its clock excludes evaluations; that of `mjgym
-train` includes them.
+It writes the same metrics and the same final score. Minutes exclude evaluations. CPU minutes are
+those of one thread and include them, as in `mjgym train`.
 """
 
 import argparse
 import json
+import shlex
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -17,8 +20,10 @@ import numpy as np
 
 import mjgym
 from mjgym_train import evaluation, metrics
+from mjgym_train.learn import source
 
 EVALUATIONS = 40
+SCRIPT = "benchmarks/training/sb3_peer.py"
 
 
 def train(
@@ -27,6 +32,7 @@ def train(
     seed: int,
     minutes: float,
     *,
+    cpu: bool = False,
     evaluations: int = EVALUATIONS,
     episodes: int = 20,
     final_episodes: int = 100,
@@ -39,19 +45,24 @@ def train(
         out: folder to create.
         seed: of the run.
         minutes: of training.
+        cpu: whether these are CPU minutes of one thread, evaluations included.
         evaluations: number during training.
         episodes: of each.
         final_episodes: of the score.
         **env: of `make_vec`.
     """
     import stable_baselines3
+    import torch
     from stable_baselines3.common.callbacks import BaseCallback
 
     from mjgym_compat import sb3
 
+    clock, threads = (time.process_time, 1) if cpu else (time.perf_counter, None)
+    if cpu:
+        torch.set_num_threads(1)
     out.mkdir(parents=True, exist_ok=True)
     model = stable_baselines3.SAC("MlpPolicy", sb3.make_vec(id, 1, **env), seed=seed)
-    own = evaluation.make(id, episodes, **env)
+    own = evaluation.make(id, episodes, threads, **env)
     seconds = 60 * minutes
 
     def act(observation: np.ndarray) -> np.ndarray:
@@ -61,34 +72,41 @@ def train(
         """Evaluates at equal parts of the budget, and ends training with it."""
 
         def _on_training_start(self) -> None:
-            self.began, self.done = time.perf_counter(), 0
+            self.began, self.done = clock(), 0
 
         def _on_step(self) -> bool:
-            spent = time.perf_counter() - self.began
+            spent = clock() - self.began
             if spent * evaluations >= (self.done + 1) * seconds:
                 evaluated = evaluation.evaluate(act, own, evaluation.TRAINING_SEEDS[:episodes])
-                line = metrics.Metric(
-                    "sb3-sac",
-                    id,
-                    seed,
-                    metrics.RETURN,
-                    self.num_timesteps,
-                    float(evaluated.returns.mean()),
-                    model._n_updates,
-                    spent,
-                )
-                metrics.append(out / "metrics.csv", [line])
+                values = {metrics.RETURN: float(evaluated.returns.mean())}
                 self.done = int(spent * evaluations / seconds)
-                self.began = time.perf_counter() - spent
+                if cpu:
+                    values[metrics.CPU_SECONDS] = clock() - self.began
+                else:
+                    self.began = clock() - spent
+                counts = model._n_updates, spent
+                lines = [
+                    metrics.Metric("sb3-sac", id, seed, name, self.num_timesteps, value, *counts)
+                    for name, value in values.items()
+                ]
+                metrics.append(out / "metrics.csv", lines)
             return spent < seconds
 
     model.learn(total_timesteps=10**9, callback=Clock())
     own.close()
-    scored = evaluation.make(id, final_episodes, **env)
+    scored = evaluation.make(id, final_episodes, threads, **env)
     result = evaluation.evaluate(act, scored, evaluation.SEEDS[:final_episodes])
     about = {"id": id, "env_step": model.num_timesteps, **result.about()}
     (out / "evaluation.json").write_text(json.dumps(about, indent=2) + "\n")
-    (out / "fingerprint.json").write_text(json.dumps(mjgym.fingerprint(scored), indent=2) + "\n")
+    found = mjgym.fingerprint(scored)
+    found["versions"] |= {"stable-baselines3": stable_baselines3.__version__}
+    found["learner"] = {
+        "torch": torch.__version__,
+        "torch_threads": torch.get_num_threads(),
+        "command": shlex.join([SCRIPT, *sys.argv[1:]]),
+        "source": source.commit(),
+    }
+    (out / "fingerprint.json").write_text(json.dumps(found, indent=2) + "\n")
     scored.close()
 
 
@@ -134,13 +152,23 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("id")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--minutes", type=float, default=30.0)
+    length = parser.add_mutually_exclusive_group()
+    length.add_argument("--minutes", type=float, default=30.0)
+    length.add_argument("--cpu-minutes", type=float)
+    parser.add_argument("--evaluations", type=int, default=EVALUATIONS)
+    parser.add_argument("--episodes", type=int, default=20, help="of an evaluation")
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--quick", action="store_true", help="short episodes, and few of them")
     options = parser.parse_args()
+    counts = {"evaluations": options.evaluations, "episodes": options.episodes}
     quick = {"evaluations": 2, "episodes": 2, "final_episodes": 2, "max_episode_steps": 25}
     train(
-        options.id, options.out, options.seed, options.minutes, **(quick if options.quick else {})
+        options.id,
+        options.out,
+        options.seed,
+        options.cpu_minutes or options.minutes,
+        cpu=options.cpu_minutes is not None,
+        **(quick if options.quick else counts),
     )
 
 

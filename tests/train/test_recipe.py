@@ -96,11 +96,23 @@ def test_the_packaged_settings_are_those_of_the_goals():
     assert packaged == config.read(cls, (), settings, **about)
 
 
+@pytest.mark.parametrize("name", ["one-critic", "ppo", recipe.plan.PEER])
+def test_methods_have_the_same_cpu_time_and_evaluations(name, tmp_path):
+    train, *evaluate = recipe.Cell("goals", name, WALK, 0, 5.0).job().commands(tmp_path)
+    assert train[train.index("--cpu-minutes") + 1] == "5.0"
+    names = "evaluations={}", "evaluation_episodes={}"
+    if name == recipe.plan.PEER:
+        names = "--evaluations {}", "--episodes {}"
+    for said, count in zip(names, (recipe.GOAL_EVALUATIONS, recipe.EPISODES), strict=True):
+        assert said.format(count) in " ".join(train)
+    assert len(evaluate) == (name != recipe.plan.PEER)  # which scores its policy itself
+
+
 @pytest.mark.torch
 @pytest.mark.slow
 def test_a_finished_run_is_a_row_and_is_kept(monkeypatch, tmp_path):
     small = ("hidden=[8]", "batch_size=8", "atoms=5", "learning_starts=40", "num_envs=4")
-    monkeypatch.setitem(recipe.CANDIDATES, "small", (*small, "env.max_episode_steps=20"))
+    monkeypatch.setitem(recipe.METHODS, "small", (*small, "env.max_episode_steps=20"))
     cell = recipe.Cell("goals", "small", "dmc/cartpole-balance-v0", 0, 0.01)
     assert cell.row(tmp_path) is None
     cell.make(tmp_path)
