@@ -48,6 +48,10 @@ PARTS = ("search", "goals", "tables", "table", "collect")
 FILE = assets() / "baselines" / "recipe.csv"
 SMALL = ("hidden=[128,128]", "batch_size=128", "atoms=51")
 TOGETHER = (*SMALL, "n_step=5", "average_rate=0.005")
+ONE_CRITIC = (
+    *(*TOGETHER, "critics=1", "num_envs=32", "updates_per_step=0.125"),
+    *("exploration={gaussian: 0.7, ornstein_uhlenbeck: 0.3}", "ou_scale=0.4"),
+)
 CANDIDATES: dict[str, tuple[str, ...]] = {
     "small": SMALL,
     "updates": (*SMALL, "updates_per_step=0.5"),
@@ -57,10 +61,8 @@ CANDIDATES: dict[str, tuple[str, ...]] = {
     "average": (*SMALL, "average_rate=0.005"),
     "together": TOGETHER,
     "noise": (*TOGETHER, "noise_min=0.2", "noise_max=1.0"),
-    "one-critic": (
-        *(*TOGETHER, "critics=1", "num_envs=32", "updates_per_step=0.125"),
-        *("exploration={gaussian: 0.7, ornstein_uhlenbeck: 0.3}", "ou_scale=0.4"),
-    ),
+    "one-critic": ONE_CRITIC,
+    "heavy": (*ONE_CRITIC, "hidden=[256,256]", "updates_per_step=0.5"),
     "dqn": (*SMALL[:2], "n_step=5", "num_envs=32", "updates_per_step=0.125"),
 }
 """Changes to the default settings of TD3, or of another algorithm."""
