@@ -404,6 +404,10 @@ SHOTS = {  # by prefix of an id; the longest one applies
 # For ids with a trained policy, another part of the episode.
 TRAINED = Shot(begin=1.5, still=2.5, end=4.0, trained=True)
 TRAINED_SHOTS = {
+    "dmc/humanoid-run-v0": replace(TRAINED, begin=8.0, still=9.0, end=10.5),
+    "locomotion/ant-run_walls-v0": replace(
+        TRAINED, camera=Viewpoint(0, -62, 6.0, (0.8, 0.0, 0.0), ("walker/torso",))
+    ),
     "dmc/acrobot-swingup-v0": replace(TRAINED, seed=2, begin=7.5, still=9.3, end=9.9),
     "dmc/ball_in_cup-catch-v0": replace(TRAINED, begin=0.0, still=1.0, end=2.0),
     # The cart stands still after a second.
