@@ -1,5 +1,7 @@
 """The search for a recipe: its plan, its ranking, its tables, and a small run."""
 
+import json
+import subprocess
 import sys
 from pathlib import Path
 
@@ -125,3 +127,20 @@ def test_a_finished_run_is_a_row_and_is_kept(monkeypatch, tmp_path):
     before = {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*")}
     cell.make(tmp_path)
     assert {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*")} == before
+
+
+@pytest.mark.torch
+@pytest.mark.slow
+def test_the_peer_spends_its_cpu_time_on_one_thread(tmp_path):
+    pytest.importorskip("stable_baselines3")
+    script = Path(recipe.__file__).parent / "training" / "sb3_peer.py"
+    cell = recipe.Cell("goals", recipe.plan.PEER, "dmc/cartpole-balance-v0", 0, 0.02)
+    folder = cell.job().folder(tmp_path)
+    words = ("--cpu-minutes", "0.02", "--quick", "--out", str(folder))
+    subprocess.run([sys.executable, str(script), cell.id, *words], check=True)
+    found = cell.row(tmp_path)
+    assert found is not None
+    assert 1.2 <= found.cpu_s < 12
+    assert found.command.startswith("python benchmarks/training/sb3_peer.py dmc/cartpole-balance")
+    assert "stable-baselines3" in found.versions
+    assert json.loads((folder / "fingerprint.json").read_text())["learner"]["torch_threads"] == 1
