@@ -407,14 +407,14 @@ class TestCommands:
     def test_does_not_go_on_with_less_than_is_done(self, budget, tmp_path):
         """The budget itself is no longer one, where a last step has made it a little more."""
         run, option = Run(tmp_path / "run"), f"--{budget.replace('_', '-')}"
-        self.train(run.path, "--steps", 80)
+        self.train(run.path, "--steps", 800)  # some 0.004 minutes
         before = {path: path.read_bytes() for path in run.path.rglob("*") if path.is_file()}
         less = 40 if budget == "steps" else 0.001
         done = self.train(run.path, option, less, "--resume", code=1)
         assert f"{budget}: the run has made " in " ".join(done.output.split())
         assert f"already, more than {less}" in " ".join(done.output.split())
         assert before == {path: path.read_bytes() for path in run.path.rglob("*") if path.is_file()}
-        self.train(run.path, "--steps", 80, "--resume")
+        self.train(run.path, "--steps", 800, "--resume")
 
     def test_a_mistake_names_the_nearest(self, tmp_path):
         done = self.train(tmp_path / "run", "n_steps=4", code=2)
