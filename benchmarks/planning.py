@@ -388,18 +388,19 @@ def _of_hard_ids(of_ids: RowsById, known: Others) -> str:
 def entries(rows: Sequence[Row], planner: str = "mppi") -> dict[str, list[scores.Unlearned]]:
     """A planner's lines of the leaderboard by id, one for each budget."""
     found: dict[str, list[scores.Unlearned]] = {}
-    for id, budget in sorted({(row.id, row.budget) for row in rows if row.planner == planner}):
-        own = by_id(rows, planner, budget, [id])[id]
-        returns, seeds = [row.total for row in own], sorted({row.seed for row in own})
-        error = statistics.stdev(returns) / len(own) ** 0.5 if len(own) > 1 else None
-        line = scores.Unlearned(
-            f"{planner}, {budget:g} s",
-            statistics.mean(returns),
-            error,
-            ", ".join(sorted({_engine(row) for row in own})),
-            f"{seeds[0]} to {seeds[-1]}" if len(seeds) > 1 else str(seeds[0]),
-        )
-        found.setdefault(id, []).append(line)
+    ids = {row.id for row in rows}
+    for budget in sorted({row.budget for row in rows}):
+        for id, own in by_id(rows, planner, budget, ids).items():
+            returns, seeds = [row.total for row in own], sorted({row.seed for row in own})
+            error = statistics.stdev(returns) / len(own) ** 0.5 if len(own) > 1 else None
+            line = scores.Unlearned(
+                f"{planner}, {budget:g} s",
+                statistics.mean(returns),
+                error,
+                ", ".join(sorted({_engine(row) for row in own})),
+                f"{seeds[0]} to {seeds[-1]}" if len(seeds) > 1 else str(seeds[0]),
+            )
+            found.setdefault(id, []).append(line)
     return found
 
 

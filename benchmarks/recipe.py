@@ -112,8 +112,8 @@ The scores of hopper-stand and humanoid-walk are the default recipe's after five
 """
 
 EPISODES = 10  # of an evaluation
-REPLAY = ("keep_buffer=false",)
-USUAL = ("threads=1", "tensorboard=false", f"evaluation_episodes={EPISODES}", *REPLAY)
+WITHOUT_REPLAY = ("threads=1", "tensorboard=false", f"evaluation_episodes={EPISODES}")
+USUAL = (*WITHOUT_REPLAY, "keep_buffer=false")
 SEARCH_EVALUATIONS, GOAL_EVALUATIONS = 4, 10
 LAST = 2  # evaluations that rank a candidate
 SEEDS = (0, 1, 2)
@@ -161,11 +161,11 @@ class Cell:
         short = self.part == "search" or self.cpu_minutes < 1
         count = SEARCH_EVALUATIONS if short else GOAL_EVALUATIONS
         algorithm = ALGORITHMS.get(self.name, "td3")
-        settings = (*METHODS[self.name], *USUAL, f"evaluations={count}")
-        if algorithm == "ppo":
-            settings = tuple(word for word in settings if word not in REPLAY)
-        elif algorithm == plan.PEER:
-            settings = ("--evaluations", str(count), "--episodes", str(EPISODES))
+        if algorithm == plan.PEER:
+            settings: tuple[str, ...] = ("--evaluations", str(count), "--episodes", str(EPISODES))
+        else:
+            usual = WITHOUT_REPLAY if algorithm == "ppo" else USUAL
+            settings = (*METHODS[self.name], *usual, f"evaluations={count}")
         of = (self.part, self.name, self.id, self.seed, None, settings)
         return plan.Job(*of, cpu_minutes=self.cpu_minutes, algorithm=algorithm)
 

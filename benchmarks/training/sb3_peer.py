@@ -20,7 +20,6 @@ import numpy as np
 
 import mjgym
 from mjgym_train import evaluation, metrics
-from mjgym_train.learn import source
 
 EVALUATIONS = 40
 SCRIPT = "benchmarks/training/sb3_peer.py"
@@ -56,6 +55,7 @@ def train(
     from stable_baselines3.common.callbacks import BaseCallback
 
     from mjgym_compat import sb3
+    from mjgym_train.learn import source
 
     clock, threads = (time.process_time, 1) if cpu else (time.perf_counter, None)
     if cpu:
@@ -100,12 +100,7 @@ def train(
     (out / "evaluation.json").write_text(json.dumps(about, indent=2) + "\n")
     found = mjgym.fingerprint(scored)
     found["versions"] |= {"stable-baselines3": stable_baselines3.__version__}
-    found["learner"] = {
-        "torch": torch.__version__,
-        "torch_threads": torch.get_num_threads(),
-        "command": shlex.join([SCRIPT, *sys.argv[1:]]),
-        "source": source.commit(),
-    }
+    found["learner"] = source.learner() | {"command": shlex.join([SCRIPT, *sys.argv[1:]])}
     (out / "fingerprint.json").write_text(json.dumps(found, indent=2) + "\n")
     scored.close()
 

@@ -1,10 +1,14 @@
 """Source code of a run: the package's commit, and copies of the user's modules."""
 
 import contextlib
+import shlex
 import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
+
+import torch
 
 import mjgym
 from mjgym.util.code_references import is_packaged
@@ -23,6 +27,16 @@ def commit() -> str:
             )
             return _git(folder, "rev-parse", "HEAD") + ("+" if changed else "")
     return ""
+
+
+def learner() -> dict[str, Any]:
+    """The process that trains, for a fingerprint: PyTorch, its threads, command and commit."""
+    return {
+        "torch": torch.__version__,
+        "torch_threads": torch.get_num_threads(),
+        "command": shlex.join(sys.argv),
+        "source": commit(),
+    }
 
 
 def _git(folder: Path, *words: str) -> str:

@@ -3,9 +3,7 @@
 import contextlib
 import dataclasses
 import pickle
-import shlex
 import signal
-import sys
 import threading
 import time
 import warnings
@@ -171,13 +169,7 @@ class Trainer:
 
     def about(self) -> dict[str, Any]:
         """Fingerprint of the run: everything but the settings that results depend on."""
-        learner = {
-            "torch": torch.__version__,
-            "torch_threads": torch.get_num_threads(),
-            "command": shlex.join(sys.argv),
-            "source": source.commit(),
-        }
-        return {**fingerprint(self.collector.envs), "learner": learner}
+        return {**fingerprint(self.collector.envs), "learner": source.learner()}
 
     def prepare(self) -> None:
         """Make the data source; called once agent and collector exist."""
