@@ -5,7 +5,7 @@
 
 Calls of Python functions in a step of a single environment in mid-episode: those of this package,
 and those of NumPy and others below it. The counts depend on neither the machine nor its load, and
-show where a step spends time outside the engine. Laws run on arrays; `--compiled` counts with the
+show where a step spends time outside the engine. Hooks run on arrays; `--compiled` counts with the
 compiled ones.
 """
 
@@ -33,7 +33,7 @@ def parse(arguments: Sequence[str] | None = None) -> argparse.Namespace:
     )
     parser.add_argument("ids", nargs="*", default=IDS, help=f"default: {' '.join(IDS)}")
     parser.add_argument("--where", action="store_true", help="list functions, most calls first")
-    parser.add_argument("--compiled", action="store_true", help="allow compiled laws")
+    parser.add_argument("--compiled", action="store_true", help="allow compiled steps")
     return parser.parse_args(arguments)
 
 
@@ -63,7 +63,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Print the calls per step of each id."""
     options = parse(arguments)
     if not options.compiled:
-        os.environ["NUMBA_DISABLE_JIT"] = "1"  # read when the package is imported
+        os.environ["MJGYM_DISABLE_COMPILED"] = "1"  # read when the package is imported
     import gymnasium
 
     import mjgym

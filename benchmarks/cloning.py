@@ -50,10 +50,10 @@ import mjgym
 from mjgym import datasets
 from mjgym.util import atomic
 from mjgym.util.packaged import assets
+from mjgym_train.cli.seeds import MJGYM
 
 FILE = assets() / "baselines" / "demonstrations.csv"
 SETTINGS = assets() / "training"
-MJGYM = (sys.executable, "-c", "from mjgym.cli.app import main; main()")
 
 GOALS = {
     "robosuite/Lift-v0": 1.00,
@@ -123,7 +123,7 @@ class Job:
         return f"{task}_{self.method}_{self.demonstrations}_{self.noise:g}_{self.seed}"
 
     def matches(self, row: "Row") -> bool:
-        """Whether a row is of this run, in any part: parts share runs."""
+        """Tell whether a row is of this run, in any part: parts share runs."""
         if self.method in UPDATES and row.updates != UPDATES[self.method]:
             return False
         mine = (self.id, self.method, self.demonstrations, self.noise, self.seed)
@@ -320,7 +320,7 @@ def cell(rows: Sequence[Row]) -> list[str]:
 
 
 def verdict(rows: Sequence[Row], goal: float) -> str:
-    """Whether the episodes of all seeds meet a goal, or the number so far."""
+    """Tell whether the episodes of all seeds meet a goal, or the number so far."""
     if len(rows) < len(SEEDS):
         return f"{len(rows)} of {len(SEEDS)} seeds" if rows else ""
     # In whole episodes: the mean of 0.95, 0.94 and 0.96 is below 0.95 in floating point.

@@ -5,7 +5,8 @@
     python benchmarks/learn_to_move.py --venv FOLDER --opensim FOLDER  # environments that are there
 
 It makes two virtual environments (or reuses existing ones): one with this
-checkout and numba (the extra `fast`; NUMBA_DISABLE_JIT=1 times the array code), in which it runs
+checkout and llvmlite (the extra `fast`; MJGYM_DISABLE_COMPILED=1 times the array code), in which
+it runs
 itself, and one with osim-rl on OpenSim. Where OpenSim has no wheel, its
 column stays empty, and the reason is written below the table.
 
@@ -32,7 +33,7 @@ from comparison.turns import compare_steps, missing
 IDS = tuple(f"l2m/walk_{name}{kind}-v0" for name in ("around", "planar") for kind in ("", "-fast"))
 BATCHES = (64, 256)
 AT_ONCE = 5  # control steps per request to OpenSim: a second or less
-FAST = {"numba": "numba>=0.65"}  # extra of this checkout, which compiles OpenSim's forces
+FAST = {"llvmlite": "llvmlite>=0.46"}  # extra of this checkout, which compiles OpenSim's forces
 PEER = ("opensim==4.6", "osim-rl==3.0.11", "scipy==1.13.1")
 PROCESS = Path(__file__).parent / "comparison" / "opensim_process.py"
 GOALS = {"": 2000, "-fast": 6000}  # steps/s of a batch on two cores

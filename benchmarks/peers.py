@@ -6,6 +6,8 @@
     python benchmarks/peers.py --only bare dm_control single  # ten minutes
     python benchmarks/peers.py dmc/walker-walk-v0 --memory  # memory, creation and import time
 
+    python benchmarks/peers.py --gymnasium --num-envs 64      # Gymnasium's own tasks
+
 It makes a separate virtual environment (or reuses an existing one), installs this checkout
 and the peers into it, and runs itself there. For each id, seven subjects are timed:
 
@@ -16,7 +18,9 @@ and the peers into it, and runs itself there. For each id, seven subjects are ti
 - **engine**: the same with the engine's batch, which steps as many simulations by turns;
 - **single**: `gymnasium.make`, one environment as a user has it;
 - **bare**: its physics steps alone, a lower bound for any environment in Python;
-- **dm_control**: `suite.load`, the same.
+- **dm_control**: `suite.load`, the same;
+- **sync**, **async**: for `gymnasium/...`, in place of dm_control, Gymnasium's own environments in
+  its `SyncVectorEnv` and `AsyncVectorEnv`. EnvPool has their version 4.
 
 Each has a separate process, stopped while another one is timed. Repeats time all subjects in
 alternating order: ratios are taken within a repeat, and their median is shown. All
@@ -32,6 +36,7 @@ from typing import Any
 
 from comparison import command, footprint, installation, report, subjects
 from comparison.names import QUICK, check_ids, envs_for
+from comparison.other_suites import GYMNASIUM, NAMESPACE
 from comparison.subjects import Settings
 from comparison.turns import compare_steps
 from comparison.worker import WorkerError, why_not
@@ -46,7 +51,11 @@ SUBJECTS: dict[str, subjects.Builder] = {
     "bare": subjects.bare,
     "dm_control": subjects.dm_control,
     "single": subjects.single,
+    "sync": subjects.sync,
+    "async": subjects.asynchronous,
 }
+OF_GYMNASIUM = ("envpool", "batch", "sync", "async", "limit", "single")
+OF_SUITE = tuple(name for name in SUBJECTS if name not in ("sync", "async"))
 
 
 def parse(arguments: Sequence[str], known: Sequence[str] | None) -> argparse.Namespace:
@@ -69,14 +78,18 @@ def parse(arguments: Sequence[str], known: Sequence[str] | None) -> argparse.Nam
         "--memory", action="store_true", help="memory, creation and import time instead"
     )
     parser.add_argument(
-        "--only", nargs="+", choices=SUBJECTS, default=list(SUBJECTS), help="subjects to time"
+        "--gymnasium", action="store_true", help="Gymnasium's own tasks instead of the suite"
     )
+    parser.add_argument("--only", nargs="+", choices=SUBJECTS, help="subjects to time")
     options = parser.parse_args(arguments)
+    if options.only is None:
+        theirs = options.gymnasium or any(id.startswith(GYMNASIUM) for id in options.ids)
+        options.only = list(OF_GYMNASIUM if theirs else OF_SUITE)
     if options.num_envs is None:
         options.num_envs = MEMORY_NUM_ENVS if options.memory else NUM_ENVS
     command.check(parser, options)
-    if options.quick and options.ids:
-        parser.error("--quick: names ids itself, give either")
+    if (options.quick or options.gymnasium) and options.ids:
+        parser.error("--quick, --gymnasium: name ids themselves, give either")
     if options.memory and not options.ids:
         options.ids = [MEMORY_ID]
     if known is not None:
@@ -84,19 +97,20 @@ def parse(arguments: Sequence[str], known: Sequence[str] | None) -> argparse.Nam
             check_ids(options.ids, known)
         except ValueError as error:
             parser.error(str(error))
-        options.ids = options.ids or [id for id in known if not options.quick or id in QUICK]
+        family = GYMNASIUM if options.gymnasium else NAMESPACE
+        options.ids = options.ids or [
+            id for id in known if id.startswith(family) and (not options.quick or id in QUICK)
+        ]
     return options
 
 
 def registered() -> list[str] | None:
-    """Ids of the published suite; None without mjgym."""
+    """Ids of the published suite and of Gymnasium's own tasks; None without mjgym."""
     try:
-        from comparison.other_suites import NAMESPACE
-
         from mjgym import registry
     except ImportError:
         return None
-    return registry.ids(namespace=NAMESPACE)
+    return [id for space in (NAMESPACE, GYMNASIUM) for id in registry.ids(namespace=space)]
 
 
 def time_all(options: argparse.Namespace, threads: int, unavailable: dict[str, str]) -> int:

@@ -23,8 +23,8 @@ Protocol, fixed before the runs:
   improvements as that takes; 0.342 at 1.30 with that and a noise from a half to four half ranges.
 - **Prior**: `mppi+trained` has the actions of the bundled policy among its candidates, for ids of
   the suite that have one. `mppi+critics` has those of a run's policy, and its critics' value at the
-  horizon's end, on ids where the return of a second misleads; the run, of `mjgym train td3` with
-  its defaults and seed 0 for 10 CPU minutes, is made first.
+  horizon's end, on ids where the return of a second misleads; the run, of
+  `mjgym train td3 --config large` and seed 0 for 10 CPU minutes, is made first.
 - **Score**: the return of a whole episode, from the first seeds of `mjgym evaluate` (10000, ...);
   1000 control steps where a task has no limit.
 
@@ -237,7 +237,8 @@ def planner_of(id: str, name: str, env: Any, **settings: Any) -> planning.Planne
 def critic_run(id: str) -> Path:
     """Folder of a task's run with critics, which is trained if it is missing or unfinished."""
     settings = ("threads=1", "tensorboard=false", "keep_buffer=false")
-    job = plan.Job("planning", "td3", id, 0, None, settings, cpu_minutes=CRITIC_CPU_MINUTES)
+    of = ("planning", "td3", id, 0, None, settings, (plan.LARGE,))
+    job = plan.Job(*of, cpu_minutes=CRITIC_CPU_MINUTES)
     plan.run(job, RUNS)
     return job.folder(RUNS)
 
@@ -413,7 +414,7 @@ def _engine(row: Row) -> str:
 def others() -> Others:
     """Learned scores by id, and the best published ones with their method."""
     rows = score_table.read()
-    lines = {id: score_table.line(rows, scores.RECIPE, id).scores for id in ids()}
+    lines = {id: scores.line_of(rows, scores.RECIPE, id).scores for id in ids()}
     best = {found.id: found for found in sorted(scores.published(), key=lambda found: found.score)}
     return (
         {id: statistics.mean(values) for id, values in lines.items() if values},

@@ -1,9 +1,9 @@
 """Search for settings that learn most within a few CPU minutes of one core, and check them.
 
-    python benchmarks/recipe.py search            # successive halving, then a table
-    python benchmarks/recipe.py goals             # the chosen settings on tasks with a goal
+    python benchmarks/recipe.py queue             # missing runs of the tables, one after another
+    python benchmarks/recipe.py goals             # the recipe on tasks with a goal
     python benchmarks/recipe.py goals --settings ppo  # or sb3-sac, in the same CPU time
-    python benchmarks/recipe.py tables            # all ids of the guide to scores
+    python benchmarks/recipe.py search            # successive halving, then a table
     python benchmarks/recipe.py table             # results so far
     python benchmarks/recipe.py collect           # add finished runs to assets/baselines
 
@@ -13,21 +13,22 @@ and so on (`ROUNDS`). They are ranked by the mean over all ids so far of the las
 evaluations, 10 episodes each. One seed shows large differences only.
 
 Goals are scored by the 100 episodes of `mjgym evaluate`, three seeds each; no run is repeated. The
-tables have ten CPU minutes a run: five seeds of the suite's ids, three of the locomotion ids and of
-the tabletop ids with dense reward, which is 61 CPU hours.
-Runs are sequential, on one thread, with the kernels that OpenBLAS chooses (`OPENBLAS_CORETYPE`
-unset); finished ones are kept and stopped ones continue. Budgets are CPU time of the process,
-evaluations included, which depends on what else the machine does.
+tables have ten CPU minutes a run: three seeds of the suite's and Gymnasium's ids, one of all
+others. Each run has one thread, and budgets are CPU time of the process, evaluations included.
+Several queues share a folder: each holds the run that it makes. All of them can be stopped at any
+time, by Ctrl-C, `kill` or with the machine; a stopped run continues from its last checkpoint.
 """
 
 import argparse
+import contextlib
 import dataclasses
 import functools
 import json
+import os
 import statistics
 import subprocess
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -36,15 +37,16 @@ from comparison.command import RESULTS, described
 from training import plan, scores
 from training.tables import MISSING
 
+from mjgym import registry
 from mjgym.policies.run_errors import RunError
 from mjgym.util import atomic
 from mjgym.util.packaged import assets
-from mjgym_train import metrics, tables
+from mjgym_train import baselines, metrics, tables
 from mjgym_train.comparison import machine_of
 from mjgym_train.run import Run
 from mjgym_train.statistics import mean_interval
 
-PARTS = ("search", "goals", "tables", "table", "collect")
+PARTS = ("search", "goals", "queue", "table", "collect")
 FILE = assets() / "baselines" / "recipe.csv"
 SMALL = ("hidden=[128,128]", "batch_size=128", "atoms=51")
 TOGETHER = (*SMALL, "n_step=5", "average_rate=0.005")
@@ -65,7 +67,13 @@ CANDIDATES: dict[str, tuple[str, ...]] = {
     "heavy": (*ONE_CRITIC, "hidden=[256,256]", "updates_per_step=0.5"),
     "dqn": (*SMALL[:2], "n_step=5", "num_envs=32", "updates_per_step=0.125"),
 }
-"""Changes to the default settings of TD3, or of another algorithm."""
+"""Changes to the settings `plan.LARGE` of TD3, or of another algorithm."""
+
+RECIPE = "one-critic"
+"""The candidate that TD3 has as its defaults."""
+
+WITHOUT_FILE = (RECIPE, "heavy")
+"""Candidates whose changes are to TD3's defaults."""
 
 METHODS: dict[str, tuple[str, ...]] = {**CANDIDATES, "ppo": (), plan.PEER: ()}
 """The candidates, and what they are compared with at equal CPU time: defaults."""
@@ -118,8 +126,15 @@ SEARCH_EVALUATIONS, GOAL_EVALUATIONS = 4, 10
 LAST = 2  # evaluations that rank a candidate
 SEEDS = (0, 1, 2)
 TABLE_CPU_MINUTES = 10.0
-TABLE_SEEDS = {"suite": 5, "locomotion": 3, "tabletop": 3}
-"""Runs of each id of the tables of the guide to scores."""
+TABLE_SEEDS = {"suite": 3, "locomotion": 1, "tabletop": 1, "legged": 1, "gymnasium": 3}
+"""Runs of each id of the tables."""
+
+OF_GYMNASIUM = ("TD3 of SB3", "SAC of SB3", "TD3 of CleanRL", "SAC of CleanRL")
+"""Published methods with a column beside ours on Gymnasium's tasks."""
+USUAL_STEPS = "1M"  # of theirs
+
+SPUN = "BLAS threads spun"
+"""Fault of runs that shared cores while BLAS had a thread for each: few updates per CPU second."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -144,6 +159,7 @@ class Row:
     commit: str
     versions: str
     machine: str
+    fault: str = ""  # for which the run does not show what its settings reach
 
 
 @dataclasses.dataclass(frozen=True)
@@ -166,7 +182,9 @@ class Cell:
         else:
             usual = WITHOUT_REPLAY if algorithm == "ppo" else USUAL
             settings = (*METHODS[self.name], *usual, f"evaluations={count}")
-        of = (self.part, self.name, self.id, self.seed, None, settings)
+        large = algorithm == "td3" and self.name not in WITHOUT_FILE
+        options = (plan.LARGE,) if large else ()
+        of = (self.part, self.name, self.id, self.seed, None, settings, options)
         return plan.Job(*of, cpu_minutes=self.cpu_minutes, algorithm=algorithm)
 
     def row(self, out: Path) -> Row | None:
@@ -209,7 +227,7 @@ class Cell:
         """
         if self.row(out) is None:
             if self.part == "search":
-                subprocess.run(self.job().commands(out)[0], check=True)
+                plan.until_stopped(self.job().commands(out)[0])
             else:
                 plan.run(self.job(), out)
 
@@ -260,14 +278,38 @@ def goals(ids: Sequence[str], name: str, seeds: Sequence[int]) -> Iterator[Cell]
     )
 
 
+def suites() -> dict[str, list[str]]:
+    """Ids of the tables, by name."""
+    others = ("legged", "gymnasium")
+    of = {name: [id for id in registry.ids() if id.startswith(f"{name}/")] for name in others}
+    return {**scores.suites(), **of}
+
+
 def table_cells(ids: Sequence[str], name: str, seeds: Sequence[int]) -> Iterator[Cell]:
-    """Runs of the tables, ids with a goal first, and one seed after the other."""
-    suites = scores.suites()
+    """Runs of the tables, one seed after the other."""
+    tables_of = suites()
     for seed in range(max(TABLE_SEEDS.values())):
-        known = [id for table, count in TABLE_SEEDS.items() for id in suites[table] if seed < count]
-        for id in sorted(known, key=lambda id: id not in GOALS):
+        known = [
+            id for table, count in TABLE_SEEDS.items() for id in tables_of[table] if seed < count
+        ]
+        for id in known:
             if seed in seeds and (not ids or id in ids):
                 yield Cell("tables", name, id, seed, TABLE_CPU_MINUTES)
+
+
+def queue(cells: Iterable[Cell], out: Path) -> None:
+    """Make each run that is missing here and in the package, unless another queue makes it."""
+    os.nice(19)
+    known = {(row.part, row.name, row.id, row.seed) for row in packaged() if not row.fault}
+    for cell in cells:
+        if (cell.part, cell.name, cell.id, cell.seed) in known:
+            continue
+        folder = cell.job().folder(out)
+        with contextlib.suppress(atomic.HeldError), atomic.held(out / "held" / folder.name):
+            try:
+                cell.make(out)
+            except subprocess.CalledProcessError as error:  # the others do not wait for it
+                print(f"{cell.id}, seed {cell.seed}: {error}", file=sys.stderr, flush=True)
 
 
 def of_runs(out: Path) -> list[Row]:
@@ -309,7 +351,7 @@ def search_table(rows: Sequence[Row]) -> str:
     return report.table(("settings", "beside the defaults", "runs", *map(_short, ids)), lines)
 
 
-def goals_table(rows: Sequence[Row]) -> str:
+def goals_table(rows: Sequence[Row], *, curves: bool = True) -> str:
     """A row for each task with a goal and settings that were tried on it."""
     lines = []
     for id, (goal, minutes) in GOALS.items():
@@ -324,18 +366,21 @@ def goals_table(rows: Sequence[Row]) -> str:
             mean = f"{statistics.mean(scores):.0f}"
             runs = str(len(own))
             cells = [id, f"{goal:.0f}", f"{minutes:g}", name, met, mean, of_seeds, runs, steps]
-            lines.append([*cells, "; ".join(row.curve for row in own)])
+            updates = f"{statistics.mean(row.updates for row in own) / 1000:.0f}"
+            cells += ["; ".join(row.curve for row in own) if curves else updates]
+            lines.append(cells)
     header = ("id", "goal", "CPU min", "settings", "met", "score", "of the seeds", "runs")
-    columns = (*header, "thousand steps", "curves, CPU s:return")
+    last = "curves, CPU s:return" if curves else "thousand updates"
+    columns = (*header, "thousand steps", last)
     return report.table(columns, lines) if lines else f"{MISSING.capitalize()}."
 
 
 def whole_table(rows: Sequence[Row]) -> str:
     """A row for each id with runs of ten CPU minutes."""
     lines, own = [], [row for row in rows if row.part == "tables"]
-    known = [id for ids in scores.suites().values() for id in ids]
-    for name, id in sorted({(row.name, row.id) for row in own}):
-        runs = [row for row in own if (row.name, row.id) == (name, id)]
+    known = [id for ids in suites().values() for id in ids]
+    for name, id, fault in sorted({(row.name, row.id, row.fault) for row in own}):
+        runs = [row for row in own if (row.name, row.id, row.fault) == (name, id, fault)]
         found = np.array([float(row.score) for row in runs])
         interval = mean_interval(found)
         shares = [
@@ -345,7 +390,7 @@ def whole_table(rows: Sequence[Row]) -> str:
             for field in ("failed", "success")
         ]
         cells = (
-            *(id, name, f"{found.mean():.0f}"),
+            *(id, f"{name} ({fault})" if fault else name, f"{found.mean():.0f}"),
             "" if interval is None else f"{interval[0]:.0f} to {interval[1]:.0f}",
             ", ".join(f"{score:.0f}" for score in found),
             *(str(len(runs)), f"{statistics.mean(row.last for row in runs):.0f}", *shares),
@@ -369,14 +414,38 @@ def common_table(rows: Sequence[Row]) -> str:
     return scores.common(found)
 
 
+def gymnasium_table(rows: Sequence[Row]) -> str:
+    """A row for each of Gymnasium's tasks: its runs, and what others publish after more steps."""
+    theirs = {(one.id, one.method): one for one in scores.published()}
+    lines = []
+    for id in suites()["gymnasium"]:
+        runs = [row for row in rows if (row.part, row.name, row.id) == ("tables", RECIPE, id)]
+        found = [float(row.score) for row in runs]
+        cells = [f"`{id.partition('/')[2]}`", f"{baselines.recorded(id)['random'].mean:.0f}"]
+        cells.append(f"**{statistics.mean(found):.0f}**" if found else MISSING)
+        cells.append(", ".join(f"{score:.0f}" for score in found))
+        cells.append(f"{statistics.mean(row.steps for row in runs) / 1e6:.1f}M" if runs else "")
+        for method in OF_GYMNASIUM:
+            other = theirs.get((id, method))
+            steps = "" if other is None else scores.millions(other.steps)
+            more = f" ({steps})" if steps not in ("", USUAL_STEPS) else ""
+            cells.append("" if other is None else f"{other.score:.0f}{more}")
+        lines.append(cells)
+    columns = ("id", "random", "ten CPU minutes", "of the seeds", "control steps")
+    return report.table((*columns, *(f"{name}, {USUAL_STEPS}" for name in OF_GYMNASIUM)), lines)
+
+
 def every() -> dict[str, Callable[[], str]]:
     """All tables, by name."""
     rows = packaged()
+    of_recipe = [row for row in rows if row.name == RECIPE]
     return {
+        "recipe": functools.partial(goals_table, of_recipe, curves=False),
         "recipe-search": functools.partial(search_table, rows),
         "recipe-goals": functools.partial(goals_table, rows),
         "recipe-tables": functools.partial(whole_table, rows),
         "recipe-common": functools.partial(common_table, rows),
+        "learning": functools.partial(gymnasium_table, rows),
     }
 
 
@@ -384,23 +453,21 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run, and print the tables so far."""
     parser = described(__doc__ or "")
     parser.add_argument("parts", nargs="+", choices=PARTS)
-    known = [id for ids in scores.suites().values() for id in ids]
+    known = [id for ids in suites().values() for id in ids]
     parser.add_argument("--ids", nargs="+", default=[], choices=known, metavar="ID")
     parser.add_argument(
-        "--settings", default="small", choices=list(METHODS), help="of goals and tables"
+        "--settings", default=RECIPE, choices=list(METHODS), help="of goals and queue"
     )
     parser.add_argument("--seeds", nargs="+", type=int, default=SEEDS)
     parser.add_argument("--out", type=Path, default=RESULTS / "recipe", help="of the runs")
     given: argparse.Namespace = parser.parse_args(arguments)
+    of = (given.ids, given.settings, given.seeds)
     for part in given.parts:
-        of = (given.ids, given.settings, given.seeds)
-        cells = {
-            "search": search(lambda: of_runs(given.out)),
-            "goals": goals(*of),
-            "tables": table_cells(*of),
-        }
+        cells = {"search": search(lambda: of_runs(given.out)), "goals": goals(*of)}
         for cell in cells.get(part, ()):
             cell.make(given.out)
+        if part == "queue":
+            queue(table_cells(*of), given.out)
     if "collect" in given.parts:
         collect(given.out)
     rows = of_runs(given.out)

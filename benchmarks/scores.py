@@ -20,6 +20,7 @@ from comparison.command import described
 from training import plan, scores
 
 from mjgym_train import score_table
+from mjgym_train.cli.seeds import MJGYM
 
 CONFIG = plan.FILES / "scores.yaml"
 SEEDS = {"suite": (0, 1, 2), "locomotion": (0,), "tabletop": (0,)}
@@ -50,14 +51,14 @@ def run(id: str, seed: int, out: Path) -> None:
     """
     folder = out / f"{id.replace('/', '_')}_{seed}"
     config = os.path.relpath(CONFIG)  # the command is published, without this machine's folders
-    words = ["--config", config, "--seed", str(seed), "--out", str(folder)]
+    words = ["--config", "large", "--config", config, "--seed", str(seed), "--out", str(folder)]
     resume = ["--resume"] if (folder / "config.yaml").exists() else []
     for command in (
         ["train", scores.RECIPE, id, "tensorboard=false", *words, *resume],
         ["evaluate", str(folder), "--threads", "1"],
         ["submit", str(folder)],
     ):
-        subprocess.run([*plan.MJGYM, *command], check=True)
+        subprocess.run([*MJGYM, *command], check=True)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -2,10 +2,11 @@
 
     python benchmarks/updates.py                     # fast, torch, torch.compile, JAX
     python benchmarks/updates.py --engines fast jax --widths 128
+    python benchmarks/updates.py --critics           # distributions and heads, fast and torch
 
-Default recipe: two categorical critics with layer normalisation, AdamW, soft targets; the actor and
-the targets in every second update. CPU time of the thread, the least of several turns, compilation
-left out and named apart. JAX is installed apart and is no extra of the package.
+The recipe with two categorical critics: layer normalisation, AdamW, soft targets; the actor and the
+targets in every second update. CPU time of the thread, the least of several turns, compilation left
+out and named apart. JAX is installed apart and is no extra of the package.
 """
 
 import argparse
@@ -13,6 +14,7 @@ import itertools
 import sys
 import time
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from comparison import report
@@ -27,10 +29,10 @@ EPSILON = 1e-5
 Update = Callable[[], object]
 
 
-def batch(rows: int) -> dict[str, np.ndarray]:
+def batch(rows: int, seen: int = OBSERVATION, acts: int = ACTION) -> dict[str, np.ndarray]:
     """Random transitions."""
     draw = np.random.default_rng(0).standard_normal
-    shapes = {"x": OBSERVATION, "a": ACTION, "y": OBSERVATION, "noise": ACTION}
+    shapes = {"x": seen, "a": acts, "y": seen, "noise": acts}
     made = {name: draw((rows, size), np.float32) for name, size in shapes.items()}
     made["a"] = np.tanh(made["a"])
     made["noise"] = np.clip(0.2 * made["noise"], -0.5, 0.5)
@@ -39,18 +41,23 @@ def batch(rows: int) -> dict[str, np.ndarray]:
 
 def ours(engine: str, width: int) -> Update:
     """An engine of the package; "torch.compile" compiles PyTorch's update."""
+    rows, atoms = SIZES[width]
+    return of_settings(engine, OBSERVATION, ACTION, rows, hidden=(width, width), atoms=atoms)
+
+
+def of_settings(engine: str, seen: int, acts: int, rows: int, **settings: Any) -> Update:
+    """The update of TD3 with two critics, for the sizes of observations and actions."""
     import torch
 
     from mjgym_train.learn import algorithms, engines
     from mjgym_train.learn.buffer import Batch
 
-    rows, atoms = SIZES[width]
     torch.set_num_threads(1)
     cls = algorithms.find("td3")
-    about = {"id": "dmc/walker-walk-v0", "algorithm": "td3", "steps": 1000}
-    config = cls.Config(**about, batch_size=rows, hidden=(width, width), atoms=atoms)
-    agent = cls(config, OBSERVATION, ACTION)
-    data = {name: torch.as_tensor(value) for name, value in batch(rows).items()}
+    about = {"id": "dmc/walker-walk-v0", "algorithm": "td3", "steps": 1000, "critics": 2}
+    config = cls.Config(**about, batch_size=rows, average_rate=None, **settings)
+    agent = cls(config, seen, acts)
+    data = {name: torch.as_tensor(value) for name, value in batch(rows, seen, acts).items()}
     rewards = torch.stack([data["r"]] * config.n_step, 1)
     ends = torch.zeros(rows, dtype=torch.bool)
     steps = torch.full((rows,), config.n_step)
@@ -62,6 +69,21 @@ def ours(engine: str, width: int) -> Update:
             module.compile()
     update = engines.update_of("fast" if engine == "fast" else "torch", agent)
     return lambda: update(made)
+
+
+def critics() -> str:
+    """A table of critics, at the size of Catalyst.RL's networks for Learn to Move."""
+    sizes: dict[str, Any] = {"hidden": (512, 256, 256), "atoms": 101}
+    cells = []
+    for heads in (1, 10):
+        several = {"discounting": "hyperbolic", "heads": heads} if heads > 1 else {}
+        for critic in ("categorical", "quantile"):
+            cells.append([critic + f", {heads} heads" * (heads > 1)])
+            for engine in ("fast", "torch"):
+                update = of_settings(engine, 197, 22, 256, critic=critic, **several, **sizes)
+                cells[-1].append(f"{measure(update, 10)[0]:.0f}")
+            print(*cells[-1], flush=True)
+    return report.table(("critic", "fast", "torch"), cells)
 
 
 def layers(width: int, inputs: int, outputs: int, seed: int) -> list[dict[str, np.ndarray]]:
@@ -169,7 +191,7 @@ MAKERS: dict[str, Callable[[int], Update]] = {
 }
 
 
-def measure(update: Update) -> tuple[float, float]:
+def measure(update: Update, updates: int = UPDATES) -> tuple[float, float]:
     """Milliseconds of an update, and seconds until the tenth, which compile."""
     began = time.process_time()
     for _ in range(10):
@@ -178,10 +200,10 @@ def measure(update: Update) -> tuple[float, float]:
     spent = []
     for _ in range(TURNS):
         began = time.process_time()
-        for _ in range(UPDATES):
+        for _ in range(updates):
             update()
         spent.append(time.process_time() - began)
-    return 1000 * min(spent) / UPDATES, compiled
+    return 1000 * min(spent) / updates, compiled
 
 
 def main() -> int:
@@ -189,7 +211,11 @@ def main() -> int:
     parser = described(__doc__ or "")
     parser.add_argument("--engines", nargs="+", choices=list(MAKERS), default=list(MAKERS))
     parser.add_argument("--widths", nargs="+", type=int, choices=list(SIZES), default=list(SIZES))
+    parser.add_argument("--critics", action="store_true", help="a table of critics instead")
     given: argparse.Namespace = parser.parse_args()
+    if given.critics:
+        print(critics())
+        return 0
     cells = []
     for name in given.engines:
         for width in given.widths:

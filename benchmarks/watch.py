@@ -78,7 +78,7 @@ class Change:
 
     @property
     def slower(self) -> bool:
-        """Whether the change is significant and matters."""
+        """True if the change is significant and matters."""
         return self.low > NOTICED
 
     def cells(self) -> tuple[str, ...]:

@@ -288,7 +288,7 @@ def recorded_kneecap() -> np.ndarray:
     point = next(row for row in path if "moves" in row)
     inner = KNEE_ANGLES[(KNEE_ANGLES > -2.05) & (KNEE_ANGLES < 0.12)]
     splines = [skeleton.cubic_spline(point["knots"], point[axis]) for axis in SLIDES]
-    values, _, _ = skeleton.Splines.of(splines, [None] * len(SLIDES))(inner)
+    values, _, _ = skeleton.Splines.from_pieces(splines, [None] * len(SLIDES))(inner)
     return np.array([Polynomial.fit(inner, values[..., i], DEGREE).convert().coef for i in (0, 1)])
 
 

@@ -9,6 +9,7 @@ python scripts/make_gallery.py --check    exits with 1 if a text is stale or an 
 
 import argparse
 import math
+import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
@@ -286,6 +287,17 @@ SHOTS = {  # by prefix of an id; the longest one applies
         )
         for id in registry.ids(namespace="manipulation")
     },
+    "gymnasium/Ant": replace(ANT, still=0.4, end=0.7),
+    "gymnasium/HalfCheetah": Shot(amplitude=1.0, frequency=2.0, lag=0.3, still=0.35, end=0.7),
+    "gymnasium/Hopper": Shot(amplitude=0.3, frequency=2.0, still=0.2, end=0.7),
+    "gymnasium/Humanoid": Shot(amplitude=0.4, frequency=2.0, still=0.2, end=0.7),
+    "gymnasium/HumanoidStandup": Shot(amplitude=0.4, still=0.6, end=1.0),
+    "gymnasium/InvertedDoublePendulum": Shot(amplitude=0.05, still=0.2, end=0.6),
+    "gymnasium/InvertedPendulum": Shot(amplitude=0.05, still=0.4, end=1.0),
+    "gymnasium/Pusher": Shot(amplitude=1.0, frequency=0.5, seed=3, still=0.8, end=2.0),
+    "gymnasium/Reacher": Shot(amplitude=0.5, seed=1, still=0.5, end=1.0),
+    "gymnasium/Swimmer": Shot(amplitude=1.0, frequency=0.7, lag=0.25, still=0.7, end=1.5),
+    "gymnasium/Walker2d": Shot(amplitude=0.4, frequency=2.0, lag=1 / 6, still=0.2, end=0.7),
     "l2m/": STROLL,
     "legged/g1": Shot(seed=18, amplitude=0.15, frequency=1.5, lag=1 / 6, still=0.2, end=0.7),
     "legged/g1-velocity-rough": Shot(
@@ -317,7 +329,6 @@ SHOTS = {  # by prefix of an id; the longest one applies
             camera=Viewpoint(azimuth, elevation, distance, (0.4, 0, -0.1), ("torso",)),
         )
         for task, (seed, still, azimuth, elevation, distance) in {
-            "walk_around": (6, 3.45, -65, -26, 4.4),
             "walk_around-fast": (1, 0.8, 130, -30, 4.6),
             "walk_forward": (0, 5.0, 125, -16, 3.4),
             "walk_forward-fast": (0, 1.2, 60, -16, 3.4),
@@ -423,6 +434,14 @@ TRAINED_SHOTS = {
     "dmc/point_mass-easy-v0": replace(TRAINED, zoom=1.5, begin=0.0, still=0.5, end=2.0),
     "dmc/reacher-easy-v0": replace(TRAINED, seed=1, begin=0.0, still=0.3, end=2.0),
     "dmc/reacher-hard-v0": replace(TRAINED, seed=1, begin=0.0, still=0.3, end=2.0),
+    "l2m/walk_around-v0": replace(
+        TRAINED,
+        field=True,
+        begin=3.0,
+        still=3.6,
+        end=4.2,
+        camera=Viewpoint(125, -24, 4.4, (0.4, 0, -0.1), ("torso",)),
+    ),
     "dmc/walker-stand-v0": replace(TRAINED, seed=5, begin=0.0, still=2.5, end=2.5),
     # Seen from above, as walls hide it from elsewhere.
     "locomotion/ant-run_walls-v0": replace(
@@ -442,12 +461,11 @@ FILMS = {
             "opponent": "scripted",
         },
     ),
-    "l2m/walk_forward-v0": Shot(
-        end=10.0,
-        scripted=True,
+    "l2m/walk_around-v0": Shot(
+        end=8.0,
+        trained=True,
         field=True,
-        arguments={"init_pose": START},
-        camera=Viewpoint(125, -16, 3.4, (0.4, 0, -0.1), ("torso",)),
+        camera=Viewpoint(125, -24, 4.4, (0.4, 0, -0.1), ("torso",)),
     ),
 }  # fmt: skip
 
@@ -534,7 +552,10 @@ def file(id: str, what: str) -> Path:
 
 def play(id: str, how: Shot) -> Iterator[tuple[float, Any]]:
     """Play an episode, yielding time and environment."""
-    env: Any = gymnasium.make(id, **how.arguments).unwrapped
+    arguments = (
+        {**trained.bundled(id).about.arguments, **how.arguments} if how.trained else how.arguments
+    )
+    env: Any = gymnasium.make(id, **arguments).unwrapped
     observation, _ = env.reset(seed=how.seed)
     if how.field:
         env = Env(with_field(env))
@@ -856,7 +877,7 @@ def _beside(id: str, what: str) -> str:
 
 
 def _short(id: str) -> str:
-    return id.removesuffix("-v0")
+    return re.sub(r"-v\d+$", "", id)
 
 
 def page(found: list[dict[str, Any]]) -> str:

@@ -1,7 +1,7 @@
 """Build the site: guides, a page for each id and a reference, searchable without a server.
 
 pip install -e ".[docs]"
-python scripts/make_site.py FOLDER
+python scripts/make_site.py FOLDER [--repository https://github.com/...]
 
 Sphinx reads Markdown (MyST) and docstrings. The pages are first written into a scratch folder: the
 guides unchanged, those of ids from `describe()`, those of modules from their names.
@@ -15,7 +15,6 @@ import re
 import shutil
 import sys
 import tempfile
-import tomllib
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -23,6 +22,7 @@ from urllib.parse import unquote, urlsplit
 
 import gymnasium
 from make_gallery import dimensions
+from update_tables import DATA_TABLES, data_page, scores
 from update_tables import NAMESPACES as EXAMPLES
 
 import mjgym
@@ -32,7 +32,6 @@ from mjgym_train import baselines, comparison, metrics, score_table
 ROOT = Path(__file__).resolve().parents[1]
 GUIDES, GALLERY, BASELINES = (ROOT / "assets" / name for name in ("guides", "gallery", "baselines"))
 LOGO = ROOT / "assets" / "logo.svg"
-HOME = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["urls"]["Source"]
 TASKS, API = "tasks", "reference"  # folders of the site
 
 # Contents of the reference: a module's `__all__`, or else its public names, in that order.
@@ -84,7 +83,6 @@ myst_heading_anchors = 3
 html_theme, html_title = "furo", "mjgym"
 html_logo = html_favicon = "static/logo.svg"
 html_static_path, html_css_files = ["static"], ["site.css"]
-html_theme_options = {{"source_repository": {HOME!r}, "source_branch": "main"}}
 html_show_copyright = False
 html_copy_source = False
 html_show_sourcelink = False
@@ -107,13 +105,15 @@ def setup(app):
 """
 STYLE = """
 .cards { display: grid; grid-template-columns: repeat(auto-fill, minmax(9rem, 1fr)); gap: 0.8rem; }
-.cards a { text-decoration: none; font-size: 0.75rem; line-height: 1.3; overflow-wrap: anywhere; }
+.cards a { text-decoration: none; font-size: 0.75rem; line-height: 1.3; overflow-wrap: break-word; }
 .cards span { display: block; color: var(--color-foreground-secondary); }
 .cards img { width: 100%; border-radius: 4px; display: block; margin-bottom: 0.2rem; }
 .pictures { display: flex; flex-wrap: wrap; gap: 1rem; margin-bottom: 1rem; }
 .pictures img { height: 12rem; border-radius: 4px; }
 .few { grid-template-columns: repeat(3, 1fr); }
 .content { width: 52em; }
+/* On a phone too the longest part of an id between slashes and hyphens fits a line. */
+article h1 { font-size: min(2.5em, 6vw); overflow-wrap: break-word; }
 article h2 { font-size: 1.5em; }
 article h3 { font-size: 1.15em; }
 .curve text { font-size: 11px; fill: var(--color-foreground-secondary); }
@@ -121,15 +121,16 @@ article h3 { font-size: 1.15em; }
 table.docutils { font-size: 0.85em; margin-left: 0; }
 """
 FRONT = """
-Continue with the [guides](guides/index.md), browse the [tasks](tasks/index.md), or read the
-[source]({home}).
+Continue with the [guides](guides/index.md), or browse the [tasks](tasks/index.md).
 
-```{{toctree}}
+```{toctree}
 :hidden:
 
 guides/index
 tasks/index
 reference/index
+data/scores
+data/results
 ```
 """
 
@@ -162,7 +163,7 @@ def with_tables(lines: list[str]) -> None:
 
 
 def is_bare_field(member: Any) -> bool:
-    """Whether it is a field of a named tuple, documented by its class."""
+    """Tell whether it is a field of a named tuple, documented by its class."""
     return str(getattr(member, "__doc__", "")).startswith("Alias for field number")
 
 
@@ -182,11 +183,16 @@ def cards(ids: Iterable[str], up: str = "", style: str = "cards") -> str:
     """Linked images of ids, with their summaries."""
     links = "\n".join(
         f'<a href="{up}{TASKS}/{id}.html"><img src="{up}_{picture(id, "still", "")}"'
-        f' loading="lazy" alt=""><b>{id}</b>'
+        f' loading="lazy" alt=""><b>{breakable(id)}</b>'
         f"<span>{html.escape(mjgym.registry.registration(id).summary)}</span></a>"
         for id in ids
     )
     return f"```{{raw}} html\n<div class='{style}'>\n{links}\n</div>\n```\n"
+
+
+def breakable(id: str) -> str:
+    """An id that may break after the slash, where browsers would not."""
+    return id.replace("/", "/<wbr>")
 
 
 def task_page(id: str) -> str:
@@ -214,7 +220,7 @@ def task_page(id: str) -> str:
         "class": f"`{data['task'].replace(':', '.')}`",
     }
     parts = [
-        f"# {id}",
+        f"# {breakable(id)}",
         data["summary"],
         _pictures(id),
         f'```python\nimport gymnasium\nimport mjgym\n\nenv = gymnasium.make("{id}")\n```',
@@ -245,9 +251,9 @@ TICKS = 5  # on each axis
 def scores_section(id: str, rows: Iterable[score_table.Row]) -> str:
     """Scores of the baselines, and those and the curves of the table's runs."""
     own = [row for row in rows if row.env_name == id]
-    parts = [f"{name} actions {found.mean:.0f}" for name, found in baselines.of(id).items()]
+    parts = [f"{name} actions {found.mean:.0f}" for name, found in baselines.recorded(id).items()]
     for method in sorted({row.exp_name for row in own}):
-        line = score_table.line(own, method, id)
+        line = scores.line_of(own, method, id)
         each = ", ".join(f"{score:.0f}" for score in line.scores)
         parts.append(f"`{method}` {each} ([protocol](../../guides/scores.md))")
     if not parts:
@@ -377,7 +383,7 @@ def tasks(folder: Path) -> None:
 
 def _family(namespace: str, title: str, ids: list[str]) -> str:
     """Linked image of a family, with its size."""
-    image = f"../_{picture(f'{namespace}/{EXAMPLES[namespace]}-v0', 'still', '')}"
+    image = f"../_{picture(f'{namespace}/{EXAMPLES[namespace]}', 'still', '')}"
     return (
         f'<a href="{namespace}.html"><img src="{image}" loading="lazy" alt=""><b>{title}</b>'
         f"<span>{len(ids)} ids</span></a>"
@@ -386,6 +392,7 @@ def _family(namespace: str, title: str, ids: list[str]) -> str:
 
 TITLES = {
     "dmc": "DeepMind Control Suite",
+    "gymnasium": "Gymnasium's own",
     "l2m": "Learn to Move",
     "legged": "Legged robots",
     "locomotion": "Locomotion",
@@ -400,6 +407,8 @@ def _domain(id: str) -> str:
     name = id.partition("/")[2].rpartition("-v")[0]
     if "-" in name:
         return name.partition("-")[0]
+    if id.startswith("gymnasium/"):
+        return "MuJoCo"
     if name[0].isupper():
         return "Two arms" if name.startswith("TwoArm") else "One arm"
     return name.partition("_")[0]
@@ -421,17 +430,30 @@ def reference(folder: Path) -> None:
     (folder / "index.md").write_text(text)
 
 
-def copied_guides(folder: Path) -> None:
-    """Copy the guides, with links into the repository made absolute."""
+def copied_guides(folder: Path, repository: str) -> None:
+    """Copy the guides."""
     folder.mkdir(parents=True)
     for page in GUIDES.glob("*.md"):
-        text = page.read_text().replace("](../gallery/README.md)", "](../tasks/index.md)")
-        text = re.sub(r"\]\(\.\./(gallery|baselines)/", r"](../static/\1/", text)
-        text = re.sub(r'src="\.\./(gallery|baselines)/', r'src="../_static/\1/', text)
-        text = text.replace("](../../", f"]({HOME}/blob/main/")
-        text = text.replace("```python gl", "```python")
-        (folder / page.name).write_text(re.sub(r"<!-- module: .*?-->\n", "", text))
+        (folder / page.name).write_text(_adapted(page.read_text(), repository))
     (folder / "index.md").write_text(_guides_index())
+
+
+def data_pages(folder: Path, repository: str) -> None:
+    """Write the pages of measurements."""
+    folder.mkdir(parents=True)
+    for name in DATA_TABLES:
+        (folder / f"{name}.md").write_text(_adapted(data_page(name), repository))
+
+
+def _adapted(text: str, repository: str) -> str:
+    """A page for the site; links into the repository lead there, or are plain text without one."""
+    text = text.replace("](../gallery/README.md)", "](../tasks/index.md)")
+    text = re.sub(r"\]\(\.\./(gallery|baselines)/", r"](../static/\1/", text)
+    text = re.sub(r'src="\.\./(gallery|baselines)/', r'src="../_static/\1/', text)
+    inside = rf"[\1]({repository}/blob/main/\2)" if repository else r"\1"
+    text = re.sub(r"\[([^\]]+)\]\(\.\./\.\./([^)]*)\)", inside, text)
+    text = text.replace("```python gl", "```python")
+    return re.sub(r"<!-- module: .*?-->\n", "", text)
 
 
 def _guides_index() -> str:
@@ -453,19 +475,26 @@ def front() -> str:
     shown = re.findall(r"assets/gallery/(\S+?)\.still\.webp", readme)
     code = rest[rest.index("## Installation") : rest.index("## Speed")]
     code = re.sub(r"\[([^\]]+)\]\[(\w+)\]", r"[\1](guides/\2.md)", code)
-    return lead + cards(shown, style="cards few") + "\n" + code + FRONT.format(home=HOME)
+    return lead + cards(shown, style="cards few") + "\n" + code + FRONT
 
 
-def write(folder: Path) -> None:
-    """Write all that Sphinx reads."""
-    copied_guides(folder / "guides")
+def write(folder: Path, repository: str = "") -> None:
+    """Write all that Sphinx reads.
+
+    Args:
+        folder: to write into.
+        repository: web address of the sources, for links to files and the pages' edit icons.
+    """
+    copied_guides(folder / "guides", repository)
+    data_pages(folder / "data", repository)
     tasks(folder / TASKS)
     reference(folder / API)
     for source in (GALLERY, BASELINES):
         shutil.copytree(source, folder / "static" / source.name)
     shutil.copy(LOGO, folder / "static" / LOGO.name)
     (folder / "static" / "site.css").write_text(STYLE)
-    (folder / "conf.py").write_text(CONFIGURATION)
+    icons = {"source_repository": repository, "source_branch": "main"} if repository else {}
+    (folder / "conf.py").write_text(f"{CONFIGURATION}html_theme_options = {icons!r}\n")
     (folder / "index.md").write_text(front())
 
 
@@ -492,18 +521,22 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("out", type=Path, help="folder of the site, e.g. build/site")
     parser.add_argument("--pages", action="store_true", help="write what Sphinx reads, and no more")
+    parser.add_argument("--repository", default="", help="web address of the sources")
     arguments = parser.parse_args()
     if arguments.pages:
-        write(arguments.out)
+        write(arguments.out, arguments.repository)
         return 0
     from sphinx.cmd.build import main as build
 
     with tempfile.TemporaryDirectory() as scratch:
-        write(Path(scratch))
+        write(Path(scratch), arguments.repository)
+        pages = sum(1 for _ in Path(scratch).rglob("*.md"))
+        print(f"{pages} pages written; Sphinx makes HTML of them, which takes minutes", flush=True)
         options = ["-b", "html", "-q", "-W", "--keep-going"]
         status = build([*options, scratch, str(arguments.out)])
     faults = broken(arguments.out)
     print("\n".join(faults), end="\n" if faults else "", file=sys.stderr)
+    print(f"{arguments.out / 'index.html'}: {'faulty' if status or faults else 'whole'}")
     return 1 if status or faults else 0
 
 

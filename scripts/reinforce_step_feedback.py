@@ -20,7 +20,7 @@ import numpy as np
 import torch
 from fit_step_feedback import BASE, Policy, written
 from measure_walkers import write
-from search_walker import CoarseWalk
+from search_walker import COARSE
 from torch import Tensor, nn
 
 from mjgym.envs.vector import VectorEnv
@@ -33,6 +33,7 @@ from mjgym.tasks.l2m.step_feedback import (
     SteppedReflexes,
     feedback,
 )
+from mjgym.tasks.l2m.walk import OpenSimWalk
 from mjgym.util import atomic
 
 COUNT, STEPS, THREADS = 192, 600, 1  # environments, control steps of an iteration
@@ -129,7 +130,7 @@ class Walkers:
     """
 
     def __init__(self, policy: Policy, critic: nn.Module, law: StepFeedback, seed: int) -> None:
-        task = CoarseWalk(init_pose=START, seen_field="centre")
+        task = OpenSimWalk(init_pose=START, seen_field="centre", longest_step=COARSE)
         self.envs = VectorEnv(
             task,
             COUNT,

@@ -51,21 +51,33 @@ CARRIED = (
 TOLERANCE = 1e-4  # of observations, rewards and furniture
 MOVED = 1e-3  # m, of a tool after a control step; its arm's null space is drawn
 AS_DRAWN = 1e-3  # m or parts of a quaternion, additional tolerance of means and deviations
+PUBLISHED = "robosuite"
 PUSH = 0.3  # every number of that step's action
 PICTURES = ("camera_", "render_collision", "render_visual")  # prefixes of image arguments
 
 
-def words(package: str) -> dict[str, Any]:
-    """Functions used in values of cases, from a package with robosuite's names."""
+def words(package: str, value: str) -> dict[str, Any]:
+    """Functions used in the value of a case, from a package with robosuite's names.
+
+    Samplers are robosuite's for both packages.
+    """
     suite = importlib.import_module(package)
-    samplers = importlib.import_module(f"{package}.utils.placement_samplers")
-    factory = importlib.import_module(
-        f"{package}.controllers.composite.composite_controller_factory"
-    )
+    factory: Any = suite
+    if package == PUBLISHED:
+        name = f"{package}.controllers.composite.composite_controller_factory"
+        factory = importlib.import_module(name)
 
     def part(name: str) -> Any:
         own = suite.load_part_controller_config(default_controller=name)
         return factory.refactor_composite_controller_config(own, "Panda", ["right"])
+
+    known = {
+        "part": part,
+        "load_composite_controller_config": suite.load_composite_controller_config,
+    }
+    if not any(name in value for name in ("sequential", "Sampler")):
+        return known
+    samplers = importlib.import_module(f"{PUBLISHED}.utils.placement_samplers")
 
     def sequential(*names: str) -> Any:
         found = samplers.SequentialCompositeSampler("several")
@@ -76,10 +88,9 @@ def words(package: str) -> dict[str, Any]:
         return found
 
     return {
-        "part": part,
+        **known,
         "sequential": sequential,
         "UniformRandomSampler": samplers.UniformRandomSampler,
-        "load_composite_controller_config": suite.load_composite_controller_config,
     }
 
 
@@ -113,7 +124,7 @@ def outcome(
     if about_pictures:
         asked = {"camera_heights": 32, "camera_widths": 32, **asked}
     try:
-        asked[case["argument"]] = eval(case["value"], words(package))
+        asked[case["argument"]] = eval(case["value"], words(package, case["value"]))
         env = suite.make(case["task"], **asked)
         env.reset()
     except Exception as error:

@@ -13,8 +13,6 @@ of these the one with the longest mean walk, up to 10 s, from 16 other starts.
 """
 
 import argparse
-import dataclasses
-import functools
 import pickle
 import time
 from pathlib import Path
@@ -25,7 +23,6 @@ import numpy as np
 
 from mjgym.envs.vector import VectorEnv
 from mjgym.registry import registration
-from mjgym.tasks.l2m.musculoskeletal import Musculoskeletal
 from mjgym.tasks.l2m.reflex import (
     BALANCE,
     START,
@@ -33,7 +30,6 @@ from mjgym.tasks.l2m.reflex import (
     looked_at,
     parameters,
 )
-from mjgym.tasks.l2m.walk import OpenSimWalk
 from mjgym.util import atomic
 
 CANDIDATES = 24
@@ -51,18 +47,6 @@ FIRST = {"cd_f": 1.5, "HAB_6_DG": 0.5, "HAD_6_DG": 0.3}
 PER_SECOND = 20.0  # largest published reward, which counts as much as a second without a fall
 
 
-@dataclasses.dataclass(frozen=True)
-class CoarseWalk(OpenSimWalk):
-    """A walk with its own physics step."""
-
-    longest_step: float = COARSE
-
-    @functools.cached_property
-    def body(self) -> Musculoskeletal:
-        """The mechanics, with the longest physics step."""
-        return Musculoskeletal(self.planar, self.control_timestep, self.longest_step)
-
-
 class Walks:
     """Walks of many parameters, on batches that shrink as walkers fall.
 
@@ -76,7 +60,7 @@ class Walks:
     def __init__(self, id: str, count: int, fine: bool = False, heading: float = 0.0) -> None:
         found = registration(id)
         given = {**found.fields, "init_pose": START, "time_limit": 1000.0, "seen_field": "centre"}
-        task = (found.task_class if fine else CoarseWalk)(**given)
+        task = found.task_class(**given, **({} if fine else {"longest_step": COARSE}))
         sizes = [count]
         while sizes[-1] > CANDIDATES:
             sizes.append(sizes[-1] // 2)

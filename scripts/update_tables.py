@@ -1,4 +1,4 @@
-"""Write the tables of the guides that derive from the registry and from measurements.
+"""Write the table of ids, and the tables of the guides that derive from it and from measurements.
 
 python scripts/update_tables.py          writes them
 python scripts/update_tables.py --check  exits with 1 if they are stale
@@ -7,8 +7,10 @@ python scripts/update_tables.py --check  exits with 1 if they are stale
 import argparse
 import csv
 import functools
+import json
+import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from itertools import chain, groupby
 from pathlib import Path
 
@@ -27,6 +29,7 @@ from mjgym.util import atomic
 from mjgym_train import baselines, leaderboard
 
 ROOT = Path(__file__).resolve().parents[1]
+VERIFIED = ROOT / "assets" / "baselines" / "verified.json"
 sys.path.insert(0, str(ROOT / "benchmarks"))
 
 import cloning  # noqa: E402
@@ -40,24 +43,32 @@ from training import results, scores, tables  # noqa: E402
 
 GUIDES = ROOT / "assets" / "guides"
 MEASURED = ROOT / "benchmarks" / "records" / "gpu.jsonl"
+DATA = ROOT / "assets" / "data"
 BEGIN = "<!-- {}:begin (written by scripts/update_tables.py) -->"
+BEGIN_DATA = "<!-- {}:begin (filled in when the site is built) -->"
 END = "<!-- {}:end -->"
 GALLERY = "../gallery"  # relative to the guides
 TABLETOP = "robosuite"  # the namespace
 NAMESPACES = {  # with an example of each
-    "dmc": "walker-walk",
-    "l2m": "walk_around",
-    "legged": "go1-velocity",
-    "locomotion": "ant-run_walls",
-    "manipulation": "stack_2_bricks_features",
-    "robosuite": "Lift",
-    "soccer": "boxhead-2v2",
+    "dmc": "walker-walk-v0",
+    "gymnasium": "HalfCheetah-v5",
+    "l2m": "walk_around-v0",
+    "legged": "go1-velocity-v0",
+    "locomotion": "ant-run_walls-v0",
+    "manipulation": "stack_2_bricks_features-v0",
+    "robosuite": "Lift-v0",
+    "soccer": "boxhead-2v2-v0",
 }
+
+
+def without_version(id: str) -> str:
+    """An id without its version."""
+    return re.sub(r"-v\d+$", "", id)
 
 
 def domain_of(id: str) -> str:
     """Domain or walker of an id; the namespace, if tasks have neither."""
-    name = id.removesuffix("-v0")
+    name = without_version(id)
     return name.partition("-" if "-" in name else "/")[0]
 
 
@@ -78,19 +89,20 @@ def suite_table() -> str:
                 f"{env.unwrapped.control_timestep:g}",
                 str(env.spec.max_episode_steps or "no limit"),
             )
-            name = id.removeprefix(domain)[1:].removesuffix("-v0")
+            name = without_version(id.removeprefix(domain)[1:])
             rows.setdefault(facts, []).append(name)
             env.close()
         for facts, names in rows.items():
             tasks = ", ".join(f"`{name}`" for name in names)
             lines.append(f"| `{domain}` | {tasks} | {' | '.join(facts)} |")
     counts = ", ".join(
-        f"{len(ids)} in `{namespace}` (e.g. `{namespace}/{NAMESPACES[namespace]}-v0`)"
+        f"{len(ids)} in `{namespace}` (e.g. `{namespace}/{NAMESPACES[namespace]}`)"
         for namespace, ids in known.items()
     )
     lines.append("")
     lines.append(
-        f"Ids are `<domain>-<task>-v0`, and `<task>-v0` where there are no domains: {counts}."
+        f"Ids are `<domain>-<task>-v0`, and `<task>-v0` where there are no domains (`-v5` in"
+        f" `gymnasium`): {counts}."
     )
     return "\n".join(lines)
 
@@ -189,7 +201,7 @@ def baselines_table() -> str:
     """A row for each id: the returns of random and zero actions."""
     lines = ["| id | random | zero | episodes | steps | MuJoCo |", "|---" * 6 + "|"]
     for id in registry.ids():
-        found = baselines.of(id)
+        found = baselines.recorded(id)
         cells = [f"{b.mean:.4g} ± {b.std:.3g}" for b in found.values()]
         first = found[baselines.RANDOM]
         cells += [str(first.episodes), str(first.steps), first.mujoco]
@@ -225,6 +237,16 @@ def training_tables() -> dict[str, Callable[[], str]]:
         if path.exists():
             found[name] += f"\n\n![{words}](../baselines/{path.name})"
     return {name: functools.partial(str, text) for name, text in found.items()}
+
+
+RESULTS = ("rates", "methods", "ray", "walk", "recipe-common")
+HISTORY = ("goals", "times", "candidates", "recipe-search", "recipe-goals", "recipe-tables")
+
+
+def picked(names: Sequence[str]) -> dict[str, Callable[[], str]]:
+    """Some of the tables of training results, by name."""
+    found = training_tables() | recipe.every()
+    return {name: found[name] for name in names}
 
 
 def cloning_tables() -> dict[str, Callable[[], str]]:
@@ -277,6 +299,29 @@ def engines_table() -> str:
     return "\n".join(lines)
 
 
+def verified_table() -> str:
+    """Differences from the published environments, of `mjgym verify --json`, with the versions."""
+    found = json.loads(VERIFIED.read_text(encoding="utf-8"))
+    versions = dict.fromkeys(
+        [f"MuJoCo {x['engine']}" for x in found] + [x["against"] for x in found]
+    )
+    seeds = dict.fromkeys(f"{x['seeds'][0]} to {x['seeds'][-1]}" for x in found)
+    equal = [f"`{x['id']}`" for x in found if not any(x["differences"].values())]
+    kinds = list(found[0]["differences"])
+    lines = [
+        f"{', '.join(versions)}; seeds {', '.join(seeds)}."
+        f" Equal to the last bit: {', '.join(equal)}. The others:",
+        "",
+        f"| id | {' | '.join(kinds)} | bound | steps |",
+        f"|{'---|' * (len(kinds) + 3)}",
+    ]
+    for each in (x for x in found if any(x["differences"].values())):
+        numbers = (f"{x:.0e}" if x else "0" for x in each["differences"].values())
+        cells = (f"`{each['id']}`", *numbers, f"{each['bound']:.0e}", str(each["steps"]))
+        lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
 def device_table() -> str:
     """Measurements on a GPU, or the commands that make them."""
     if MEASURED.exists():
@@ -292,20 +337,30 @@ def device_table() -> str:
 # Tables of each guide, by the name of their marks.
 TABLES = {
     "baselines": {"baselines": baselines_table},
-    "fidelity": {"dimensions": dimensions_table, "engines": engines_table},
+    "fidelity": {
+        "dimensions": dimensions_table,
+        "engines": engines_table,
+        "verified": verified_table,
+    },
+    "gymnasium": picked(["learning"]),
     "gpu": {"measurements": device_table},
-    "scores": scores.every(),
+    "scores": {"suite": scores.every()["suite"]},
     "planning": {
         "rollouts": rollouts.packaged,
         "planners": lambda: planning.text(planning.read()),
     },
     "legged": {"commands": commands.table, "speed": legged.packaged},
     "leaderboard": {
-        "leaderboard": lambda: scores.leaderboard_table(
-            leaderboard.read(), planning.entries(planning.read())
-        ),
+        name: functools.partial(
+            lambda table: table(leaderboard.read(), planning.entries(planning.read())), table
+        )
+        for name, table in (
+            ("ranking", scores.ranking),
+            ("leaderboard", scores.leaderboard_table),
+        )
     },
-    "results": training_tables() | cloning_tables() | recipe.every() | {"policies": policies_table},
+    "results": picked(["recipe"]),
+    "recipe_search": picked(HISTORY),
     "tasks": {"suite": suite_table},
     "tabletop": {
         "tasks": tabletop_tasks,
@@ -317,18 +372,24 @@ TABLES = {
 }
 
 
-def updated(name: str, text: str) -> str:
-    """A guide with fresh tables.
+# Tables of pages that the site alone shows in full.
+DATA_TABLES = {
+    "scores": {name: table for name, table in scores.every().items() if name != "suite"},
+    "results": picked(RESULTS) | cloning_tables() | {"policies": policies_table},
+}
 
-    Args:
-        name: name of the guide.
-        text: the guide.
-    """
-    for place, table in TABLES[name].items():
-        begin, end = BEGIN.format(place), END.format(place)
-        head, _, tail = guide_marks.parts(text, begin, end)
+
+def updated(text: str, tables: dict[str, Callable[[], str]], begin: str = BEGIN) -> str:
+    """A page with fresh tables between its marks."""
+    for place, table in tables.items():
+        head, _, tail = guide_marks.parts(text, begin.format(place), END.format(place))
         text = f"{head}\n{table()}\n{tail}"
     return text
+
+
+def data_page(name: str) -> str:
+    """A page of `assets/data` with its tables filled in."""
+    return updated((DATA / f"{name}.md").read_text(), DATA_TABLES[name], BEGIN_DATA)
 
 
 def main() -> int:
@@ -337,10 +398,14 @@ def main() -> int:
     parser.add_argument("--check", action="store_true", help="only say whether they are stale")
     check = parser.parse_args().check
     stale = []
-    for name in TABLES:
+    if registry.TABLE.read_text() != registry.packaged_table():
+        stale.append(registry.TABLE.name)
+        if not check:
+            atomic.write_text(registry.TABLE, registry.packaged_table())
+    for name, tables_of_guide in TABLES.items():
         guide = GUIDES / f"{name}.md"
         text = guide.read_text()
-        fresh = updated(name, text)
+        fresh = updated(text, tables_of_guide)
         if fresh != text:
             stale.append(guide.name)
             if not check:

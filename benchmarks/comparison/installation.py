@@ -9,7 +9,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-OURS = ("mujoco==4.0.0", "matplotlib>=3.8", "numba>=0.65")
+EXTRAS = "[fast]"  # of this checkout
+OURS = ("mujoco==4.0.0", "matplotlib>=3.8")
 PEERS = {"envpool": "envpool==1.2.5", "dm_control": "dm_control==1.0.50"}
 INSTALLED = "mjgym-benchmark.json"  # in the environment's folder: installed packages
 
@@ -20,7 +21,7 @@ def python_of(folder: Path) -> Path:
 
 
 def is_inside(folder: Path) -> bool:
-    """Whether this process runs in a virtual environment."""
+    """Tell whether this process runs in a virtual environment."""
     return Path(sys.prefix).resolve() == folder.resolve()
 
 
@@ -65,10 +66,10 @@ def make(folder: Path, python: str = sys.executable, peers: Mapping[str, str] = 
         _run([python, "-m", "venv", str(folder)])
     done = _installed(folder)
     project = hashlib.sha256((ROOT / "pyproject.toml").read_bytes()).hexdigest()
-    ours = [str(ROOT), project, *OURS]
+    ours = [f"{ROOT}{EXTRAS}", project, *OURS]
     if done.get("ours") != ours:
         print("installing this checkout", flush=True)
-        _run([*_pip(folder), *OURS, "-e", str(ROOT)])
+        _run([*_pip(folder), *OURS, "-e", f"{ROOT}{EXTRAS}"])
         done["ours"] = ours
     refused = {}
     for name, requirement in peers.items():

@@ -11,7 +11,6 @@ import json
 import multiprocessing
 import os
 import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
@@ -113,7 +112,7 @@ def _shown(value: Any) -> str:
 
 
 def device_name(device: str) -> str:
-    """Name of the GPU, or "cpu"."""
+    """Return the name of the GPU, or "cpu"."""
     import torch
 
     return torch.cuda.get_device_name(device) if device.startswith("cuda") else device
@@ -260,7 +259,7 @@ def pictures(id: str, n: int, plan: Plan) -> dict[str, Any]:
 
 
 def importlib_has(name: str) -> bool:
-    """Whether a package is installed."""
+    """Tell whether a package is installed."""
     import importlib.util
 
     return importlib.util.find_spec(name) is not None
@@ -407,13 +406,14 @@ def clocked(act: Callable[[], Any], seconds: float, device: str) -> float:
 
 def learning(plan: Plan, seconds: float) -> dict[str, Any]:
     """Train TD3 on walker-walk, from as many worlds, for a time: its best evaluation."""
+    from mjgym_train.cli.seeds import MJGYM
     from mjgym_train.metrics import RETURN
     from mjgym_train.run import Run
 
     with tempfile.TemporaryDirectory(prefix="mjgym-gpu-") as folder:
         run = Path(folder) / "run"
         command = [
-            *(sys.executable, "-c", "from mjgym.cli.app import main; main()", "train", "td3"),
+            *(*MJGYM, "train", "td3"),
             *("walker-walk", "env.backend=warp", f"env.device={plan.device}"),
             *(f"num_envs={plan.learners}", f"updates_per_step={min(1.0, 64 / plan.learners)}"),
             *("--minutes", f"{0.8 * seconds / 60:.3f}", "--out", str(run)),

@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-NAMESPACE = "dmc"
+NAMESPACE, GYMNASIUM = "dmc", "gymnasium"
 _ID = re.compile(rf"{NAMESPACE}/(?P<domain>\w+)-(?P<task>\w+)-v\d+")
 
 
@@ -26,12 +26,21 @@ def domain_and_task(id: str) -> tuple[str, str]:
     return match["domain"], match["task"]
 
 
+def gymnasium_name(id: str) -> str:
+    """Gymnasium's own name of an id: "Ant-v5" for "gymnasium/Ant-v5", others as they are."""
+    return id.removeprefix(f"{GYMNASIUM}/")
+
+
 def envpool_name(id: str) -> str:
     """EnvPool's name: "BallInCupCatch-v1" for "dmc/ball_in_cup-catch-v0".
 
+    It has version 4 of Gymnasium's tasks: "Ant-v4" for "gymnasium/Ant-v5".
+
     Raises:
-        ValueError: not an id of the published suite.
+        ValueError: an id of neither.
     """
+    if id.startswith(f"{GYMNASIUM}/"):
+        return re.sub(r"-v\d+$", "-v4", gymnasium_name(id))
     words = "_".join(domain_and_task(id)).split("_")
     return "".join(word[0].upper() + word[1:] for word in words) + "-v1"
 

@@ -18,6 +18,8 @@ from comparison.installation import ROOT
 # Ratio by name: numerator and denominator subjects, measured one after the other in each repeat.
 RATIOS = {
     "batch / EnvPool": ("batch", "envpool"),
+    "batch / Sync": ("batch", "sync"),
+    "batch / Async": ("batch", "async"),
     "batch / limit": ("batch", "limit"),
     "batch / engine": ("batch", "engine"),
     "single / dm_control": ("single", "dm_control"),
@@ -133,25 +135,33 @@ def summary(results: Sequence[Result]) -> dict[str, dict[str, Any]]:
     return summarized
 
 
-HEADER = (
-    "id",
-    "N",
-    "batch /s",
-    "EnvPool /s",
-    "ratio",
-    "limit /s",
-    "ratio",
-    "engine /s",
-    "ratio",
-    "single /s",
-    "dm_control /s",
-    "ratio",
-    "bare",
-)
+COLUMNS = {  # rates and ratios by header
+    "batch /s": "batch",
+    "EnvPool /s": "envpool",
+    "ratio to EnvPool": "batch / EnvPool",
+    "Sync /s": "sync",
+    "ratio to Sync": "batch / Sync",
+    "Async /s": "async",
+    "ratio to Async": "batch / Async",
+    "limit /s": "limit",
+    "ratio to limit": "batch / limit",
+    "engine /s": "engine",
+    "ratio to engine": "batch / engine",
+    "single /s": "single",
+    "dm_control /s": "dm_control",
+    "ratio to dm_control": "single / dm_control",
+    "bare": "bare / dm_control",
+}
 
 
-def row(measured: Result) -> tuple[str, ...]:
-    """Row of the table; missing cells are empty."""
+def columns(results: Sequence[Result]) -> dict[str, str]:
+    """The columns that some result can fill."""
+    known = {name for r in results for part in ("subjects", "ratios") for name in r[part]}
+    return {header: name for header, name in COLUMNS.items() if name in known}
+
+
+def row(measured: Result, shown: Iterable[str]) -> tuple[str, ...]:
+    """Row of the table with some rates and ratios; missing cells are empty."""
 
     def steps(name: str) -> str:
         value = measured["subjects"].get(name, {}).get("rate")
@@ -161,21 +171,8 @@ def row(measured: Result) -> tuple[str, ...]:
         value = measured["ratios"].get(name)
         return "" if value is None else f"{value['median']:.2f}"
 
-    return (
-        measured["id"],
-        str(measured["num_envs"]),
-        steps("batch"),
-        steps("envpool"),
-        ratio("batch / EnvPool"),
-        steps("limit"),
-        ratio("batch / limit"),
-        steps("engine"),
-        ratio("batch / engine"),
-        steps("single"),
-        steps("dm_control"),
-        ratio("single / dm_control"),
-        ratio("bare / dm_control"),
-    )
+    cells = (ratio(name) if name in RATIOS else steps(name) for name in shown)
+    return (measured["id"], str(measured["num_envs"]), *cells)
 
 
 def table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
@@ -196,7 +193,8 @@ def table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 def text(results: Sequence[Result], unavailable: dict[str, str]) -> str:
     """Final report: table, summary, missing measurements and reasons."""
-    parts = [table(HEADER, (row(r) for r in results))]
+    shown = columns(results)
+    parts = [table(("id", "N", *shown), (row(r, shown.values()) for r in results))]
     lines = [
         (
             name,

@@ -5,7 +5,10 @@ with actions drawn beforehand, uniformly from the control ranges (from [-1, 1] w
 """
 
 import contextlib
+import dataclasses
+import functools
 import itertools
+import multiprocessing
 import subprocess
 import time
 from collections.abc import Callable, Iterable, Sequence
@@ -238,6 +241,37 @@ def envpool(settings: Settings) -> Subject:
     return vector(envs, envs.action_space.dtype, settings)
 
 
+def sync(settings: Settings) -> Subject:
+    """Gymnasium's `SyncVectorEnv` of its own environment: one after the other, in one process."""
+    return _gymnasium(settings, "SyncVectorEnv")
+
+
+def asynchronous(settings: Settings) -> Subject:
+    """Gymnasium's `AsyncVectorEnv` of its own environment: a process for each."""
+    subject = _gymnasium(settings, "AsyncVectorEnv")
+    children = [child.pid for child in multiprocessing.active_children()]
+    return dataclasses.replace(
+        subject, cpu=lambda: time.process_time() + sum(map(_cpu_seconds, children))
+    )
+
+
+def _gymnasium(settings: Settings, kind: str) -> Subject:
+    import gymnasium
+
+    import mjgym  # noqa: F401  (registers the ids)
+    from comparison.other_suites import gymnasium_name
+
+    make = functools.partial(gymnasium.make, gymnasium_name(settings.id))
+    envs = getattr(gymnasium.vector, kind)([make] * settings.num_envs)
+    envs.reset(seed=settings.seed)
+    return vector(envs, np.float32, settings)
+
+
+def _cpu_seconds(pid: int) -> float:
+    """CPU seconds of a process's first thread."""
+    return int(Path(f"/proc/{pid}/schedstat").read_text().split()[0]) / 1e9
+
+
 def vector(envs: Any, dtype: Any, settings: Settings) -> Subject:
     """A Gymnasium-like vector environment with a `step` that resets after an episode's end."""
     from mjgym.checks.benchmark import CYCLE, random_actions
@@ -360,14 +394,10 @@ def in_process(command: Sequence[str | Path], control_steps: int) -> Subject:
         requests.close()
         process.wait()
 
-    def cpu() -> float:
-        """CPU seconds of the peer's only thread, which idles between requests."""
-        return int(Path(f"/proc/{process.pid}/schedstat").read_text().split()[0]) / 1e9
-
     answer()
     return Subject(
         advance=ask,
-        cpu=cpu,
+        cpu=lambda: _cpu_seconds(process.pid),
         actions=itertools.repeat(str(control_steps)),
         control_steps=control_steps,
         ended=lambda result: result == "ended",

@@ -37,7 +37,7 @@ class Worker:
         self._connection, theirs = context.Pipe()
         self._folder = tempfile.TemporaryDirectory(prefix="mjgym-benchmark-")
         self._process = context.Process(
-            target=_serve, args=(theirs, self._folder.name, target, arguments), daemon=True
+            target=_serve, args=(theirs, self._folder.name, target, arguments)
         )
         self._process.start()
         theirs.close()

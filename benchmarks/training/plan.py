@@ -2,14 +2,20 @@
 
 import dataclasses
 import shutil
+import signal
 import subprocess
 import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from types import FrameType
 
 from mjgym.util.packaged import assets
+from mjgym_train.cli.seeds import MJGYM
 
 FILES = assets() / "training"
+LARGE = f"--config={FILES / 'large.yaml'}"
+"""Option of the settings that were the default recipe of these runs."""
+
 GOALS = {
     "dmc/walker-walk-v0": (950.0, 10.0),
     "dmc/walker-stand-v0": (950.0, 30.0),
@@ -29,23 +35,25 @@ METHODS: dict[str, tuple[str, ...]] = {
     "parameter-noise": ("exploration={gaussian: 0.7, parameter: 0.2, none: 0.1}",),
     "ensemble": ("ensemble=[{history: 1}, {history: 4}]",),
 }
-"""What each changes in the default recipe, whose critic is categorical."""
+"""What each changes in the settings `LARGE`, whose critic is categorical."""
 
 METHOD_IDS = ("dmc/walker-walk-v0", "dmc/cartpole-swingup-v0")
 METHOD_STEPS = 30_000
 PARTS = ("recipe", "methods", "peer", "ray", "walk", "candidates")
 RAY_ID = "dmc/walker-walk-v0"
 RAY: dict[str, tuple[str, ...]] = {
-    "one process": (),
-    "ray": ("--ray", "--samplers", "2"),
+    "one process": (LARGE,),
+    "ray": (LARGE, "--ray", "--samplers", "2"),
 }
 """Runs whose scores are compared at equal environment steps, and their options."""
 
 RAY_STEPS = 60_000
 WALK_IDS = ("l2m/walk_planar-fast-v0", "l2m/walk_forward-fast-v0")
 WALK: dict[str, tuple[str, ...]] = {
-    "default": ("action_repeat=4", "env.dense_reward=0.3", "evaluation_env.dense_reward=0"),
-    "published": (f"--config={FILES / 'learn_to_move.yaml'}",),
+    "default": (LARGE, "action_repeat=4", "env.dense_reward=0.3", "evaluation_env.dense_reward=0"),
+    "published": tuple(
+        f"--config={FILES / name}.yaml" for name in ("learn_to_move", "learn_to_move_program")
+    ),
     "small": (f"--config={FILES / 'learn_to_move_fast.yaml'}",),
 }
 """Settings by which the walker of Learn to Move learns, and what each is given beside `td3`."""
@@ -91,8 +99,6 @@ QUICK = (
 """Settings of a look at whether it runs."""
 QUICK_STEPS = 400
 
-MJGYM = (sys.executable, "-c", "from mjgym.cli.app import main; main()")
-
 
 @dataclasses.dataclass(frozen=True)
 class Job:
@@ -128,7 +134,7 @@ class Job:
         return out / self.part / f"{self.name.replace(' ', '-')}_{task}_{self.seed}"
 
     def done(self, out: Path) -> bool:
-        """Whether the run has its final score."""
+        """Tell whether the run has its final score."""
         return (self.folder(out) / "evaluation.json").exists()
 
     def commands(self, out: Path) -> list[list[str]]:
@@ -195,9 +201,9 @@ def jobs(
                 if part == "peer":
                     extra = ("--quick",) if quick else ()
                 length = None if steps else 0.02 if quick else minutes or GOALS[id][1]
-                algorithm = PEER if part == "peer" else "td3"
+                algorithm, options = (PEER, ()) if part == "peer" else ("td3", (LARGE,))
                 found += [
-                    Job(part, name, id, seed, length, extra, steps=steps, algorithm=algorithm)
+                    Job(part, name, id, seed, length, extra, options, steps, algorithm=algorithm)
                     for seed in seeds
                 ]
     return found
@@ -241,8 +247,8 @@ def _candidates(
     steps, minutes = (QUICK_STEPS, None) if quick else (None, CANDIDATE_CPU_MINUTES)
     chosen = [id for id in CANDIDATE_IDS if not ids or id in ids][: 1 if quick else None]
     return [
-        Job("candidates", name, id, seed, None, (*given, *CANDIDATE_SETTINGS, *settings),
-            steps=steps, cpu_minutes=minutes)
+        Job("candidates", name, id, seed, None, (*given, *CANDIDATE_SETTINGS, *settings), (LARGE,),
+            steps, minutes)
         for seed in seeds
         for name, given in CANDIDATES.items()
         for id in chosen
@@ -260,6 +266,7 @@ def run(job: Job, out: Path) -> None:
 
     Raises:
         subprocess.CalledProcessError: it failed.
+        SystemExit: a signal stopped it.
     """
     if job.done(out):
         return
@@ -267,4 +274,33 @@ def run(job: Job, out: Path) -> None:
     if job.algorithm == PEER and folder.exists():
         shutil.rmtree(folder)  # it cannot continue
     for command in job.commands(out):
-        subprocess.run(command, check=True)
+        until_stopped(command)
+
+
+def until_stopped(command: Sequence[str]) -> None:
+    """Run a command; a signal that ends this process lets it save its state first.
+
+    Raises:
+        subprocess.CalledProcessError: it failed.
+        SystemExit: a signal has stopped it.
+    """
+    stopped = 0
+
+    def stop(number: int, frame: FrameType | None) -> None:
+        nonlocal stopped
+        stopped = number
+        process.terminate()
+
+    # Not in this process's group, or Ctrl-C would reach it twice and interrupt it.
+    with subprocess.Popen(command, start_new_session=True) as process:
+        signals = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+        before = {number: signal.signal(number, stop) for number in signals}
+        try:
+            code = process.wait()
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
+    if stopped:
+        raise SystemExit(128 + stopped)
+    if code:
+        raise subprocess.CalledProcessError(code, command)

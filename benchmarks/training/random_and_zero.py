@@ -12,13 +12,15 @@ each id, so that a stopped run can continue.
 import argparse
 import dataclasses
 import itertools
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
+import mjgym
 from mjgym import registry
 from mjgym.cli.policies import load_policy
-from mjgym_train import baselines, evaluation
+from mjgym.util import atomic
+from mjgym_train import baselines, evaluation, tables
 
 
 def parse(arguments: Sequence[str] | None = None) -> argparse.Namespace:
@@ -40,7 +42,24 @@ def measure(
     act = load_policy(policy, envs, seed=0)
     result = evaluation.evaluate(act, envs, seeds)
     envs.close()
-    return baselines.of_evaluation(id, policy, result)
+    return of_evaluation(id, policy, result)
+
+
+def of_evaluation(id: str, policy: str, result: evaluation.Evaluation) -> baselines.Baseline:
+    """The baseline that an evaluation measured."""
+    returns = result.returns
+    numbers = (returns.mean(), returns.std(), returns.min(), returns.max())
+    mean, std, lowest, highest = (float(f"{number:.5g}") for number in numbers)
+    return baselines.Baseline(
+        id, policy, len(returns), int(result.lengths.max()), mean, std, lowest, highest,
+        mjgym.fingerprint()["versions"]["mujoco"],
+    )  # fmt: skip
+
+
+def write(found: Iterable[baselines.Baseline], path: Path) -> None:
+    """Write baselines to a file, sorted by id and policy."""
+    ordered = sorted(found, key=lambda row: (row.id, row.policy))
+    atomic.write_text(path, tables.text(ordered, baselines.Baseline))
 
 
 def alike(id: str) -> list[str]:
@@ -71,7 +90,7 @@ def main() -> None:
             measured = measure(id, policy, threads=options.threads)
             for other in alike(id):
                 found[other, policy] = dataclasses.replace(measured, id=other)
-        baselines.write(found.values(), options.out)
+        write(found.values(), options.out)
         wanted = [other for other in wanted if other not in alike(id)]
         means = (found[id, policy].mean for policy in baselines.POLICIES)
         print(" ".join(itertools.chain([id], (f"{mean:.1f}" for mean in means))), flush=True)

@@ -3,7 +3,7 @@
 import csv
 import functools
 import statistics
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,10 +15,11 @@ from mjgym import registry
 from mjgym.util.packaged import assets
 from mjgym_train import baselines, comparison, leaderboard, metrics, score_table, tables
 from mjgym_train.comparison import Curve
-from mjgym_train.score_table import CPU_MINUTES, Row
+from mjgym_train.score_table import Row
 from mjgym_train.statistics import mean_interval, performance_profile
 from training.tables import MISSING
 
+CPU_MINUTES = (5, 10, 30)  # of the scores during training
 RECIPE = "td3"  # the method of the table
 HEADER = (
     *("id", "score", "95 %", "of the seeds", "runs"),
@@ -53,12 +54,61 @@ def _is_dense(id: str) -> bool:
 # Tables.
 
 
+@dataclass(frozen=True)
+class Line:
+    """A task of the table, over the runs of one method."""
+
+    id: str  # of the task
+    runs: int  # number of runs
+    # Mean of the last evaluations within each number of CPU minutes, over runs; a run that ended
+    # sooner counts with its last one.
+    on_the_way: Mapping[int, float | None]
+    scores: Sequence[float]  # of the runs, 100 episodes each, by seed
+    # Success rates in these episodes, by seed; empty for a task without success.
+    successes: Sequence[float]
+    cpu_minutes: float | None  # of training, the mean over runs
+
+
+def line_of(rows: Sequence[Row], method: str, id: str) -> Line:
+    """The line of a task; without runs if the table has none."""
+    runs: dict[int, list[Row]] = {}
+    for row in rows:
+        if (row.exp_name, row.env_name) == (method, id):
+            runs.setdefault(row.seed, []).append(row)
+    ordered = [runs[seed] for seed in sorted(runs)]
+    finals = [row for run in ordered for row in run if row.metric == metrics.FINAL]
+    successes = [row for run in ordered for row in run if row.metric == metrics.FINAL_SUCCESS]
+    on_the_way: dict[int, float | None] = {}
+    for minutes in CPU_MINUTES:
+        evaluations = [within(run, 60 * minutes) for run in ordered]
+        values = [value for value in evaluations if value is not None]
+        # A mean over only some of the runs would be misleading.
+        on_the_way[minutes] = (
+            float(np.mean(values)) if evaluations and len(values) == len(evaluations) else None
+        )
+    spent = [row.cpu_s / 60 for row in finals]
+    return Line(
+        id,
+        len(ordered),
+        on_the_way,
+        [row.value for row in finals],
+        [row.value for row in successes],
+        float(np.mean(spent)) if spent else None,
+    )
+
+
+def within(run: Iterable[Row], cpu_s: float) -> float | None:
+    """The last evaluation of a run within some CPU seconds; None before the first."""
+    evaluations = [row for row in run if row.metric == metrics.RETURN and row.cpu_s <= cpu_s]
+    return max(evaluations, key=lambda row: row.env_step).value if evaluations else None
+
+
 def table(ids: Sequence[str], rows: Sequence[Row], method: str = RECIPE) -> str:
     """A row for each id, and the number with runs."""
-    lines = {id: score_table.line(rows, method, id) for id in ids}
+    lines = {id: line_of(rows, method, id) for id in ids}
     cells = []
     for id, line in lines.items():
-        nothing = baselines.of(id)
+        nothing = baselines.recorded(id)
         lowest = [
             f"{nothing[name].mean:.0f}" if name in nothing else "" for name in ("random", "zero")
         ]
@@ -70,7 +120,7 @@ def table(ids: Sequence[str], rows: Sequence[Row], method: str = RECIPE) -> str:
     return f"{report.table(HEADER, cells)}\n\n{count}{f' {machines}.' if machines else ''}"
 
 
-def _score(line: score_table.Line) -> list[str]:
+def _score(line: Line) -> list[str]:
     """Cells from the score to the success."""
     if not line.scores:
         return [MISSING, *[""] * (len(HEADER) - 4)]
@@ -115,7 +165,7 @@ def published(file: Path = PUBLISHED) -> list[Published]:
         ]
 
 
-BESIDE = ("D4PG", "DreamerV3", "TD-MPC2", "SimbaV2", "SAC", "D4PG from pixels")
+BESIDE = ("D4PG", "DreamerV3", "TD-MPC2", "SimbaV2", "FoG", "DR.Q", "SAC", "D4PG from pixels")
 """Methods with a column of their own, at equal steps first."""
 
 
@@ -127,17 +177,17 @@ def beside_published(rows: Sequence[Row], method: str = RECIPE) -> str:
     of_method = {found.method: found for found in published()}
     cells = []
     for id in suites()["suite"]:
-        scores = score_table.line(rows, method, id).scores
+        scores = line_of(rows, method, id).scores
         own = f"{statistics.mean(scores):.0f}" if scores else MISSING
         theirs = {found.method: found for found in others.get(id, [])}
         named = [f"{theirs[name].score:.0f}" if name in theirs else "" for name in BESIDE]
         rest = ", ".join(
-            f"{name} {found.score:.0f} ({_millions(found.steps)})"
+            f"{name} {found.score:.0f} ({millions(found.steps)})"
             for name, found in theirs.items()
             if name not in BESIDE
         )
         cells.append([id, own, *named, rest])
-    columns = (f"{name}, {_millions(of_method[name].steps)}" for name in BESIDE)
+    columns = (f"{name}, {millions(of_method[name].steps)}" for name in BESIDE)
     return report.table(("id", "here, 0.5M", *columns, "others"), cells)
 
 
@@ -172,7 +222,7 @@ def beside_report(rows: Sequence[Row], method: str = RECIPE) -> str:
     theirs = {(one.id, one.method, one.budget): one.score for one in found}
     cells = []
     for id in dict.fromkeys(one.id for one in found):
-        scores = score_table.line(rows, method, id).scores
+        scores = line_of(rows, method, id).scores
         own = f"{statistics.mean(scores):.0f}" if scores else MISSING
         others = [theirs.get((id, *column)) for column in columns]
         cells.append([id, own, *("" if score is None else f"{score:.0f}" for score in others)])
@@ -182,7 +232,7 @@ def beside_report(rows: Sequence[Row], method: str = RECIPE) -> str:
 
 def scores_of(rows: Sequence[Row]) -> dict[str, list[float]]:
     """Scores of the recipe's runs on each id of the suite."""
-    return {id: score_table.line(rows, RECIPE, id).scores for id in suites()["suite"]}
+    return {id: line_of(rows, RECIPE, id).scores for id in suites()["suite"]}
 
 
 def common(scores: Mapping[str, Sequence[float]]) -> str:
@@ -193,7 +243,7 @@ def common(scores: Mapping[str, Sequence[float]]) -> str:
     """
     groups: dict[str, dict[str, float]] = {}
     for one in published():
-        groups.setdefault(f"{one.method}, {_millions(one.steps)}", {})[one.id] = one.score
+        groups.setdefault(f"{one.method}, {millions(one.steps)}", {})[one.id] = one.score
     for said in reported():
         groups.setdefault(f"{said.method}, 2018, {said.budget}", {})[said.id] = said.score
     cells = []
@@ -208,7 +258,8 @@ def common(scores: Mapping[str, Sequence[float]]) -> str:
     return report.table(header, cells) if cells else f"{MISSING.capitalize()}."
 
 
-def _millions(steps: int) -> str:
+def millions(steps: int) -> str:
+    """Format a number of steps, e.g. "0.5M"."""
     return f"{steps / 1e6:g}M"
 
 
@@ -227,14 +278,14 @@ def not_learned(rows: Sequence[Row], method: str = RECIPE) -> str:
     best = {found.id: found for found in sorted(published(), key=lambda found: found.score)}
     lines = []
     for id in suites()["suite"]:
-        scores = score_table.line(rows, method, id).scores
-        nothing = max((baseline.mean for baseline in baselines.of(id).values()), default=0.0)
+        scores = line_of(rows, method, id).scores
+        nothing = max((baseline.mean for baseline in baselines.recorded(id).values()), default=0.0)
         if scores and comparison.scaled(id):
             mean = statistics.mean(scores)
             if mean < nothing + SHARE * (comparison.NORMALIZED - nothing):
                 other = best.get(id)
                 most = (
-                    f"{other.score:.0f}, {other.method} after {_millions(other.steps)}"
+                    f"{other.score:.0f}, {other.method} after {millions(other.steps)}"
                     if other
                     else ""
                 )
@@ -255,10 +306,47 @@ class Unlearned:
     seeds: str
 
 
+def ranking(rows: Sequence[leaderboard.Row], planned: Mapping[str, Sequence[Unlearned]]) -> str:
+    """Methods by their mean score over the ids that they share.
+
+    A method takes part with scores of at least half of the ids; several runs on an id count as
+    their mean.
+
+    Args:
+        rows: runs.
+        planned: planners by id.
+    """
+    ids = list(dict.fromkeys(row.id for row in rows))
+    scores: dict[str, dict[str, list[float]]] = {}
+    minutes: dict[str, list[float]] = {}
+    for row in rows:
+        scores.setdefault(row.method, {}).setdefault(row.id, []).append(row.score)
+        minutes.setdefault(row.method, []).extend([float(row.cpu_minutes)] * bool(row.cpu_minutes))
+    for id in ids:
+        for one in planned.get(id, ()):
+            scores.setdefault(one.method, {}).setdefault(id, []).append(one.score)
+    ranked = {method: own for method, own in scores.items() if 2 * len(own) >= len(ids)}
+    shared = [id for id in ids if all(id in own for own in ranked.values())]
+    if not shared:
+        return "No ids are shared yet."
+    lines = []
+    for method, own in ranked.items():
+        means = [statistics.mean(own[id]) for id in shared]
+        spent = minutes.get(method)
+        cost = f"{statistics.mean(spent):.1f}" if spent else "plans"
+        lines.append((statistics.mean(means), [method, statistics.median(means), cost]))
+    cells = [
+        [method, f"{mean:.0f}", f"{median:.0f}", cost]
+        for mean, (method, median, cost) in sorted(lines, key=lambda line: -line[0])
+    ]
+    table = report.table(("method", "mean", "median", "CPU min of training"), cells)
+    return f"{table}\n\nOver {len(shared)} ids: {', '.join(shared)}."
+
+
 def leaderboard_table(
     rows: Sequence[leaderboard.Row], planned: Mapping[str, Sequence[Unlearned]]
 ) -> str:
-    """The leaderboard with planners, random and zero actions, best first for each id.
+    """The leaderboard with planners, best first for each id, beside random and zero actions.
 
     Args:
         rows: runs.
@@ -267,13 +355,15 @@ def leaderboard_table(
     cells = []
     for id in dict.fromkeys(row.id for row in rows):
         entries = [(row.score, _submitted(row)) for row in rows if row.id == id]
-        for one in (*planned.get(id, ()), *_untrained(id)):
+        for one in planned.get(id, ()):
             error = "" if one.standard_error is None else f"{one.standard_error:.1f}"
             own = [one.method, f"{one.score:.0f}", error, *[""] * 5, one.engine, "", one.seeds, ""]
             entries.append((one.score, own))
-        cells += [[id, *entry] for _, entry in sorted(entries, key=lambda pair: -pair[0])]
-    header = ("id", "method", "score", "standard error", "success", "CPU min", "steps", "learner")
-    columns = (*header, "machine", "scored on", "date", "seeds", "policy")
+        unlearned = [f"{own.mean:.0f}" for _, own in sorted(baselines.recorded(id).items())]
+        for _, (method, score, *rest) in sorted(entries, key=lambda pair: -pair[0]):
+            cells.append([id, method, score, *unlearned, *rest])
+    header = ("id", "method", "score", "random", "zero", "standard error", "success", "CPU min")
+    columns = (*header, "steps", "learner", "machine", "scored on", "date", "seeds", "policy")
     return report.table(columns, cells) if cells else "No run has been handed in."
 
 
@@ -283,13 +373,6 @@ def _submitted(row: leaderboard.Row) -> list[str]:
         *(row.cpu_minutes, row.steps, row.learner, row.machine, row.engine, row.date),
         f"{row.first_seed} to {row.first_seed + leaderboard.EPISODES - 1}",
         f"`{row.policy_sha256[:16]}`",
-    ]
-
-
-def _untrained(id: str) -> list[Unlearned]:
-    return [
-        Unlearned(name, own.mean, own.std / own.episodes**0.5, f"MuJoCo {own.mujoco}", "table's")
-        for name, own in baselines.of(id).items()
     ]
 
 

@@ -126,11 +126,12 @@ def methods(curves: Sequence[Curve]) -> str:
 def ray(curves: Sequence[Curve]) -> str:
     """Scores with Ray and in one process, at equal environment steps."""
     rows = []
-    whole = _finals(_own(curves, plan.RAY_ID, next(iter(plan.RAY))))
-    for name, options in plan.RAY.items():
+    alone = next(iter(plan.RAY))
+    whole = _finals(_own(curves, plan.RAY_ID, alone))
+    for name in plan.RAY:
         selected = _own(curves, plan.RAY_ID, name)
         final, share = _finals(selected), ""
-        if final and whole and options:
+        if final and whole and name != alone:
             share = f"{statistics.mean(final) / statistics.mean(whole):.2f}"
         rows.append([name, *_reached(selected), share])
     return report.table(["runs", *REACHED, "of one process"], rows)

@@ -102,7 +102,7 @@ class PressButton(Task):
         return {"angles": v.qpos[..., 7:], "velocities": v.qvel[..., 6:], "button": button}
 
     def is_right(self, v):
-        """Whether the present force is in the range, bool of shape `v.lead`."""
+        """Tell whether the present force is in the range, bool of shape `v.lead`."""
         force = v.sensor("touch").data[..., 0]
         return (force >= self.gentlest) & (force <= self.hardest)
 

@@ -1,8 +1,8 @@
 """Time the tabletop family against robosuite and the engine, here.
 
-    python benchmarks/robosuite.py                                # the nine families, 15 minutes
-    python benchmarks/robosuite.py robosuite/Lift-v0 --seconds 5
-    python benchmarks/robosuite.py --venv FOLDER --robosuite FOLDER   # environments that are there
+    python benchmarks/tabletop.py                                # the nine families, 15 minutes
+    python benchmarks/tabletop.py robosuite/Lift-v0 --seconds 5
+    python benchmarks/tabletop.py --venv FOLDER --robosuite FOLDER   # environments that are there
 
 It makes two virtual environments (or reuses existing ones): one with this
 checkout, in which it runs itself, and one with robosuite on the newest MuJoCo that it works with.

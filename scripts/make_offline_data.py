@@ -1,0 +1,131 @@
+"""Make offline data of control tasks: expert, medium and replay sets, and learn from them.
+
+    python scripts/make_offline_data.py --out offline                    # the nine ids
+    python scripts/make_offline_data.py --out offline dmc/walker-walk-v0 --learn iql td3_bc
+    python scripts/make_offline_data.py --out try --episodes 2 --chunk 2000 --most 2000 \
+        dmc/cartpole-swingup-v0 --learn td3_bc --updates 100
+
+By default the nine suite tasks of RL Unplugged (Gulcehre et al., 2020). As in D4RL (Fu et al.,
+2020) "expert" are episodes of the bundled policy, "medium" those of a policy that reaches a third
+of its score, and "replay" is all that the run has lived through until then: the replay buffer in
+its folder, which `--data` takes. The run goes on by pieces of --chunk steps until an evaluation is
+there. `scores.csv` in the folder has a line for each set and for each run that learned from one:
+mean return, and the score normalised as D4RL does. What is there is not made again.
+"""
+
+import argparse
+import csv
+import json
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from mjgym import datasets
+from mjgym.policies import trained
+from mjgym.util import atomic
+from mjgym_train import baselines, metrics
+from mjgym_train.cli.seeds import MJGYM
+from mjgym_train.run import Run
+
+IDS = tuple(
+    f"dmc/{name}-v0"
+    for name in (
+        *("cartpole-swingup", "cheetah-run", "finger-turn_hard", "fish-swim", "humanoid-run"),
+        *("manipulator-insert_ball", "manipulator-insert_peg", "walker-stand", "walker-walk"),
+    )
+)
+MEDIUM = 1 / 3  # of the way from random actions to the bundled policy
+HIGHEST = 1_000.0  # return of a suite task, where there is no bundled policy
+COLUMNS = ("id", "set", "learner", "episodes", "steps", "mean", "normalized")
+
+
+def mjgym(*words: object) -> None:
+    subprocess.run([*MJGYM, *map(str, words)], check=True)
+
+
+def demonstrations(id: str, expert: str | Path, file: Path, episodes: int) -> dict[str, Any]:
+    """Record the episodes of a policy, and describe them."""
+    if not file.exists():
+        mjgym("demos", id, "--expert", expert, "--count", episodes, "--out", file)
+    found = datasets.load(str(file))
+    returns = [found.episode(k).rewards.sum() for k in range(found.count)]
+    steps = sum(len(found.episode(k)) for k in range(found.count))
+    return {"episodes": len(returns), "steps": steps, "mean": float(np.mean(returns))}
+
+
+def medium_run(id: str, folder: Path, chunk: int, most: int) -> dict[str, Any]:
+    """Train until a third of the expert's score is reached, and describe what is stored."""
+    low = baselines.recorded(id)[baselines.RANDOM].mean
+    known = id in trained.ids()
+    high = trained.about_of(trained.file(id)).mean if known else HIGHEST
+    run, wanted = Run(folder), low + MEDIUM * (high - low)
+    while (score := last(run, metrics.RETURN)) is None or score.value < wanted:
+        steps = chunk + (0 if score is None else score.env_step)
+        if steps > most:
+            print(f"{id}: medium is the policy of {steps - chunk} steps, below {wanted:.0f}")
+            break
+        words = ("--resume",) if score else ("--config", "fast", "keep_buffer=true")
+        mjgym("train", "td3", id, *words, "evaluations=1", "--steps", steps, "--out", folder)
+    returns = [m.value for m in run.metrics() if m.metric == metrics.TRAINING_RETURN]
+    score = last(run, metrics.RETURN)
+    assert score is not None
+    return {"steps": score.env_step, "mean": float(np.mean(returns)) if returns else ""}
+
+
+def last(run: Run, metric: str) -> metrics.Metric | None:
+    rows = run.metrics() if run.metrics_file.exists() else []
+    return next((row for row in reversed(rows) if row.metric == metric), None)
+
+
+def learned(id: str, learner: str, data: Path, folder: Path, updates: int) -> dict[str, Any]:
+    """Learn from a set by the task's own reward, and score the policy."""
+    if not (folder / "evaluation.json").exists():
+        words = ("--data", data, "--steps", updates, "--out", folder, "--overwrite")
+        mjgym("train", learner, id, *words, *(() if learner == "bc" else ("rewards=recorded",)))
+        mjgym("evaluate", folder)
+    about = json.loads((folder / "evaluation.json").read_text())
+    return {"episodes": about["episodes"], "steps": updates, "mean": about["mean"]}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("ids", nargs="*", default=IDS)
+    parser.add_argument("--out", type=Path, required=True, help="folder")
+    parser.add_argument("--episodes", type=int, default=200, help="of expert and medium sets")
+    parser.add_argument("--chunk", type=int, default=20_000, help="steps between two looks")
+    parser.add_argument("--most", type=int, default=1_000_000, help="steps of the run")
+    parser.add_argument("--learn", nargs="*", default=(), metavar="ALGORITHM")
+    parser.add_argument("--updates", type=int, default=100_000, help="of each learner")
+    asked = parser.parse_args()
+    rows: list[dict[str, Any]] = []
+
+    def note(id: str, name: str, learner: str, about: dict[str, Any]) -> None:
+        share = None if about["mean"] == "" else baselines.normalized(id, about["mean"])
+        rows.append({"id": id, "set": name, "learner": learner, **about, "normalized": share})
+        print(rows[-1], flush=True)
+        with atomic.replacing(asked.out / "scores.csv") as part, part.open("w", newline="") as file:
+            table = csv.DictWriter(file, COLUMNS, restval="", lineterminator="\n")
+            table.writeheader()
+            table.writerows(rows)
+
+    for id in asked.ids:
+        folder = asked.out / id.partition("/")[2]
+        folder.mkdir(parents=True, exist_ok=True)
+        sets: dict[str, Path] = {}
+        if id in trained.ids():
+            sets["expert"] = folder / "expert.hdf5"
+            note(id, "expert", "", demonstrations(id, "trained", sets["expert"], asked.episodes))
+        sets["replay"] = folder / "replay"
+        note(id, "replay", "", medium_run(id, sets["replay"], asked.chunk, asked.most))
+        sets["medium"] = folder / "medium.hdf5"
+        note(id, "medium", "", demonstrations(id, sets["replay"], sets["medium"], asked.episodes))
+        for name, data in sets.items():
+            for learner in asked.learn:
+                place = folder / f"{learner}_{name}"
+                note(id, name, learner, learned(id, learner, data, place, asked.updates))
+
+
+if __name__ == "__main__":
+    main()
